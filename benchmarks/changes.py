@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from corpora.changes import Change, load_changes
-from memolith.policies.changing.relation import Relation, relation
+from memolith.policies.changing.relation import Relation, find_relation
 
 SCORED = (Relation.CHANGED, Relation.RESTATED)
 
@@ -61,7 +61,7 @@ def main() -> None:
 
 def classify(pair: Change) -> Result:
     """Return a pair with the relation that Memolith finds."""
-    found = relation(pair.old, pair.new)
+    found = find_relation(pair.old, pair.new)
     return Result(pair.old, pair.new, pair.label, found.relation, found.reason)
 
 

@@ -18,16 +18,16 @@ from numpy.typing import NDArray
 from memolith.domain.messages import Participant, Role
 from memolith.evals.conversations import Conversation
 from memolith.policies.forgetting import freshness
-from memolith.policies.indexing import embedded_text, passage_terms, window_terms
-from memolith.policies.ranking.bm25 import Matches
+from memolith.policies.indexing import add_window_terms, build_embedded_text, count_passage_terms
+from memolith.policies.ranking.bm25 import TermMatches
 from memolith.policies.ranking.model import Candidates, Query
-from memolith.policies.ranking.selection import best, highest, log_mean_exp
-from memolith.policies.ranking.surroundings import REACH, by_item, together
+from memolith.policies.ranking.selection import log_mean_exp, max_by_row, select_best
+from memolith.policies.ranking.surroundings import WINDOW_REACH, max_score_by_item, score_windows
 from memolith.ports.embedder import Embedder, TextRole
 from memolith.ports.store import Postings
 from memolith.ports.tokens import TokenCounter
-from memolith.services.dated import EACH, LATEST
-from memolith.text.features import features
+from memolith.services.dated import CANDIDATES_PER_PERIOD, MAX_PERIODS
+from memolith.text.features import extract_features
 from memolith.text.passages import passages
 
 Floats = NDArray[np.float64]
@@ -78,19 +78,21 @@ class Columns:
         """Return the BM25 score of each message's best passage."""
         if not terms:
             return np.zeros(len(self.ids))
-        scores = Matches.of(self.found(terms)).of_passages()
-        return highest(self.message, scores, len(self.ids), 0.0)
+        scores = TermMatches.from_postings(self.found(terms)).score_passages()
+        return max_by_row(self.message, scores, len(self.ids), 0.0)
 
     def around(self, terms: Sequence[str], rows: Integers) -> Floats:
         """Return how well each message and those near it hold the terms together."""
         if not terms:
             return np.zeros(len(rows))
-        matches, size = Matches.of(self.found(terms)), len(self.ids)
+        matches, size = TermMatches.from_postings(self.found(terms)), len(self.ids)
         found = matches.postings
-        held = by_item(found.term, self.message[found.slot], matches.added, len(terms), size)
-        steps = range(-REACH, REACH + 1)
+        held = max_score_by_item(
+            found.term, self.message[found.slot], matches.scores, len(terms), size
+        )
+        steps = range(-WINDOW_REACH, WINDOW_REACH + 1)
         near = np.stack([self.neighbour(rows, step) for step in steps])
-        return together(held, [abs(step) for step in steps], near)
+        return score_windows(held, [abs(step) for step in steps], near)
 
     def found(self, terms: Sequence[str]) -> Postings:
         """Return where the terms stand; there is one at least."""
@@ -118,13 +120,13 @@ def columns(conversation: Conversation, embedder: Embedder, counter: TokenCounte
     people = list(dict.fromkeys((m.speaker, m.role or Role.USER) for m in messages))
     spans = [passages(message.content, counter) for message in messages]
     parts = [
-        [(span.of(message.content), tokens) for span, tokens in cut]
+        [(span.extract(message.content), tokens) for span, tokens in cut]
         for message, cut in zip(messages, spans, strict=True)
     ]
-    told = [features(message.content, tokens=0) for message in messages]
+    told = [extract_features(message.content, tokens=0) for message in messages]
     session = np.repeat(np.arange(len(sizes)), sizes)
     texts = [
-        embedded_text(message.speaker, text)
+        build_embedded_text(message.speaker, text)
         for message, cut in zip(messages, parts, strict=True)
         for text, _ in cut
     ]
@@ -153,7 +155,7 @@ def _windows(
 ) -> list[Mapping[str, int]]:
     """Return the keywords of every passage, a single one's with the message before it."""
     own = [
-        [passage_terms(speaker, text) for text, _ in cut]
+        [count_passage_terms(speaker, text) for text, _ in cut]
         for speaker, cut in zip(speakers, parts, strict=True)
     ]
     windows: list[Mapping[str, int]] = []
@@ -161,7 +163,7 @@ def _windows(
         follows = row > 0 and session[row] == session[row - 1]
         if follows and len(terms) == len(own[row - 1]) == 1:
             tokens, before = parts[row][0][1], parts[row - 1][0][1]
-            windows.append(window_terms(terms[0], tokens, own[row - 1][0], before))
+            windows.append(add_window_terms(terms[0], tokens, own[row - 1][0], before))
         else:
             windows.extend(terms)
     return windows
@@ -219,11 +221,11 @@ def candidates(
     size = len(of.ids)
     cosine = (of.vectors @ vector).astype(np.float64)
     similarity = log_mean_exp(of.message, cosine, size)
-    nearest = highest(of.message, cosine, size, np.nan)
+    nearest = max_by_row(of.message, cosine, size, np.nan)
     text = of.keyword_scores(query.terms)
     places = np.arange(size)
-    worded = best(text, places, pool)
-    near = best(np.nan_to_num(nearest, nan=-1.0), places, pool)
+    worded = select_best(text, places, pool)
+    near = select_best(np.nan_to_num(nearest, nan=-1.0), places, pool)
     found = np.concatenate([near, worded[text[worded] > 0], *_dated(of, query, nearest, text)])
     rows = np.unique(found)
     before, after = of.neighbour(rows, -1), of.neighbour(rows, 1)
@@ -235,7 +237,7 @@ def candidates(
         previous_text=np.where(before >= 0, text[before], 0.0),
         previous_traits=np.where(before >= 0, of.traits[before], 0),
         previous_speaker=np.where(before >= 0, of.speaker[before], -1),
-        around=of.around(query.terms, rows) if query.looks_around else np.zeros(len(rows)),
+        around=of.around(query.terms, rows) if query.uses_context_window else np.zeros(len(rows)),
         is_memory=np.zeros(len(rows), dtype=bool),
         kind=["episode"] * len(rows),
         session=of.session[rows],
@@ -254,14 +256,16 @@ def candidates(
 
 def _dated(of: Columns, query: Query, nearest: Floats, text: Floats) -> Iterator[Integers]:
     """Yield the best of each of the latest periods that a question names; see `services.dated`."""
-    for first, end in sorted(query.periods)[-LATEST:]:
+    for first, end in sorted(query.periods)[-MAX_PERIODS:]:
         there = np.flatnonzero((first <= of.at) & (of.at < end))
-        if len(there) <= EACH:
+        if len(there) <= CANDIDATES_PER_PERIOD:
             yield there
             continue
         worded = there[text[there] > 0]
-        yield worded[best(text[worded], worded, EACH)]
-        yield there[best(np.nan_to_num(nearest[there], nan=-1.0), there, EACH)]
+        yield worded[select_best(text[worded], worded, CANDIDATES_PER_PERIOD)]
+        yield there[
+            select_best(np.nan_to_num(nearest[there], nan=-1.0), there, CANDIDATES_PER_PERIOD)
+        ]
 
 
 # --- vectors ------------------------------------------------------------------------------------

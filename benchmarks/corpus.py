@@ -28,9 +28,9 @@ from memolith.adapters.crypto.xchacha import KeyRingCiphers
 from memolith.demo import load_conversation
 from memolith.domain.memories import Action, Event, History, Memory, Version
 from memolith.domain.messages import Message, Role
-from memolith.exchange.records import Chronicle
+from memolith.exchange.records import MemoryRecord
 from memolith.policies.ids import ENTROPY_BYTES, uuid7
-from memolith.ports.cipher import Ciphers
+from memolith.ports.cipher import CipherProvider
 from memolith.ports.embedder import Embedder
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 
@@ -111,7 +111,7 @@ def _query(text: str, random: np.random.Generator) -> str:
 # --- records ------------------------------------------------------------------------------------
 
 
-def chronicles(texts: Sequence[str], owner_id: str) -> Iterator[Chronicle]:
+def chronicles(texts: Sequence[str], owner_id: str) -> Iterator[MemoryRecord]:
     """Yield a memory of each text, a minute apart."""
     for number, text in enumerate(texts):
         at = START + timedelta(minutes=number)
@@ -122,7 +122,7 @@ def chronicles(texts: Sequence[str], owner_id: str) -> Iterator[Chronicle]:
         history = History(
             (Version(memory, at, None),), (Event(id_, Action.REMEMBERED, at, "user", 1),)
         )
-        yield Chronicle(memory, history)
+        yield MemoryRecord(memory, history)
 
 
 def messages(texts: Sequence[str]) -> list[Message]:
@@ -156,7 +156,7 @@ class Filled:
 
     path: Path
     texts: list[str]
-    ciphers: Ciphers | None = None
+    ciphers: CipherProvider | None = None
 
     def open(self, embedder: Embedder | None = None) -> Memolith:
         """Open it, with hashed vectors unless another embedder is given."""
@@ -198,7 +198,7 @@ def _cached(
     name: str,
     texts: list[str],
     fill: Callable[[Filled], None],
-    ciphers: Ciphers | None = None,
+    ciphers: CipherProvider | None = None,
 ) -> Filled:
     store = Filled(_folder() / name, texts, ciphers)
     fresh = replace(store, path=store.path.with_name(f"{name}.part"))

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 import memolith_minilm
 from memolith.adapters.embedders.local import LocalEmbedder
-from memolith.adapters.embedders.wordpiece import tokenizer
+from memolith.adapters.embedders.wordpiece import load_tokenizer
 from memolith.demo import load_conversation
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "packages" / "memolith-minilm"))
@@ -76,7 +76,7 @@ def read_sample(path: Path, number: int) -> Sample:
 
 
 def _ids(text: str) -> Ids:
-    ids: Ids = tokenizer(memolith_minilm.tokenizer_path()).encode(text).ids
+    ids: Ids = load_tokenizer(memolith_minilm.tokenizer_path()).encode(text).ids
     return [*ids[: memolith_minilm.MAX_TOKENS - 1], ids[-1]]
 
 

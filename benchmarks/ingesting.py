@@ -42,7 +42,7 @@ from numpy.typing import NDArray
 from memolith import Memolith
 from memolith.bootstrap import open_embedder
 from memolith.config import Settings
-from memolith.entrypoints.cli.commands.ingest import reading
+from memolith.entrypoints.cli.commands.ingest import open_text
 from memolith.ports.embedder import Embedder, TextRole
 
 MEGABYTES, MODEL_MEGABYTES = 5, 1
@@ -166,14 +166,14 @@ def _taken(text: Path, embedder: Embedder, profile: str) -> dict[str, float]:
     path = text.with_suffix(".db")
     with (
         Memolith.open(path, embedder=embedder, profile=profile) as memory,
-        reading(str(text)) as said,
+        open_text(str(text)) as said,
     ):
         embedder.embed(["It is loaded before it is timed."], role="document")
         started, used = perf_counter(), process_time()
         begun = used
         for part in memory.owner("reader").ingest_stream(said):
-            fates.update(each.fate for each in part.pieces)
-            times.append((process_time() - begun) / len(part.pieces))
+            fates.update(each.status for each in part.chunks)
+            times.append((process_time() - begun) / len(part.chunks))
             begun = process_time()
         seconds, processor = perf_counter() - started, process_time() - used
     tenth = max(1, len(times) // 10)

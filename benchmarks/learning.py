@@ -36,7 +36,7 @@ from measuring import Table, document_of_tables, output, progress, report
 
 from memolith import Memolith
 from memolith.adapters.chat.openai import OpenAIChat
-from memolith.adapters.chat.steady import Care, SteadyChat
+from memolith.adapters.chat.steady import ResilientChat, ServiceGuard
 from memolith.config import load
 from memolith.testing.model_server import Asked, ModelServer, late
 
@@ -93,7 +93,7 @@ def _child(url: str, name: str, owners: int, at_once: int, exchanges: int) -> No
             profile=PROFILE,
             embedder=embedder_of(name),
             config=load(None, env | {"MEMOLITH_ENABLE_ENCRYPTION": "false"}, {}),
-            chat=SteadyChat(model, Care(calls_at_once=at_once)),
+            chat=ResilientChat(model, ServiceGuard(max_concurrent_calls=at_once)),
             worker=False,
         ) as memory,
     ):

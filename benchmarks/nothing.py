@@ -21,10 +21,15 @@ from rich.table import Table
 
 from corpora.thresholds.cases import cases
 from memolith.domain.messages import Message, Role
-from memolith.evals.conversations import Conversation, Dialogue, Question
-from memolith.evals.metrics import bootstrap
-from memolith.evals.relevance import Asked, auc, fitted
-from memolith.policies.ranking.relevance import RELEVANT_FROM, Extent, Relevance, signs_of
+from memolith.evals.conversations import Conversation, DialogueSession, Question
+from memolith.evals.metrics import bootstrap_interval
+from memolith.evals.relevance import AskedQuestion, auc, fit_relevance
+from memolith.policies.ranking.relevance import (
+    RELEVANCE_THRESHOLD,
+    Relevance,
+    SearchExtent,
+    build_signals,
+)
 from memolith.policies.ranking.standard import StandardRanking
 from memolith.ports.embedder import Embedder
 from memolith.ports.tokens import TokenCounter
@@ -40,7 +45,7 @@ TAUGHT = (ANSWERED, ELSEWHERE, UNLIKE, SWAPPED)
 
 _EVEN = (ANSWERED, ELSEWHERE, UNLIKE)
 WHOLE, SESSION = "whole", "one session"
-THRESHOLDS = (0.05, RELEVANT_FROM, 0.15, 0.2, 0.3, 0.5)
+THRESHOLDS = (0.05, RELEVANCE_THRESHOLD, 0.15, 0.2, 0.3, 0.5)
 FACTS = "facts"
 FACTS_HELD = (1, 3, 10, 30, 100)
 _FACTS_ASKED = 100
@@ -62,7 +67,7 @@ class Case:
         is_found: Whether the first ten results have some of the evidence.
     """
 
-    asked: Asked
+    asked: AskedQuestion
     kind: str
     size: str
     groups: frozenset[str]
@@ -163,9 +168,11 @@ class Memories:
             of, pool = held[key], ranking.pool(_TOP)
             rows, found = candidates(of, query, vector, pool, one.question.asked_at)
             scores = ranking.score(query, found)
-            signs = signs_of(query, found, scores, Extent.of(of.found(query.terms)))
+            signs = build_signals(
+                query, found, scores, SearchExtent.from_postings(of.found(query.terms))
+            )
             first = [of.ids[row] for row in rows[np.argsort(-scores.total, kind="stable")[:_TOP]]]
-            asked = Asked(one.data_set, signs, one.kind == ANSWERED, one.kind == SWAPPED)
+            asked = AskedQuestion(one.data_set, signs, one.kind == ANSWERED, one.kind == SWAPPED)
             is_found = not {*first}.isdisjoint(one.question.evidence)
             yield Case(asked, one.kind, one.size, frozenset({one.owner, one.memory}), is_found)
 
@@ -216,7 +223,7 @@ def _told(facts: Sequence[str]) -> Conversation:
     """Return facts as they are remembered: each by itself."""
     at = datetime(2025, 1, 1, tzinfo=UTC)
     sessions = tuple(
-        Dialogue(str(i), (Message(None, fact, role=Role.USER, at=at, external_id=str(i)),))
+        DialogueSession(str(i), (Message(None, fact, role=Role.USER, at=at, external_id=str(i)),))
         for i, fact in enumerate(facts)
     )
     return Conversation(FACTS, FACTS, sessions, ())
@@ -228,7 +235,7 @@ def _told(facts: Sequence[str]) -> Conversation:
 def weights(found: Sequence[Case], *, but: frozenset[str] = frozenset()) -> Relevance:
     """Return the weights fitted on all questions but those of these conversations."""
     left_out = but - {FACTS}  # facts are left out by their fold
-    return fitted(
+    return fit_relevance(
         [one.asked for one in found if one.kind in TAUGHT and left_out.isdisjoint(one.groups)]
     )
 
@@ -238,7 +245,7 @@ def validated(found: Sequence[Case]) -> list[float]:
     made: dict[frozenset[str], Relevance] = {}
     for groups in {one.groups for one in found}:
         made[groups] = weights(found, but=groups)
-    return [made[one.groups].likelihood(one.asked.signs) for one in found]
+    return [made[one.groups].likelihood(one.asked.signals) for one in found]
 
 
 def tables(found: Sequence[Case], told: Sequence[float]) -> Iterator[Table]:
@@ -271,8 +278,8 @@ def _auc(answered: Sequence[float], others: Sequence[float]) -> str:
 
 def _precision(answered: Sequence[float], others: Sequence[float]) -> str:
     """Return how often it is right that nothing is relevant, of as many of both sorts."""
-    wrong = float(np.mean(np.array(answered) < RELEVANT_FROM)) if answered else 0.0
-    right = float(np.mean(np.array(others) < RELEVANT_FROM))
+    wrong = float(np.mean(np.array(answered) < RELEVANCE_THRESHOLD)) if answered else 0.0
+    right = float(np.mean(np.array(others) < RELEVANCE_THRESHOLD))
     return f"{100 * right / (right + wrong):.1f}" if right + wrong else ""
 
 
@@ -281,11 +288,13 @@ def harm(found: Sequence[Case], told: Sequence[float]) -> str:
     lines = []
     for data_set in dict.fromkeys(one.asked.data_set for one in found):
         wrong = [
-            (value < RELEVANT_FROM, one.is_found)
+            (value < RELEVANCE_THRESHOLD, one.is_found)
             for value, one in zip(told, found, strict=True)
             if one.asked.data_set == data_set and one.kind == ANSWERED
         ]
-        every = bootstrap([float(is_wrong) for is_wrong, _ in wrong], np.random.default_rng(_SEED))
+        every = bootstrap_interval(
+            [float(is_wrong) for is_wrong, _ in wrong], np.random.default_rng(_SEED)
+        )
         lost = np.mean([is_wrong and is_found for is_wrong, is_found in wrong])
         lines.append(
             f"{data_set}: of answered questions {100 * every.mean:.1f} % "

@@ -14,7 +14,7 @@ import numpy as np
 from memolith import Memolith
 from memolith.evals import metrics
 from memolith.evals.conversations import Conversation, Question
-from memolith.evals.engine import AskingClock, messages_of
+from memolith.evals.engine import QuestionClock, get_message_ids
 from memolith.evals.metrics import Interval
 from memolith.owner import OwnerMemory
 from memolith.ports.embedder import Embedder
@@ -57,7 +57,7 @@ def contexts(
     A message that is shown by one passage counts: which passage is meant, the data does not say.
     So does one that a memory was made from, and that is folded into it.
     """
-    clock = AskingClock()
+    clock = QuestionClock()
     with (
         tempfile.TemporaryDirectory() as folder,
         Memolith.open(Path(folder, "packing.db"), embedder=embedder, clock=clock) as engine,
@@ -74,7 +74,7 @@ def contexts(
 def _held(shown: Sequence[_Shown]) -> Held:
     generator = np.random.default_rng(SEED)
     return Held(
-        share=metrics.bootstrap([one.share for one in shown], generator),
+        share=metrics.bootstrap_interval([one.share for one in shown], generator),
         results=fmean(one.results for one in shown),
         tokens=fmean(one.tokens for one in shown),
         ms=median(one.ms for one in shown),
@@ -82,7 +82,7 @@ def _held(shown: Sequence[_Shown]) -> Held:
 
 
 def _loaded(
-    view: OwnerMemory, conversation: Conversation, clock: AskingClock
+    view: OwnerMemory, conversation: Conversation, clock: QuestionClock
 ) -> Iterator[Question]:
     """Take in a conversation, then yield its questions that have evidence."""
     clock.at = max((m.at for m in conversation.messages() if m.at), default=clock.at)
@@ -91,11 +91,11 @@ def _loaded(
     yield from (question for question in conversation.questions if question.evidence)
 
 
-def _shown(view: OwnerMemory, question: Question, clock: AskingClock, budget: int) -> _Shown:
+def _shown(view: OwnerMemory, question: Question, clock: QuestionClock, budget: int) -> _Shown:
     clock.at = question.asked_at
     began = time.perf_counter()
     context = view.context_with_results(question.text, token_budget=budget, touch=False)
     ms = (time.perf_counter() - began) * 1e3
-    ids = metrics.expand(messages_of(one) for one in context.results)
+    ids = metrics.expand_results(get_message_ids(one) for one in context.results)
     share = metrics.recall_at(ids, question.evidence, len(ids))
     return _Shown(share, len(context.results), context.tokens, ms)

@@ -10,7 +10,7 @@ from conversing import Columns, candidates, columns
 from numpy.typing import NDArray
 
 from memolith.evals.conversations import Conversation, Question
-from memolith.evals.fitting import Example, fitted
+from memolith.evals.fitting import RankingExample, fit_ranking
 from memolith.evals.runner import DEPTH, Answer, Recall, System
 from memolith.policies.ranking.fitted import FITTED
 from memolith.policies.ranking.model import Candidates, Query, Ranking
@@ -51,11 +51,13 @@ class Asked:
     ids: NDArray[np.str_]
     found: Candidates
 
-    def example(self, data_set: str) -> Example:
+    def example(self, data_set: str) -> RankingExample:
         """Return what the fit of the standard ranking takes."""
         parts = StandardRanking(_PLAIN).score(self.query, self.found).parts
         is_evidence = np.isin(self.ids, self.question.evidence)
-        return Example(data_set, np.stack([parts[name] for name in PARTS], axis=1), is_evidence)
+        return RankingExample(
+            data_set, np.stack([parts[name] for name in PARTS], axis=1), is_evidence
+        )
 
 
 class Searched:
@@ -83,7 +85,7 @@ class Searched:
         asked = [question for question in conversation.questions if question.evidence]
         queries = [ranking.prepare(one.text, of.participants, one.asked_at) for one in asked]
         vectors = self._embedder.embed([query.dense_text for query in queries], role="query")
-        pool, ids = ranking.pool(top_k), np.array(of.ids)
+        pool, ids = ranking.get_pool_size(top_k), np.array(of.ids)
         answered = []
         for question, query, vector in zip(asked, queries, vectors, strict=True):
             rows, found = candidates(of, query, vector, pool, question.asked_at)
@@ -122,7 +124,7 @@ def system_of(ranking_of: Callable[[str], Ranking], searched: Searched) -> Syste
 class Training:
     """The examples of every conversation, by owner."""
 
-    examples: Mapping[str, Sequence[Example]]
+    examples: Mapping[str, Sequence[RankingExample]]
 
     @classmethod
     def of(cls, data: Sequence[DataSet], searched: Searched) -> Training:
@@ -154,7 +156,7 @@ class Training:
             if owner != but
             for one in held
         ]
-        found = dict(zip(names, (free @ fitted(examples)).tolist(), strict=True))
+        found = dict(zip(names, (free @ fit_ranking(examples)).tolist(), strict=True))
         unit = found.get("similarity") or found["text"]
         return {name: found.get(name, 0.0) / unit for name in PARTS}
 

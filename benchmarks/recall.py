@@ -40,11 +40,11 @@ from memolith.errors import InvalidInput
 from memolith.evals.baselines import Baselines
 from memolith.evals.conversations import Conversation
 from memolith.evals.datasets import read_beam, read_jsonl, read_locomo
-from memolith.evals.metrics import Interval, bootstrap
-from memolith.evals.report import Report, rendered
-from memolith.evals.runner import Outcome, System, figures, run
+from memolith.evals.metrics import Interval, bootstrap_interval
+from memolith.evals.report import Report, render_report
+from memolith.evals.runner import Outcome, System, compute_figures, run_questions
 from memolith.policies.ranking import fitted, relevance_fitted
-from memolith.policies.ranking.companion import RelevanceRanking
+from memolith.policies.ranking.companion import FreshnessRanking
 from memolith.policies.ranking.facts import HybridRanking
 from memolith.policies.ranking.standard import StandardRanking
 
@@ -65,7 +65,7 @@ def systems(searched: Searched, training: Training, baselines: Baselines) -> dic
     """Return what is compared: plain searches, formulas of other profiles, the standard ranking."""
     validated = training.rankings()
     formulas = {
-        "companion's formula": system_of(lambda _: RelevanceRanking(floor=-1.0), searched),
+        "companion's formula": system_of(lambda _: FreshnessRanking(floor=-1.0), searched),
         "facts' formula": system_of(lambda _: HybridRanking(), searched),
         "standard": system_of(lambda _: StandardRanking(), searched),
         VALIDATED: system_of(validated.__getitem__, searched),
@@ -76,7 +76,9 @@ def systems(searched: Searched, training: Training, baselines: Baselines) -> dic
 def compared(data: DataSet, measured: Mapping[str, System]) -> Report:
     """Measure every system on a data set."""
     found = {
-        name: figures(run(system, data.conversations), np.random.default_rng(SEED))
+        name: compute_figures(
+            run_questions(system, data.conversations), np.random.default_rng(SEED)
+        )
         for name, system in measured.items()
     }
     return Report(f"{data.name}, {len(data.conversations)} conversations", found)
@@ -105,7 +107,7 @@ def _validated(
     data: DataSet, searched: Searched, training: Training, without: str
 ) -> tuple[Outcome, ...]:
     rankings = training.rankings(without or None)
-    return run(system_of(rankings.__getitem__, searched), data.conversations)
+    return run_questions(system_of(rankings.__getitem__, searched), data.conversations)
 
 
 def _mean(outcomes: Sequence[Outcome], name: str) -> str:
@@ -115,7 +117,7 @@ def _mean(outcomes: Sequence[Outcome], name: str) -> str:
 def _gain(whole: Sequence[Outcome], rest: Sequence[Outcome], name: str) -> str:
     """Return the mean difference, question by question, with its interval."""
     pairs = zip(whole, rest, strict=True)
-    found = bootstrap(
+    found = bootstrap_interval(
         [a.measures[name] - b.measures[name] for a, b in pairs], np.random.default_rng(SEED)
     )
     return _with_interval(found, "+.1f")
@@ -230,7 +232,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         console.print(*ablation(data, searched, training), machine(), sep="\n")
     else:
         measured = systems(searched, training, Baselines(embedder, WordPieceCounter()))
-        reports = (rendered(compared(each, measured), [VALIDATED]) for each in data)
+        reports = (render_report(compared(each, measured), [VALIDATED]) for each in data)
         console.print(*reports, machine(), sep="\n")
     return 0
 

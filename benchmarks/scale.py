@@ -43,8 +43,8 @@ from servers import database, own_server
 
 from memolith import Memolith
 from memolith.adapters.postgres.store import VECTORS_IN_MEMORY
-from memolith.config import Loaded, load
-from memolith.domain.recall import Scope
+from memolith.config import LoadedSettings, load
+from memolith.domain.recall import SearchFilter
 from memolith.policies.vectors import quantise
 from memolith.ports.embedder import TextRole
 from memolith.ports.store import Snapshot, Store
@@ -105,7 +105,7 @@ class Plan:
             return str(_folder() / f"{name}.db")
         return database(self.url or own_server(_folder(), stays=True), name)
 
-    def configured(self) -> Loaded:
+    def configured(self) -> LoadedSettings:
         """Return the settings with which it is opened."""
         in_memory = 0 if self.database == "pgvector" else VECTORS_IN_MEMORY
         given = {"enable_encryption": False, "postgres.vectors_in_memory": in_memory}
@@ -293,7 +293,7 @@ def _shares(store: Store, plan: Plan, size: int, corpus: Corpus) -> Iterator[flo
 def _share(snapshot: Snapshot, vector: NDArray[np.int8], everything: NDArray[np.int64]) -> float:
     """Return which share of the nearest are as near as they should be."""
     least = np.sort(snapshot.similarities(vector, everything).cosine)[-RECALLED]
-    near = snapshot.nearest(vector, RECALLED, Scope(now=datetime.now(UTC)))
+    near = snapshot.nearest(vector, RECALLED, SearchFilter(now=datetime.now(UTC)))
     return float((snapshot.similarities(vector, near).cosine >= least).sum()) / RECALLED
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from memolith import Memolith
 from memolith.bootstrap import open_embedder
 from memolith.config import Settings
-from memolith.domain.recall import Scope
+from memolith.domain.recall import SearchFilter
 from memolith.policies.vectors import quantise
 from memolith.ports.embedder import Embedder, TextRole
 from memolith.stores import open_store
@@ -204,7 +204,7 @@ def _shares(store: Filled, queries: Sequence[str], embedder: Embedder) -> list[f
     opened = open_store(str(store.path), Settings())
     with closing(opened), opened.read("messages") as snapshot:
         everything = snapshot.items(np.arange(1, len(store.texts) + 1)).number
-        scope = Scope(now=datetime.now(UTC))
+        scope = SearchFilter(now=datetime.now(UTC))
         shares = []
         for vector in sought:
             exact = snapshot.similarities(vector, everything)

@@ -29,7 +29,7 @@ from memolith.adapters.crypto.plain import PlainCipher
 from memolith.adapters.sqlite.store import SqliteStore
 from memolith.domain.items import Features, Span, Trait
 from memolith.domain.messages import Message, Role
-from memolith.domain.recall import Scope
+from memolith.domain.recall import SearchFilter
 from memolith.policies.vectors import cosines, quantise
 from memolith.ports.store import PART_BITS, IndexEntry, Passage, Snapshot
 
@@ -90,7 +90,7 @@ def timed(action: Callable[[int], object], rounds: int = ROUNDS) -> float:
     return median(times)
 
 
-def search(snapshot: Snapshot, data: Data, turn: int, scope: Scope) -> None:
+def search(snapshot: Snapshot, data: Data, turn: int, scope: SearchFilter) -> None:
     """Do what a recall asks of a store."""
     vector = data.queries[turn]
     near = snapshot.nearest(vector, POOL, scope)
@@ -100,7 +100,7 @@ def search(snapshot: Snapshot, data: Data, turn: int, scope: Scope) -> None:
     worded = postings.passages[np.argsort(-best, kind="stable")[:POOL]] >> PART_BITS
     numbers = np.union1d(near, worded)
     snapshot.items(numbers)
-    snapshot.uses(numbers)
+    snapshot.usage_stats(numbers)
     before, after = (snapshot.neighbours(numbers, step, scope) for step in (-1, 1))
     snapshot.items(before[before >= 0])
     snapshot.similarities(vector, numbers)
@@ -144,7 +144,7 @@ def coarse_recall(
     hits = 0
     for query in queries:
         true = np.lexsort((np.arange(len(vectors)), -cosines(vectors, query)))[:10] + 1
-        scope = Scope(now=START + timedelta(days=9_999))
+        scope = SearchFilter(now=START + timedelta(days=9_999))
         hits += len(set(snapshot.nearest(query, 10, scope).tolist()) & set(true.tolist()))
     return hits / (10 * len(queries))
 
@@ -158,7 +158,7 @@ def measure(size: int, dimension: int, folder: Path) -> list[str]:
     rate = fill(store, data)
     store.close()
     extra = (path.stat().st_size - data.text_bytes) / size
-    scope = Scope(now=START + timedelta(days=9_999))
+    scope = SearchFilter(now=START + timedelta(days=9_999))
     store = SqliteStore.open(path, cipher=PlainCipher())
     started = perf_counter()
     with store.read(OWNER) as snapshot:
@@ -175,7 +175,7 @@ def measure(size: int, dimension: int, folder: Path) -> list[str]:
             yield timed(lambda turn: one.postings(terms[turn], scope))
             yield timed(lambda turn: one.similarities(data.queries[turn], numbers))
             yield timed(lambda _: one.items(numbers))
-            yield timed(lambda _: one.uses(numbers))
+            yield timed(lambda _: one.usage_stats(numbers))
             yield timed(lambda _: one.neighbours(numbers, 1, scope))
 
     def whole(turn: int) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from corpora.thresholds.cases import cases
 from corpora.thresholds.fitting import Measured, fitted, measured
 from memolith.adapters.embedders.local import LocalEmbedder
-from memolith.policies.thresholds import RATES, SOURCES, Thresholds
+from memolith.policies.thresholds import ERROR_RATES, SOURCE_THRESHOLDS, SimilarityThresholds
 
 HEAD = ("threshold", "may be wrong", "fitted", "right", "wrong", "the source's", "right", "wrong")
 
@@ -34,9 +34,9 @@ def main() -> None:
     print(f'\n"{embedder.name}": {own!r},')
 
 
-def _cells(name: str, own: Thresholds, found: Measured) -> list[str]:
-    cells = [name, f"{RATES[name]:.0%}"]
-    for threshold in (getattr(own, name), getattr(SOURCES, name)):
+def _cells(name: str, own: SimilarityThresholds, found: Measured) -> list[str]:
+    cells = [name, f"{ERROR_RATES[name]:.0%}"]
+    for threshold in (getattr(own, name), getattr(SOURCE_THRESHOLDS, name)):
         right, wrong = found.accepted(name, threshold)
         cells += [f"{threshold:.2f}", f"{right:.1%}", f"{wrong:.1%}"]
     return cells

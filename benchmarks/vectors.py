@@ -42,7 +42,7 @@ from memolith.adapters.crypto.plain import PlainCipher
 from memolith.adapters.sqlite.store import SqliteStore
 from memolith.adapters.sqlite.vec import SqliteVecStore
 from memolith.domain.items import Span
-from memolith.domain.recall import Scope
+from memolith.domain.recall import SearchFilter
 from memolith.policies.vectors import cosines, quantise
 from memolith.ports.store import Passage
 from memolith.testing.builders import at, entry, memory
@@ -50,7 +50,7 @@ from memolith.testing.builders import at, entry, memory
 SIZES = (1_000, 10_000, 50_000)
 DIMENSION, CLUSTERS, SPREAD = 384, 200, 0.7
 QUERIES, FOUND, BATCH = 100, 10, 1_000
-NOW = Scope(now=at(10**8))
+NOW = SearchFilter(now=at(10**8))
 OWNER = "owner"
 _MEGABYTE = 1_000_000
 
@@ -127,7 +127,7 @@ def row(name: str, store: SqliteStore, vectors: Vectors, folder: Path | None) ->
     queries = made(QUERIES, 2)
     begun = perf_counter()
     if isinstance(store, ChromaStore):
-        assert store._sending.send()  # noqa: SLF001, S101 - what a thread does in the background
+        assert store._outbox_sender.send()  # noqa: SLF001, S101 - what a thread does in the background
     sent_s = perf_counter() - begun
     found, seconds = [], []
     for query in queries:

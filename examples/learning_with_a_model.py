@@ -54,7 +54,7 @@ with TemporaryDirectory() as folder, ModelServer(model) as server:
         for said, reply in CONVERSATION:
             alice.learn(said, reply, session="monday")  # waits for no model
         alice.end_session("monday")
-        print(f"{alice.backlog().waiting} messages wait to be learned from")
+        print(f"{alice.backlog().pending_messages} messages wait to be learned from")
 
         # What a worker does: one in the process, unless `worker=False`, or `memolith worker`.
         memory.work()

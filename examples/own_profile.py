@@ -9,14 +9,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from memolith import Memolith
-from memolith.domain.recall import Recalled
-from memolith.policies.forgetting import Unfading
-from memolith.policies.judging import FixedJudging
-from memolith.policies.learning import SentencesLearned
-from memolith.policies.merging import SameWords
+from memolith.domain.recall import RecalledItem
+from memolith.policies.forgetting import NoDecay
+from memolith.policies.judging import FixedClassifier
+from memolith.policies.learning import SentenceLearning
+from memolith.policies.merging import SameTextMerging
 from memolith.policies.ranking.standard import StandardRanking
-from memolith.policies.rendering.defusing import defuse
-from memolith.policies.rendering.model import Material
+from memolith.policies.rendering.defusing import escape_text
+from memolith.policies.rendering.model import RenderInput
 from memolith.profiles.model import Profile
 
 
@@ -25,14 +25,14 @@ class LogRendering:
     """One line a note, the newest first, as many as fit."""
 
     def render(
-        self, material: Material, budget: int, count: Callable[[Sequence[str]], list[int]]
-    ) -> tuple[str, tuple[Recalled, ...]]:
+        self, material: RenderInput, budget: int, count: Callable[[Sequence[str]], list[int]]
+    ) -> tuple[str, tuple[RecalledItem, ...]]:
         """Return the text and the results it shows."""
         newest_first = sorted(material.results, key=lambda one: one.id, reverse=True)
-        shown: list[Recalled] = []
+        shown: list[RecalledItem] = []
         text = ""
         for result in newest_first:
-            longer = f"{text}{result.kind}: {defuse(result.text)}\n"
+            longer = f"{text}{result.kind}: {escape_text(result.text)}\n"
             if count([longer])[0] <= budget:
                 text = longer
                 shown.append(result)
@@ -44,13 +44,13 @@ FIELD_LOG = Profile(
     kinds=("sighting", "weather", "gear"),
     standard_kinds={"sighting": "event", "weather": "context", "gear": "fact"},
     own_kinds={"fact": "sighting", "event": "sighting", "context": "weather"},
-    judging=FixedJudging("sighting"),
-    learning=SentencesLearned(),
-    merging=SameWords(),
+    classifier=FixedClassifier("sighting"),
+    learning=SentenceLearning(),
+    merging=SameTextMerging(),
     ranking=StandardRanking(),
-    forgetting=Unfading(),
+    decay=NoDecay(),
     rendering=LogRendering(),
-    told="notes in the field",
+    description="notes in the field",
 )
 
 with Memolith.open(":memory:", profile=FIELD_LOG) as memory:

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from memolith import Memolith
 from memolith.config import load
 from memolith.domain.memories import Action, Event, History, Memory, Version
-from memolith.domain.recall import Scope
+from memolith.domain.recall import SearchFilter
 from memolith.errors import NotFound
-from memolith.exchange.records import Chronicle
+from memolith.exchange.records import MemoryRecord
 from memolith.policies.ids import ENTROPY_BYTES, uuid7
 from memolith.policies.vectors import quantise
 from memolith.ports.embedder import TextRole
@@ -90,7 +90,7 @@ class MemolithEngine(Store, ById):
         vector = quantise(self._vectors.embed([text], role="query")[0])
         opened = open_store(self._url, self._config.settings)
         with closing(opened), opened.read(owner) as snapshot:
-            near = snapshot.nearest(vector, count, Scope(now=datetime.now(UTC)))
+            near = snapshot.nearest(vector, count, SearchFilter(now=datetime.now(UTC)))
             ids = list(snapshot.items(near).record_id)
             return [memory.content for memory in snapshot.memories(ids)]
 
@@ -124,14 +124,14 @@ class MemolithEngine(Store, ById):
         self._memolith.close()
 
 
-def _chronicle(text: str, owner: str) -> Chronicle:
+def _chronicle(text: str, owner: str) -> MemoryRecord:
     at = datetime.now(UTC)
     made = uuid7(at, secrets.token_bytes(ENTROPY_BYTES))
     memory = Memory(
         id=made, owner_id=owner, kind="fact", content=text, created_at=at, updated_at=at
     )
     event = Event(made, Action.REMEMBERED, at, "user", 1)
-    return Chronicle(memory, History((Version(memory, at, None),), (event,)))
+    return MemoryRecord(memory, History((Version(memory, at, None),), (event,)))
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     )
     from memolith.domain.messages import Message, Role, Session
     from memolith.domain.owners import Statistics
-    from memolith.domain.recall import Recalled, RecallResult, Score
+    from memolith.domain.recall import RecalledItem, RecallResult, Score
     from memolith.engine import Memolith
     from memolith.errors import MemolithError
     from memolith.owner import OwnerMemory
@@ -53,7 +53,7 @@ __all__ = [
     "OwnerMemory",
     "Page",
     "RecallResult",
-    "Recalled",
+    "RecalledItem",
     "Role",
     "Score",
     "Session",
@@ -69,7 +69,7 @@ __all__ = [
     "sanitize_lines",
 ]
 
-_HOME = {
+_HOME_MODULES = {
     "AsyncMemolith": "aio",
     "AsyncOwnerMemory": "aio",
     "Event": "domain.memories",
@@ -101,7 +101,7 @@ _HOME = {
 
 def __getattr__(name: str) -> object:
     """Load a public name at its first use."""
-    home = _HOME.get(name)
+    home = _HOME_MODULES.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value: object = getattr(import_module(f"{__name__}.{home}"), name)

@@ -8,7 +8,7 @@ from functools import partial, wraps
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from memolith.client import TIMEOUT_S, URL
+from memolith.client import DEFAULT_TIMEOUT_S, DEFAULT_URL
 from memolith.engine import Memolith
 from memolith.errors import StoreUnavailable
 from memolith.owner import OwnerMemory
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from memolith.domain.ingestion import Ingested
+    from memolith.domain.ingestion import IngestResult
     from memolith.exchange.records import Record
-    from memolith.ports.backups import Restored
-    from memolith.services.migrate import Migrated
-    from memolith.services.reembed import Reembedded
+    from memolith.ports.backups import RestoreResult
+    from memolith.services.migrate import MigrationResult
+    from memolith.services.reembed import ReembedResult
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_BATCH = 256
+_BATCH_SIZE = 256
 
 _THREADS = 8
 """Worker threads: a recall computes on one core, a write waits for the disk. A guess."""
 
 
-def _on_engine(
+def _async_engine_method(
     method: Callable[Concatenate[Memolith, P], R],
 ) -> Callable[Concatenate[AsyncMemolith, P], Coroutine[Any, Any, R]]:
     @wraps(method)
@@ -43,7 +43,7 @@ def _on_engine(
     return call
 
 
-def _on_owner(
+def _async_owner_method(
     method: Callable[Concatenate[OwnerMemory, P], R],
 ) -> Callable[Concatenate[AsyncOwnerMemory, P], Coroutine[Any, Any, R]]:
     @wraps(method)
@@ -54,7 +54,7 @@ def _on_owner(
     return call
 
 
-async def _in_batches(
+async def _iterate_in_batches(
     run: Callable[[Callable[[], Any]], Awaitable[Any]], start: Callable[[], Iterator[R]], size: int
 ) -> AsyncIterator[R]:
     """Give what an iterator gives, reading it on worker threads, a batch at a time."""
@@ -79,62 +79,64 @@ class AsyncOwnerMemory:
         """Whose memory it is."""
         return self._memory.owner_id
 
-    remember = _on_owner(OwnerMemory.remember)
-    learn = _on_owner(OwnerMemory.learn)
-    log = _on_owner(OwnerMemory.log)
-    end_session = _on_owner(OwnerMemory.end_session)
-    ingest = _on_owner(OwnerMemory.ingest)
-    recall = _on_owner(OwnerMemory.recall)
-    context = _on_owner(OwnerMemory.context)
-    get = _on_owner(OwnerMemory.get)
-    message = _on_owner(OwnerMemory.message)
-    messages = _on_owner(OwnerMemory.messages)
-    sessions = _on_owner(OwnerMemory.sessions)
-    list = _on_owner(OwnerMemory.list)
-    update = _on_owner(OwnerMemory.update)
-    supersede = _on_owner(OwnerMemory.supersede)
-    forget = _on_owner(OwnerMemory.forget)
-    purge = _on_owner(OwnerMemory.purge)
-    restore = _on_owner(OwnerMemory.restore)
-    review = _on_owner(OwnerMemory.review)
-    approve = _on_owner(OwnerMemory.approve)
-    reject = _on_owner(OwnerMemory.reject)
-    history = _on_owner(OwnerMemory.history)
-    stats = _on_owner(OwnerMemory.stats)
-    audit = _on_owner(OwnerMemory.audit)
-    import_ = _on_owner(OwnerMemory.import_)
-    profile = _on_owner(OwnerMemory.profile)
-    switch_profile = _on_owner(OwnerMemory.switch_profile)
-    recent = _on_owner(OwnerMemory.recent)
-    base_memory = _on_owner(OwnerMemory.base_memory)
-    base_memory_versions = _on_owner(OwnerMemory.base_memory_versions)
-    set_base_memory = _on_owner(OwnerMemory.set_base_memory)
-    roll_back_base_memory = _on_owner(OwnerMemory.roll_back_base_memory)
-    kind_like = _on_owner(OwnerMemory.kind_like)
-    store_fact = _on_owner(OwnerMemory.store_fact)
-    store_preference = _on_owner(OwnerMemory.store_preference)
-    store_correction = _on_owner(OwnerMemory.store_correction)
-    search = _on_owner(OwnerMemory.search)
-    hybrid_search = _on_owner(OwnerMemory.hybrid_search)
-    retrieve_context = _on_owner(OwnerMemory.retrieve_context)
-    process_exchange = _on_owner(OwnerMemory.process_exchange)
-    memories = _on_owner(OwnerMemory.memories)
-    active_count = _on_owner(OwnerMemory.active_count)
-    summaries = _on_owner(OwnerMemory.summaries)
-    undo_consolidation = _on_owner(OwnerMemory.undo_consolidation)
-    compress = _on_owner(OwnerMemory.compress)
-    backlog = _on_owner(OwnerMemory.backlog)
-    usage = _on_owner(OwnerMemory.usage)
-    retry = _on_owner(OwnerMemory.retry)
-    context_with_results = _on_owner(OwnerMemory.context_with_results)
+    remember = _async_owner_method(OwnerMemory.remember)
+    learn = _async_owner_method(OwnerMemory.learn)
+    log = _async_owner_method(OwnerMemory.log)
+    end_session = _async_owner_method(OwnerMemory.end_session)
+    ingest = _async_owner_method(OwnerMemory.ingest)
+    recall = _async_owner_method(OwnerMemory.recall)
+    context = _async_owner_method(OwnerMemory.context)
+    get = _async_owner_method(OwnerMemory.get)
+    message = _async_owner_method(OwnerMemory.message)
+    messages = _async_owner_method(OwnerMemory.messages)
+    sessions = _async_owner_method(OwnerMemory.sessions)
+    list = _async_owner_method(OwnerMemory.list)
+    update = _async_owner_method(OwnerMemory.update)
+    supersede = _async_owner_method(OwnerMemory.supersede)
+    forget = _async_owner_method(OwnerMemory.forget)
+    purge = _async_owner_method(OwnerMemory.purge)
+    restore = _async_owner_method(OwnerMemory.restore)
+    review = _async_owner_method(OwnerMemory.review)
+    approve = _async_owner_method(OwnerMemory.approve)
+    reject = _async_owner_method(OwnerMemory.reject)
+    history = _async_owner_method(OwnerMemory.history)
+    stats = _async_owner_method(OwnerMemory.stats)
+    audit = _async_owner_method(OwnerMemory.audit)
+    import_ = _async_owner_method(OwnerMemory.import_)
+    profile = _async_owner_method(OwnerMemory.profile)
+    switch_profile = _async_owner_method(OwnerMemory.switch_profile)
+    recent = _async_owner_method(OwnerMemory.recent)
+    base_memory = _async_owner_method(OwnerMemory.base_memory)
+    base_memory_versions = _async_owner_method(OwnerMemory.base_memory_versions)
+    set_base_memory = _async_owner_method(OwnerMemory.set_base_memory)
+    roll_back_base_memory = _async_owner_method(OwnerMemory.roll_back_base_memory)
+    equivalent_kind = _async_owner_method(OwnerMemory.equivalent_kind)
+    store_fact = _async_owner_method(OwnerMemory.store_fact)
+    store_preference = _async_owner_method(OwnerMemory.store_preference)
+    store_correction = _async_owner_method(OwnerMemory.store_correction)
+    search = _async_owner_method(OwnerMemory.search)
+    hybrid_search = _async_owner_method(OwnerMemory.hybrid_search)
+    retrieve_context = _async_owner_method(OwnerMemory.retrieve_context)
+    process_exchange = _async_owner_method(OwnerMemory.process_exchange)
+    memories = _async_owner_method(OwnerMemory.memories)
+    active_count = _async_owner_method(OwnerMemory.active_count)
+    summaries = _async_owner_method(OwnerMemory.summaries)
+    undo_consolidation = _async_owner_method(OwnerMemory.undo_consolidation)
+    compress = _async_owner_method(OwnerMemory.compress)
+    backlog = _async_owner_method(OwnerMemory.backlog)
+    usage = _async_owner_method(OwnerMemory.usage)
+    retry = _async_owner_method(OwnerMemory.retry)
+    context_with_results = _async_owner_method(OwnerMemory.context_with_results)
 
     def export(self) -> AsyncIterator[Record]:
         """Give what `OwnerMemory.export` gives."""
-        return _in_batches(self._run, self._memory.export, _BATCH)
+        return _iterate_in_batches(self._run, self._memory.export, _BATCH_SIZE)
 
-    def ingest_stream(self, pieces: Iterable[str], **options: Any) -> AsyncIterator[Ingested]:
+    def ingest_stream(self, pieces: Iterable[str], **options: Any) -> AsyncIterator[IngestResult]:
         """Take in a text of any length; takes what `OwnerMemory.ingest_stream` takes."""
-        return _in_batches(self._run, lambda: self._memory.ingest_stream(pieces, **options), 1)
+        return _iterate_in_batches(
+            self._run, lambda: self._memory.ingest_stream(pieces, **options), 1
+        )
 
 
 class AsyncMemolith:
@@ -155,17 +157,17 @@ class AsyncMemolith:
         return cls(await asyncio.to_thread(partial(Memolith.open, *args, **options)))
 
     @classmethod
-    async def restore_backup(cls, *args: Any, **options: Any) -> Restored:
+    async def restore_backup(cls, *args: Any, **options: Any) -> RestoreResult:
         """Put a backup in a store's place; takes what `Memolith.restore_backup` takes."""
         return await asyncio.to_thread(partial(Memolith.restore_backup, *args, **options))
 
     @classmethod
-    async def migrate(cls, *args: Any, **options: Any) -> Migrated:
+    async def migrate(cls, *args: Any, **options: Any) -> MigrationResult:
         """Move a store into another database; takes what `Memolith.migrate` takes."""
         return await asyncio.to_thread(partial(Memolith.migrate, *args, **options))
 
     @classmethod
-    async def reembed(cls, *args: Any, **options: Any) -> Reembedded:
+    async def reembed(cls, *args: Any, **options: Any) -> ReembedResult:
         """Make all vectors of a store anew; takes what `Memolith.reembed` takes."""
         return await asyncio.to_thread(partial(Memolith.reembed, *args, **options))
 
@@ -176,15 +178,15 @@ class AsyncMemolith:
 
     @classmethod
     async def connect(
-        cls, url: str = URL, *, key: str | None = None, timeout_s: float = TIMEOUT_S
+        cls, url: str = DEFAULT_URL, *, key: str | None = None, timeout_s: float = DEFAULT_TIMEOUT_S
     ) -> AsyncMemolith:
         """Connect to a Memolith service without threads; see `Memolith.connect`.
 
         It is of the event loop in which it is first used.
         """
-        from memolith.remote import AsyncRemoteMemolith, async_connection
+        from memolith.remote import AsyncRemoteMemolith, build_async_transport
 
-        return AsyncRemoteMemolith(async_connection(url, key, timeout_s))
+        return AsyncRemoteMemolith(build_async_transport(url, key, timeout_s))
 
     async def _run(self, call: Callable[[], R]) -> R:
         if self._is_closed:
@@ -215,75 +217,75 @@ class AsyncMemolith:
         """Close it."""
         await self.close()
 
-    owners = _on_engine(Memolith.owners)
-    erase = _on_engine(Memolith.erase)
-    rotate_key = _on_engine(Memolith.rotate_key)
-    readmit = _on_engine(Memolith.readmit)
-    create_api_key = _on_engine(Memolith.create_api_key)
-    api_keys = _on_engine(Memolith.api_keys)
-    known_api_key = _on_engine(Memolith.known_api_key)
-    revoke_api_key = _on_engine(Memolith.revoke_api_key)
-    backup = _on_engine(Memolith.backup)
-    verify = _on_engine(Memolith.verify)
-    flush = _on_engine(Memolith.flush)
-    remember = _on_engine(Memolith.remember)
-    learn = _on_engine(Memolith.learn)
-    log = _on_engine(Memolith.log)
-    end_session = _on_engine(Memolith.end_session)
-    ingest = _on_engine(Memolith.ingest)
-    recall = _on_engine(Memolith.recall)
-    context = _on_engine(Memolith.context)
-    get = _on_engine(Memolith.get)
-    message = _on_engine(Memolith.message)
-    messages = _on_engine(Memolith.messages)
-    sessions = _on_engine(Memolith.sessions)
-    list = _on_engine(Memolith.list)
-    update = _on_engine(Memolith.update)
-    supersede = _on_engine(Memolith.supersede)
-    forget = _on_engine(Memolith.forget)
-    purge = _on_engine(Memolith.purge)
-    restore = _on_engine(Memolith.restore)
-    review = _on_engine(Memolith.review)
-    approve = _on_engine(Memolith.approve)
-    reject = _on_engine(Memolith.reject)
-    history = _on_engine(Memolith.history)
-    stats = _on_engine(Memolith.stats)
-    audit = _on_engine(Memolith.audit)
-    import_ = _on_engine(Memolith.import_)
-    profile = _on_engine(Memolith.profile)
-    switch_profile = _on_engine(Memolith.switch_profile)
-    recent = _on_engine(Memolith.recent)
-    base_memory = _on_engine(Memolith.base_memory)
-    base_memory_versions = _on_engine(Memolith.base_memory_versions)
-    set_base_memory = _on_engine(Memolith.set_base_memory)
-    roll_back_base_memory = _on_engine(Memolith.roll_back_base_memory)
-    apply_decay = _on_engine(Memolith.apply_decay)
-    cleanup = _on_engine(Memolith.cleanup)
-    expire = _on_engine(Memolith.expire)
-    profiles = _on_engine(Memolith.profiles)
-    retain = _on_engine(Memolith.retain)
-    run_jobs = _on_engine(Memolith.run_jobs)
-    kind_like = _on_engine(Memolith.kind_like)
-    store_fact = _on_engine(Memolith.store_fact)
-    store_preference = _on_engine(Memolith.store_preference)
-    store_correction = _on_engine(Memolith.store_correction)
-    search = _on_engine(Memolith.search)
-    hybrid_search = _on_engine(Memolith.hybrid_search)
-    retrieve_context = _on_engine(Memolith.retrieve_context)
-    process_exchange = _on_engine(Memolith.process_exchange)
-    memories = _on_engine(Memolith.memories)
-    active_count = _on_engine(Memolith.active_count)
-    consolidate = _on_engine(Memolith.consolidate)
-    work = _on_engine(Memolith.work)
-    drain = _on_engine(Memolith.drain)
-    chat_model = _on_engine(Memolith.chat_model)
-    summaries = _on_engine(Memolith.summaries)
-    undo_consolidation = _on_engine(Memolith.undo_consolidation)
-    compress = _on_engine(Memolith.compress)
-    backlog = _on_engine(Memolith.backlog)
-    usage = _on_engine(Memolith.usage)
-    retry = _on_engine(Memolith.retry)
-    context_with_results = _on_engine(Memolith.context_with_results)
+    owners = _async_engine_method(Memolith.owners)
+    erase = _async_engine_method(Memolith.erase)
+    rotate_key = _async_engine_method(Memolith.rotate_key)
+    readmit = _async_engine_method(Memolith.readmit)
+    create_api_key = _async_engine_method(Memolith.create_api_key)
+    api_keys = _async_engine_method(Memolith.api_keys)
+    find_api_key = _async_engine_method(Memolith.find_api_key)
+    revoke_api_key = _async_engine_method(Memolith.revoke_api_key)
+    backup = _async_engine_method(Memolith.backup)
+    verify = _async_engine_method(Memolith.verify)
+    flush = _async_engine_method(Memolith.flush)
+    remember = _async_engine_method(Memolith.remember)
+    learn = _async_engine_method(Memolith.learn)
+    log = _async_engine_method(Memolith.log)
+    end_session = _async_engine_method(Memolith.end_session)
+    ingest = _async_engine_method(Memolith.ingest)
+    recall = _async_engine_method(Memolith.recall)
+    context = _async_engine_method(Memolith.context)
+    get = _async_engine_method(Memolith.get)
+    message = _async_engine_method(Memolith.message)
+    messages = _async_engine_method(Memolith.messages)
+    sessions = _async_engine_method(Memolith.sessions)
+    list = _async_engine_method(Memolith.list)
+    update = _async_engine_method(Memolith.update)
+    supersede = _async_engine_method(Memolith.supersede)
+    forget = _async_engine_method(Memolith.forget)
+    purge = _async_engine_method(Memolith.purge)
+    restore = _async_engine_method(Memolith.restore)
+    review = _async_engine_method(Memolith.review)
+    approve = _async_engine_method(Memolith.approve)
+    reject = _async_engine_method(Memolith.reject)
+    history = _async_engine_method(Memolith.history)
+    stats = _async_engine_method(Memolith.stats)
+    audit = _async_engine_method(Memolith.audit)
+    import_ = _async_engine_method(Memolith.import_)
+    profile = _async_engine_method(Memolith.profile)
+    switch_profile = _async_engine_method(Memolith.switch_profile)
+    recent = _async_engine_method(Memolith.recent)
+    base_memory = _async_engine_method(Memolith.base_memory)
+    base_memory_versions = _async_engine_method(Memolith.base_memory_versions)
+    set_base_memory = _async_engine_method(Memolith.set_base_memory)
+    roll_back_base_memory = _async_engine_method(Memolith.roll_back_base_memory)
+    apply_decay = _async_engine_method(Memolith.apply_decay)
+    cleanup = _async_engine_method(Memolith.cleanup)
+    expire = _async_engine_method(Memolith.expire)
+    profiles = _async_engine_method(Memolith.profiles)
+    retain = _async_engine_method(Memolith.retain)
+    run_jobs = _async_engine_method(Memolith.run_jobs)
+    equivalent_kind = _async_engine_method(Memolith.equivalent_kind)
+    store_fact = _async_engine_method(Memolith.store_fact)
+    store_preference = _async_engine_method(Memolith.store_preference)
+    store_correction = _async_engine_method(Memolith.store_correction)
+    search = _async_engine_method(Memolith.search)
+    hybrid_search = _async_engine_method(Memolith.hybrid_search)
+    retrieve_context = _async_engine_method(Memolith.retrieve_context)
+    process_exchange = _async_engine_method(Memolith.process_exchange)
+    memories = _async_engine_method(Memolith.memories)
+    active_count = _async_engine_method(Memolith.active_count)
+    consolidate = _async_engine_method(Memolith.consolidate)
+    work = _async_engine_method(Memolith.work)
+    drain = _async_engine_method(Memolith.drain)
+    chat_model = _async_engine_method(Memolith.chat_model)
+    summaries = _async_engine_method(Memolith.summaries)
+    undo_consolidation = _async_engine_method(Memolith.undo_consolidation)
+    compress = _async_engine_method(Memolith.compress)
+    backlog = _async_engine_method(Memolith.backlog)
+    usage = _async_engine_method(Memolith.usage)
+    retry = _async_engine_method(Memolith.retry)
+    context_with_results = _async_engine_method(Memolith.context_with_results)
 
     def export(self, *, owner: str) -> AsyncIterator[Record]:
         """Give what `OwnerMemory.export` gives."""
@@ -291,6 +293,6 @@ class AsyncMemolith:
 
     def ingest_stream(
         self, pieces: Iterable[str], *, owner: str, **options: Any
-    ) -> AsyncIterator[Ingested]:
+    ) -> AsyncIterator[IngestResult]:
         """Take in a text of any length; takes what `OwnerMemory.ingest_stream` takes."""
         return self.owner(owner).ingest_stream(pieces, **options)

@@ -10,79 +10,81 @@ from typing import TYPE_CHECKING
 
 from memolith import stores
 from memolith.adapters.clock import SystemClock
-from memolith.config import Loaded, Settings, load
-from memolith.config.book import ProfileBook
-from memolith.config.paths import file_path
-from memolith.config.thresholds import fitted
+from memolith.config import LoadedSettings, Settings, load
+from memolith.config.book import ProfileRegistry
+from memolith.config.paths import parse_file_path
+from memolith.config.thresholds import apply_embedder_thresholds
 from memolith.errors import InvalidConfiguration, InvalidInput
-from memolith.ports.embedder import Asked
+from memolith.ports.embedder import RemoteEmbedder
 from memolith.profiles.model import Profile
 from memolith.services.access import Access
 from memolith.services.indexing import Indexer
-from memolith.services.models import NoModel
-from memolith.services.touches import Touches
-from memolith.wiring import Ground, Services, prices
-from memolith.workers.background import Background
+from memolith.services.models import NoChatModel
+from memolith.services.touches import AccessCounter
+from memolith.wiring import Dependencies, Services, prices
+from memolith.workers.background import BackgroundWorker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import ArrayLike
 
-    from memolith.adapters.chat.metered import MeteredChats
-    from memolith.adapters.chat.steady import SteadyChat
+    from memolith.adapters.chat.metered import MeteredChatProvider
+    from memolith.adapters.chat.steady import ResilientChat
     from memolith.policies.merging import Verdict
     from memolith.ports.arbitrator import Arbitrator
     from memolith.ports.chat import ChatModel
-    from memolith.ports.cipher import Ciphers
+    from memolith.ports.cipher import CipherProvider
     from memolith.ports.clock import Clock
     from memolith.ports.embedder import Embedder
     from memolith.ports.reranker import Reranker
     from memolith.ports.store import Store
     from memolith.ports.tokens import TokenCounter
-    from memolith.services.working import Worked
+    from memolith.services.working import WorkResult
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class App:
     """What an open `Memolith` consists of."""
 
     store: Store
     services: Services
-    touches: Touches
-    models: MeteredChats | NoModel
-    background: Background
-    closing: tuple[SteadyChat | Asked, ...]
+    access_counter: AccessCounter
+    chat_models: MeteredChatProvider | NoChatModel
+    background: BackgroundWorker
+    closeables: tuple[ResilientChat | RemoteEmbedder, ...]
 
     def close(self) -> None:
         """Let go of all that is held open; what a model was asked is waited for, some seconds."""
         with ExitStack() as ending:  # an interrupt of the waiting leaves nothing open
-            for each in reversed((self.background, self.touches, self.store, *self.closing)):
+            for each in reversed(
+                (self.background, self.access_counter, self.store, *self.closeables)
+            ):
                 ending.callback(each.close)
 
 
-def assemble(  # noqa: PLR0913 - what `Memolith.open` takes
+def build_app(  # noqa: PLR0913 - what `Memolith.open` takes
     url: str | os.PathLike[str] | None,
     *,
     profile: str | Profile | None,
     embedder: Embedder | Callable[[list[str]], ArrayLike] | None,
     clock: Clock | None,
     tokens: TokenCounter | None,
-    config: Loaded | str | os.PathLike[str] | None,
-    ciphers: Ciphers | None = None,
+    config: LoadedSettings | str | os.PathLike[str] | None,
+    ciphers: CipherProvider | None = None,
     reranker: Reranker | Callable[[str, list[str]], Sequence[float]] | None = None,
     arbitrator: Arbitrator | Callable[[str, str], Verdict] | None = None,
     chat: ChatModel | Callable[[list[dict[str, str]]], str] | None = None,
     worker: bool | None = None,
-) -> Parts:
+) -> App:
     """Open a store and put the services around it; see `Memolith.open`."""
-    own = () if profile is None or isinstance(profile, str) else (_profile(profile),)
-    loaded = read_settings(config, profile if isinstance(profile, str) else None)
+    own = () if profile is None or isinstance(profile, str) else (_require_profile(profile),)
+    loaded = load_settings(config, profile if isinstance(profile, str) else None)
     clock = clock or SystemClock()
-    chosen = chosen_embedder(embedder, loaded.settings)
-    settings = fitted(loaded, chosen.name).settings
-    model = _chat(chat, settings)
-    book = ProfileBook.of(loaded, chosen.name, *own)
+    chosen = resolve_embedder(embedder, loaded.settings)
+    settings = apply_embedder_thresholds(loaded, chosen.name).settings
+    model = _resolve_chat(chat, settings)
+    book = ProfileRegistry.from_settings(loaded, chosen.name, *own)
     named = profile if isinstance(profile, str) else settings.profile
     default = own[0].name if own else named
     if default not in book:
@@ -93,40 +95,44 @@ def assemble(  # noqa: PLR0913 - what `Memolith.open` takes
         settings.store if url is None else stores.store_url(url), settings, ciphers
     )
     try:
-        _check_model(store, chosen)
-        touches = Touches(store, clock)
+        _check_embedder(store, chosen)
+        touches = AccessCounter(store, clock)
         access = Access(store, clock, book, default, settings.enabled)
         indexer = Indexer(chosen, tokens or open_counter(settings), store)
-        models = _models(model, store, clock, indexer.counter, settings)
-        condenser = _condenser(settings) or model
+        models = _meter_model(model, store, clock, indexer.token_counter, settings)
+        condenser = _open_compression_model(settings) or model
 
-        def work(stopped: Callable[[], bool]) -> Sequence[Worked]:
-            return made.working.run_due(stopped)
+        def work(stopped: Callable[[], bool]) -> Sequence[WorkResult]:
+            return made.work_runner.run_due(stopped)
 
-        background = Background(work)
+        background = BackgroundWorker(work)
         works = settings.worker if worker is None else worker
-        ground = Ground(
+        ground = Dependencies(
             access=access,
             indexer=indexer,
-            touches=touches,
-            models=models,
-            condensers=_models(condenser, store, clock, indexer.counter, settings),
-            reranker=_reranker(reranker, settings),
-            arbitrators=_arbitrators(_arbitrator(arbitrator, settings), models, settings),
-            awaits=_awaits(model, background, works=works),
+            access_counter=touches,
+            chat_models=models,
+            compression_models=_meter_model(
+                condenser, store, clock, indexer.token_counter, settings
+            ),
+            reranker=_resolve_reranker(reranker, settings),
+            find_arbitrator=_build_arbitrator_lookup(
+                _resolve_arbitrator(arbitrator, settings), models, settings
+            ),
+            on_pending=_build_pending_callback(model, background, works=works),
         )
         made = Services(ground, settings)
     except BaseException:
         store.close()
         raise
     if model is not None and works:
-        background.begin()
-    asked = chosen if embedder is None and isinstance(chosen, Asked) else None
+        background.start()
+    asked = chosen if embedder is None and isinstance(chosen, RemoteEmbedder) else None
     closing = {id(each): each for each in (model, condenser, asked) if each is not None}
-    return Parts(store, made, touches, models, background, tuple(closing.values()))
+    return App(store, made, touches, models, background, tuple(closing.values()))
 
 
-def _profile(given: object) -> Profile:
+def _require_profile(given: object) -> Profile:
     """Return a profile of somebody's own making.
 
     Raises:
@@ -137,15 +143,17 @@ def _profile(given: object) -> Profile:
     return given
 
 
-def read_settings(config: Loaded | str | os.PathLike[str] | None, profile: str | None) -> Loaded:
+def load_settings(
+    config: LoadedSettings | str | os.PathLike[str] | None, profile: str | None
+) -> LoadedSettings:
     """Return the settings as they were loaded, or from a file and the environment."""
-    if isinstance(config, Loaded):
+    if isinstance(config, LoadedSettings):
         return config
     path = None if config is None else Path(config)
     return load(path, os.environ, {"profile": profile})
 
 
-def chosen_embedder(
+def resolve_embedder(
     given: Embedder | Callable[[list[str]], ArrayLike] | None, settings: Settings
 ) -> Embedder:
     """Return the embedder that was given, or else the one that is configured.
@@ -158,13 +166,13 @@ def chosen_embedder(
         return open_embedder(settings)
     if hasattr(given, "embed"):
         return given  # type: ignore[return-value] # an object with `embed` is the port
-    _check_function("embedder", given)
+    _require_callable("embedder", given)
     from memolith.adapters.embedders.callable import CallableEmbedder
 
     return CallableEmbedder(given)
 
 
-def _check_function(field: str, given: object) -> None:
+def _require_callable(field: str, given: object) -> None:
     """Refuse what is neither a port nor a function.
 
     Raises:
@@ -174,7 +182,7 @@ def _check_function(field: str, given: object) -> None:
         raise InvalidInput(field, f"must be a port or a function, not {type(given).__name__}")
 
 
-def _reranker(
+def _resolve_reranker(
     given: Reranker | Callable[[str, list[str]], Sequence[float]] | None, settings: Settings
 ) -> Reranker | None:
     """Return what scores anew what was found, where something is to; its model loads later."""
@@ -187,23 +195,23 @@ def _reranker(
         return CrossEncoderReranker(own.reranker_model)
     if hasattr(given, "score"):
         return given
-    _check_function("reranker", given)
+    _require_callable("reranker", given)
     from memolith.adapters.rerankers.callable import CallableReranker
 
     return CallableReranker(given)
 
 
-def _arbitrator(
+def _resolve_arbitrator(
     given: Arbitrator | Callable[[str, str], Verdict] | None, settings: Settings
 ) -> Arbitrator | None:
     if given is None:
         return None
     if not hasattr(given, "arbitrate"):
-        _check_function("arbitrator", given)
-    return _timed(given, settings)
+        _require_callable("arbitrator", given)
+    return _with_timeout(given, settings)
 
 
-def _timed(
+def _with_timeout(
     arbitrator: Arbitrator | Callable[[str, str], Verdict], settings: Settings
 ) -> Arbitrator:
     from memolith.adapters.arbitrators.timed import TimedArbitrator
@@ -211,26 +219,26 @@ def _timed(
     return TimedArbitrator(arbitrator, settings.facts.arbitration_timeout_s)
 
 
-def _chat(
+def _resolve_chat(
     given: ChatModel | Callable[[list[dict[str, str]]], str] | None, settings: Settings
-) -> SteadyChat | None:
+) -> ResilientChat | None:
     if given is None:
         return open_chat(settings)
-    from memolith.adapters.chat.configured import steady
-    from memolith.adapters.chat.steady import SteadyChat
+    from memolith.adapters.chat.configured import build_resilient_chat
+    from memolith.adapters.chat.steady import ResilientChat
 
-    if isinstance(given, SteadyChat):  # with a care of its own
+    if isinstance(given, ResilientChat):  # with a care of its own
         return given
     if hasattr(given, "complete"):
-        return steady(given, settings.chat)  # type: ignore[arg-type] # what has it is the port
-    _check_function("chat", given)
+        return build_resilient_chat(given, settings.chat)  # type: ignore[arg-type] # what has it is the port
+    _require_callable("chat", given)
     from memolith.adapters.chat.callable import CallableChat
 
     timeout_s = settings.chat.timeout_ms / 1000
-    return steady(CallableChat(given, timeout_s), settings.chat)
+    return build_resilient_chat(CallableChat(given, timeout_s), settings.chat)
 
 
-def open_chat(settings: Settings) -> SteadyChat | None:
+def open_chat(settings: Settings) -> ResilientChat | None:
     """Return the language model that is configured, None where none is; nothing is asked yet.
 
     Raises:
@@ -238,13 +246,13 @@ def open_chat(settings: Settings) -> SteadyChat | None:
     """
     if settings.chat.provider == "none":
         return None  # before anything of models is imported
-    from memolith.adapters.chat.configured import configured, steady
+    from memolith.adapters.chat.configured import build_chat_model, build_resilient_chat
 
-    model = configured(settings.chat, os.environ)
-    return None if model is None else steady(model, settings.chat)
+    model = build_chat_model(settings.chat, os.environ)
+    return None if model is None else build_resilient_chat(model, settings.chat)
 
 
-def _condenser(settings: Settings) -> SteadyChat | None:
+def _open_compression_model(settings: Settings) -> ResilientChat | None:
     """Return the model that makes histories shorter, where that is another."""
     own, chat = settings.timeline, settings.chat
     if not (own.consolidation_provider or own.consolidation_model):
@@ -254,24 +262,24 @@ def _condenser(settings: Settings) -> SteadyChat | None:
     return open_chat(replace(settings, chat=chosen))
 
 
-def _arbitrators(
-    given: Arbitrator | None, models: MeteredChats | NoModel, settings: Settings
+def _build_arbitrator_lookup(
+    given: Arbitrator | None, models: MeteredChatProvider | NoChatModel, settings: Settings
 ) -> Callable[[str], Arbitrator | None]:
     """Return who arbitrates for an owner: who was given, else the language model, else nobody."""
 
     def arbitrator(owner_id: str) -> Arbitrator | None:
-        model = models.of(owner_id)
+        model = models.for_owner(owner_id)
         if given is not None or model is None:
             return given
-        from memolith.services.asking import AskedArbitrator
+        from memolith.services.asking import ChatArbitrator
 
-        return _timed(AskedArbitrator(model), settings)
+        return _with_timeout(ChatArbitrator(model), settings)
 
     return arbitrator
 
 
-def _awaits(
-    model: SteadyChat | None, background: Background, *, works: bool
+def _build_pending_callback(
+    model: ResilientChat | None, background: BackgroundWorker, *, works: bool
 ) -> Callable[[], None] | None:
     """Return what is called when something waits for a model; None: there is no model."""
     if model is None:
@@ -279,25 +287,25 @@ def _awaits(
     return background.wake if works else lambda: None
 
 
-def _models(
-    model: SteadyChat | None,
+def _meter_model(
+    model: ResilientChat | None,
     store: Store,
     clock: Clock,
     tokens: TokenCounter,
     settings: Settings,
-) -> MeteredChats | NoModel:
+) -> MeteredChatProvider | NoChatModel:
     """Return a model whose calls are counted in the store, owner by owner."""
     if model is None:
-        return NoModel()
-    from memolith.adapters.chat.metered import Limits, MeteredChats
+        return NoChatModel()
+    from memolith.adapters.chat.metered import MeteredChatProvider, UsageLimits
 
     own = settings.chat
-    return MeteredChats(
+    return MeteredChatProvider(
         model,
         store.usage,
         clock,
         tokens,
-        Limits(own.calls_per_hour, own.tokens_per_hour),
+        UsageLimits(own.calls_per_hour, own.tokens_per_hour),
         prices(own),
     )
 
@@ -311,9 +319,9 @@ def open_embedder(settings: Settings) -> Embedder:
     """
     own = settings.embedding
     if own.provider != "local":
-        from memolith.adapters.embedders.configured import service_embedder
+        from memolith.adapters.embedders.configured import build_service_embedder
 
-        return service_embedder(own, os.environ)
+        return build_service_embedder(own, os.environ)
     from memolith.adapters.embedders.local import LocalEmbedder
 
     local = LocalEmbedder(model_dir=_model_dir(settings))
@@ -336,14 +344,16 @@ def _model_dir(settings: Settings) -> Path | None:
     own = settings.embedding
     if own.provider != "local" or own.model == "all-MiniLM-L6-v2":
         return None
-    return file_path(own.model, "embedding.model")
+    return parse_file_path(own.model, "embedding.model")
 
 
-def _check_model(store: Store, embedder: Embedder) -> None:
+def _check_embedder(store: Store, embedder: Embedder) -> None:
     """Refuse a store whose vectors are of another model, from now on too."""
     if store.meta.embedder is None:  # nothing is asked for which there is nothing to compare
         dimension = None
     else:
         # Opening asks no service: what only a service knows is compared when it has told it.
-        dimension = embedder.known_dimension if isinstance(embedder, Asked) else embedder.dimension
+        dimension = (
+            embedder.known_dimension if isinstance(embedder, RemoteEmbedder) else embedder.dimension
+        )
     store.expect_embedder(embedder.name, dimension)

@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memolith.adapters.crypto.plain import PlainCipher
-from memolith.config.urls import without_password
+from memolith.config.urls import mask_password
 from memolith.errors import InvalidInput
-from memolith.stores import is_postgres, open_ciphers, open_ring, postgres_place, store_path
+from memolith.stores import is_postgres, open_ciphers, open_key_ring, postgres_location, store_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from memolith.adapters.postgres.places import Place
+    from memolith.adapters.postgres.places import DatabaseLocation
     from memolith.config import Settings
 
 
 @dataclass(frozen=True, slots=True)
-class Index:
+class VectorIndex:
     """An index of vectors, or a part of one; see `adapters.postgres.vector_index`."""
 
     name: str
@@ -29,7 +29,7 @@ class Index:
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class DatabaseStatus:
     """A store and its database, without what is secret in its URL.
 
     Attributes:
@@ -61,25 +61,25 @@ class Status:
     embedder: str | None = None
     dimension: int | None = None
     vectors: str | None = None
-    vector_indexes: tuple[Index, ...] = ()
+    vector_indexes: tuple[VectorIndex, ...] = ()
     partitions: int = 0
     is_distributed: bool = False
     role: str | None = None
-    made_by: str | None = None
-    unbound: str = ""
+    table_owner: str | None = None
+    row_level_security_problem: str = ""
     owners: int | None = None
     size_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Upgraded:
+class UpgradeResult:
     """What became of a store: the schema it had, 0 where there was none, and the one it has."""
 
-    found: int
-    reached: int
+    from_schema: int
+    to_schema: int
 
 
-def status(settings: Settings) -> Status:
+def get_status(settings: Settings) -> DatabaseStatus:
     """Look at the store that is configured; nothing is changed.
 
     Raises:
@@ -88,29 +88,29 @@ def status(settings: Settings) -> Status:
         StoreDamaged: It is not a store of Memolith.
     """
     if is_postgres(settings.store):
-        return _of_postgres(settings)
-    return _of_file(settings)
+        return _get_postgres_status(settings)
+    return _get_file_status(settings)
 
 
-def _of_file(settings: Settings) -> Status:
+def _get_file_status(settings: Settings) -> DatabaseStatus:
     import apsw
 
     from memolith.adapters.sqlite.schema import MIGRATIONS
-    from memolith.adapters.sqlite.status import status_of
+    from memolith.adapters.sqlite.status import read_file_status
 
     path = store_path(settings.store)
-    found = status_of(path, settings.busy_timeout_s)
+    found = read_file_status(path, settings.busy_timeout_s)
     database = f"SQLite {apsw.sqlite_lib_version()}"
     if found is None:
-        return Status(str(path), database, 0, len(MIGRATIONS))
+        return DatabaseStatus(str(path), database, 0, len(MIGRATIONS))
     cipher, dimension = str(found.facts["cipher"]), found.facts.get("dimension")
-    return Status(
+    return DatabaseStatus(
         str(path),
         database,
         found.schema,
         len(MIGRATIONS),
         encryption=None if cipher == PlainCipher.name else cipher,
-        key_ring=None if cipher == PlainCipher.name else _ring(settings),
+        key_ring=None if cipher == PlainCipher.name else _key_ring_location(settings),
         embedder=str(found.facts["embedder"]) if "embedder" in found.facts else None,
         dimension=None if dimension is None else int(dimension),
         owners=found.owners,
@@ -118,48 +118,49 @@ def _of_file(settings: Settings) -> Status:
     )
 
 
-def _of_postgres(settings: Settings) -> Status:
-    place = postgres_place(settings, settings.store)
+def _get_postgres_status(settings: Settings) -> DatabaseStatus:
+    place = postgres_location(settings, settings.store)
     from memolith.adapters.postgres.schema import SCHEMA
-    from memolith.adapters.postgres.status import status_of
+    from memolith.adapters.postgres.status import get_status
 
-    found = status_of(place)
-    shown = f"{without_password(settings.store)}, schema {place.schema}"
+    found = get_status(place)
+    shown = f"{mask_password(settings.store)}, schema {place.schema}"
     extension = f" with pgvector {found.pgvector}" if found.pgvector else " without pgvector"
     database = f"PostgreSQL {found.server}{extension}"
     if not found.facts:
-        return Status(shown, database, 0, SCHEMA)
+        return DatabaseStatus(shown, database, 0, SCHEMA)
     facts = found.facts
     is_plain = facts["cipher"] == PlainCipher.name
-    return Status(
+    return DatabaseStatus(
         shown,
         database,
         int(facts["schema"]),
         SCHEMA,
         encryption=None if is_plain else facts["cipher"],
-        key_ring=None if is_plain else _ring(settings),
+        key_ring=None if is_plain else _key_ring_location(settings),
         embedder=facts.get("embedder"),
         dimension=int(facts["dimension"]) if "dimension" in facts else None,
         vectors=facts["vector"],
         vector_indexes=tuple(
-            Index(each.name, each.kind, each.is_valid, each.size_bytes) for each in found.indexes
+            VectorIndex(each.name, each.kind, each.is_valid, each.size_bytes)
+            for each in found.indexes
         ),
-        partitions=found.parts,
+        partitions=found.partitions,
         is_distributed=found.is_distributed,
         role=found.role,
-        made_by=found.made_by,
-        unbound=found.unbound,
+        table_owner=found.table_owner,
+        row_level_security_problem=found.isolation_problem,
         owners=found.owners,
         size_bytes=found.size_bytes,
     )
 
 
-def _ring(settings: Settings) -> str:
-    with closing(open_ring(settings)) as ring:
-        return str(ring.place)
+def _key_ring_location(settings: Settings) -> str:
+    with closing(open_key_ring(settings)) as ring:
+        return str(ring.storage)
 
 
-def upgrade(settings: Settings, told: Callable[[int], None]) -> Upgraded | None:
+def upgrade(settings: Settings, on_progress: Callable[[int], None]) -> UpgradeResult | None:
     """Make the store that is configured, or bring its tables up to date.
 
     None: it is a file, which opening brings up to date.
@@ -175,19 +176,21 @@ def upgrade(settings: Settings, told: Callable[[int], None]) -> Upgraded | None:
     """
     if not is_postgres(settings.store):
         return None
-    place = postgres_place(settings, settings.store)
-    from memolith.adapters.postgres.schema import Making
+    place = postgres_location(settings, settings.store)
+    from memolith.adapters.postgres.schema import NewStoreOptions
     from memolith.adapters.postgres.upgrading import upgrade as upgrade_database
 
     own = settings.postgres
-    making = Making(own.partitions, own.half_precision)
+    making = NewStoreOptions(own.partitions, own.half_precision)
     with closing(open_ciphers(settings)) as ciphers:
-        done = upgrade_database(place, ciphers=ciphers, making=making, told=told)
-    return Upgraded(done.found, done.reached)
+        done = upgrade_database(
+            place, ciphers=ciphers, options=making, on_schema_reached=on_progress
+        )
+    return UpgradeResult(done.schema_before, done.schema_after)
 
 
 def build_index(
-    settings: Settings, told: Callable[[str], None], advance: Callable[[int], None]
+    settings: Settings, on_statement: Callable[[str], None], advance: Callable[[int], None]
 ) -> bool:
     """Build the index of vectors that is configured; return whether anything was done.
 
@@ -202,27 +205,27 @@ def build_index(
         StoreUnavailable: The database can't be reached.
     """
     own = settings.postgres
-    place = _indexed(settings)
-    from memolith.adapters.postgres.vector_index import build, drop
+    place = _require_indexable(settings)
+    from memolith.adapters.postgres.vector_index import build_indexes, drop_indexes
 
     if own.vector_index == "none":
-        return drop(place, told)
-    return build(place, own.vector_index, own.ivfflat_lists, told, advance)
+        return drop_indexes(place, on_statement)
+    return build_indexes(place, own.vector_index, own.ivfflat_lists, on_statement, advance)
 
 
-def drop_index(settings: Settings, told: Callable[[str], None]) -> bool:
+def drop_index(settings: Settings, on_statement: Callable[[str], None]) -> bool:
     """Remove the indexes of vectors, and return whether there was one; errors as `build_index`."""
-    place = _indexed(settings)
-    from memolith.adapters.postgres.vector_index import drop
+    place = _require_indexable(settings)
+    from memolith.adapters.postgres.vector_index import drop_indexes
 
-    return drop(place, told)
-
-
-def _indexed(settings: Settings) -> Place:
-    return _database(settings, "is a file: it is searched without an index in a database")
+    return drop_indexes(place, on_statement)
 
 
-def distribute(settings: Settings, told: Callable[[str], None]) -> bool:
+def _require_indexable(settings: Settings) -> DatabaseLocation:
+    return _require_postgres(settings, "is a file: it is searched without an index in a database")
+
+
+def distribute(settings: Settings, on_statement: Callable[[str], None]) -> bool:
     """Spread the store over the machines of a Citus cluster; return whether it was not yet.
 
     Raises:
@@ -231,13 +234,15 @@ def distribute(settings: Settings, told: Callable[[str], None]) -> bool:
         StoreReadOnly: Who the URL names does not own the tables.
         StoreUnavailable: The database can't be reached.
     """
-    place = _database(settings, "is a file: only a PostgreSQL store can be on several machines")
+    place = _require_postgres(
+        settings, "is a file: only a PostgreSQL store can be on several machines"
+    )
     from memolith.adapters.postgres.distributing import distribute as distribute_database
 
-    return distribute_database(place, told)
+    return distribute_database(place, on_statement)
 
 
-def _database(settings: Settings, otherwise: str) -> Place:
+def _require_postgres(settings: Settings, problem: str) -> DatabaseLocation:
     if not is_postgres(settings.store):
-        raise InvalidInput("store", otherwise)
-    return postgres_place(settings, settings.store)
+        raise InvalidInput("store", problem)
+    return postgres_location(settings, settings.store)

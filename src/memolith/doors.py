@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from memolith.domain.recall import TOKEN_BUDGET
-from memolith.owner import DEFAULT_SESSION, WORKING_MEMORY
-from memolith.policies.arguments import EXAMPLES
-from memolith.shorthands import PAGE
+from memolith.domain.recall import DEFAULT_TOKEN_BUDGET
+from memolith.owner import DEFAULT_SESSION, RECENT_MESSAGES
+from memolith.policies.arguments import DEFAULT_AUDIT_EXAMPLES
+from memolith.shorthands import PAGE_SIZE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,34 +18,34 @@ if TYPE_CHECKING:
 
     from memolith.domain.audits import Audit
     from memolith.domain.base_memory import BaseMemory
-    from memolith.domain.ingestion import Ingested
+    from memolith.domain.ingestion import IngestResult
     from memolith.domain.memories import History, Memory, Page
     from memolith.domain.messages import Message, Session
     from memolith.domain.owners import Statistics
-    from memolith.domain.recall import Mode, RecallResult
-    from memolith.domain.work import Backlog
-    from memolith.exchange.jsonl import Remembered
+    from memolith.domain.recall import RecallResult, SearchMode
+    from memolith.domain.work import PendingWork
+    from memolith.exchange.jsonl import ImportedMemory
     from memolith.exchange.records import Record
     from memolith.owner import OwnerMemory
-    from memolith.services.change import Forgotten
-    from memolith.services.compressing import Compressed
+    from memolith.services.change import ForgetResult
+    from memolith.services.compressing import CompressionResult
     from memolith.services.context import Context
-    from memolith.services.learn import Learned
-    from memolith.services.purge import Purged
-    from memolith.services.spending import Spending
-    from memolith.services.switching import Switched
-    from memolith.services.transfer import Taken
+    from memolith.services.learn import LearnResult
+    from memolith.services.purge import PurgeResult
+    from memolith.services.spending import UsageReport
+    from memolith.services.switching import ProfileSwitch
+    from memolith.services.transfer import ImportResult
 
 
-class _Owners(Protocol):
+class _OwnerSource(Protocol):
     def owner(self, owner_id: str) -> OwnerMemory: ...
 
 
-class OwnerDoors:
+class OwnerMethods:
     """What every owner has, for those who would rather name the owner each time."""
 
     def remember(
-        self: _Owners,
+        self: _OwnerSource,
         content: str,
         *,
         owner: str,
@@ -74,7 +74,7 @@ class OwnerDoors:
         )
 
     def learn(
-        self: _Owners,
+        self: _OwnerSource,
         user: str,
         assistant: str | None = None,
         *,
@@ -82,21 +82,25 @@ class OwnerDoors:
         session: str = DEFAULT_SESSION,
         at: datetime | None = None,
         action: str = "",
-        cut: bool = False,
-    ) -> Learned:
+        is_truncated: bool = False,
+    ) -> LearnResult:
         """See `OwnerMemory.learn`."""
         return self.owner(owner).learn(
-            user, assistant, session=session, at=at, action=action, cut=cut
+            user, assistant, session=session, at=at, action=action, is_truncated=is_truncated
         )
 
     def log(
-        self: _Owners, messages: Sequence[Message], *, owner: str, session: str = DEFAULT_SESSION
-    ) -> Learned:
+        self: _OwnerSource,
+        messages: Sequence[Message],
+        *,
+        owner: str,
+        session: str = DEFAULT_SESSION,
+    ) -> LearnResult:
         """See `OwnerMemory.log`."""
         return self.owner(owner).log(messages, session=session)
 
     def ingest(
-        self: _Owners,
+        self: _OwnerSource,
         text: str,
         *,
         owner: str,
@@ -106,7 +110,7 @@ class OwnerDoors:
         source: str | None = None,
         tags: Iterable[str] = (),
         happened_at: datetime | None = None,
-    ) -> Ingested:
+    ) -> IngestResult:
         """See `OwnerMemory.ingest`."""
         return self.owner(owner).ingest(
             text,
@@ -119,7 +123,7 @@ class OwnerDoors:
         )
 
     def ingest_stream(
-        self: _Owners,
+        self: _OwnerSource,
         pieces: Iterable[str],
         *,
         owner: str,
@@ -129,7 +133,7 @@ class OwnerDoors:
         source: str | None = None,
         tags: Iterable[str] = (),
         happened_at: datetime | None = None,
-    ) -> Iterator[Ingested]:
+    ) -> Iterator[IngestResult]:
         """See `OwnerMemory.ingest_stream`."""
         return self.owner(owner).ingest_stream(
             pieces,
@@ -141,24 +145,24 @@ class OwnerDoors:
             happened_at=happened_at,
         )
 
-    def end_session(self: _Owners, session: str, *, owner: str) -> None:
+    def end_session(self: _OwnerSource, session: str, *, owner: str) -> None:
         """See `OwnerMemory.end_session`."""
         self.owner(owner).end_session(session)
 
     def recall(
-        self: _Owners,
+        self: _OwnerSource,
         query: str,
         *,
         owner: str,
         top_k: int | None = None,
-        token_budget: int = TOKEN_BUDGET,
+        token_budget: int = DEFAULT_TOKEN_BUDGET,
         kinds: Iterable[str] | None = None,
         session: str | None = None,
         tags: Iterable[str] | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
         as_of: datetime | None = None,
-        mode: Mode = "hybrid",
+        mode: SearchMode = "hybrid",
         include_compressed: bool = False,
         touch: bool = True,
         trace: bool = False,
@@ -181,11 +185,11 @@ class OwnerDoors:
         )
 
     def context(
-        self: _Owners,
+        self: _OwnerSource,
         query: str,
         *,
         owner: str,
-        token_budget: int = TOKEN_BUDGET,
+        token_budget: int = DEFAULT_TOKEN_BUDGET,
         top_k: int | None = None,
         kinds: Iterable[str] | None = None,
         session: str | None = None,
@@ -212,11 +216,11 @@ class OwnerDoors:
         )
 
     def context_with_results(
-        self: _Owners,
+        self: _OwnerSource,
         query: str,
         *,
         owner: str,
-        token_budget: int = TOKEN_BUDGET,
+        token_budget: int = DEFAULT_TOKEN_BUDGET,
         top_k: int | None = None,
         kinds: Iterable[str] | None = None,
         session: str | None = None,
@@ -226,7 +230,7 @@ class OwnerDoors:
         as_of: datetime | None = None,
         touch: bool = True,
         state: str = "",
-        without: Iterable[str] = (),
+        exclude: Iterable[str] = (),
     ) -> Context:
         """See `OwnerMemory.context_with_results`."""
         return self.owner(owner).context_with_results(
@@ -241,19 +245,21 @@ class OwnerDoors:
             as_of=as_of,
             touch=touch,
             state=state,
-            without=without,
+            exclude=exclude,
         )
 
-    def get(self: _Owners, id: str | None = None, *, owner: str, key: str | None = None) -> Memory:
+    def get(
+        self: _OwnerSource, id: str | None = None, *, owner: str, key: str | None = None
+    ) -> Memory:
         """See `OwnerMemory.get`."""
         return self.owner(owner).get(id, key=key)
 
-    def message(self: _Owners, id: str, *, owner: str) -> Message:
+    def message(self: _OwnerSource, id: str, *, owner: str) -> Message:
         """See `OwnerMemory.message`."""
         return self.owner(owner).message(id)
 
     def messages(
-        self: _Owners,
+        self: _OwnerSource,
         session: str = DEFAULT_SESSION,
         *,
         owner: str,
@@ -263,12 +269,12 @@ class OwnerDoors:
         """See `OwnerMemory.messages`."""
         return self.owner(owner).messages(session, limit=limit, after=after)
 
-    def sessions(self: _Owners, *, owner: str) -> tuple[Session, ...]:
+    def sessions(self: _OwnerSource, *, owner: str) -> tuple[Session, ...]:
         """See `OwnerMemory.sessions`."""
         return self.owner(owner).sessions()
 
     def list(
-        self: _Owners,
+        self: _OwnerSource,
         *,
         owner: str,
         kind: str | None = None,
@@ -284,7 +290,7 @@ class OwnerDoors:
         )
 
     def update(
-        self: _Owners,
+        self: _OwnerSource,
         id: str,
         content: str | None = None,
         *,
@@ -310,176 +316,182 @@ class OwnerDoors:
             happened_at=happened_at,
         )
 
-    def supersede(self: _Owners, old: str, new: str, *, owner: str) -> Memory:
+    def supersede(self: _OwnerSource, old: str, new: str, *, owner: str) -> Memory:
         """See `OwnerMemory.supersede`."""
         return self.owner(owner).supersede(old, new)
 
     def forget(
-        self: _Owners, id: str | None = None, *, owner: str, key: str | None = None
-    ) -> Forgotten:
+        self: _OwnerSource, id: str | None = None, *, owner: str, key: str | None = None
+    ) -> ForgetResult:
         """See `OwnerMemory.forget`."""
         return self.owner(owner).forget(id, key=key)
 
     def purge(
-        self: _Owners, id: str | None = None, *, owner: str, key: str | None = None
-    ) -> Purged:
+        self: _OwnerSource, id: str | None = None, *, owner: str, key: str | None = None
+    ) -> PurgeResult:
         """See `OwnerMemory.purge`."""
         return self.owner(owner).purge(id, key=key)
 
-    def restore(self: _Owners, id: str, *, owner: str) -> Memory | Message:
+    def restore(self: _OwnerSource, id: str, *, owner: str) -> Memory | Message:
         """See `OwnerMemory.restore`."""
         return self.owner(owner).restore(id)
 
-    def review(self: _Owners, *, owner: str) -> tuple[Memory | Message, ...]:
+    def review(self: _OwnerSource, *, owner: str) -> tuple[Memory | Message, ...]:
         """See `OwnerMemory.review`."""
         return self.owner(owner).review()
 
-    def approve(self: _Owners, id: str, *, owner: str) -> Memory | Message:
+    def approve(self: _OwnerSource, id: str, *, owner: str) -> Memory | Message:
         """See `OwnerMemory.approve`."""
         return self.owner(owner).approve(id)
 
-    def reject(self: _Owners, id: str, *, owner: str) -> Forgotten:
+    def reject(self: _OwnerSource, id: str, *, owner: str) -> ForgetResult:
         """See `OwnerMemory.reject`."""
         return self.owner(owner).reject(id)
 
     def history(
-        self: _Owners, id: str | None = None, *, owner: str, key: str | None = None
+        self: _OwnerSource, id: str | None = None, *, owner: str, key: str | None = None
     ) -> History:
         """See `OwnerMemory.history`."""
         return self.owner(owner).history(id, key=key)
 
-    def profile(self: _Owners, *, owner: str) -> str:
+    def profile(self: _OwnerSource, *, owner: str) -> str:
         """See `OwnerMemory.profile`."""
         return self.owner(owner).profile()
 
-    def kind_like(self: _Owners, kind: str, *, owner: str) -> str:
+    def equivalent_kind(self: _OwnerSource, kind: str, *, owner: str) -> str:
         """See `OwnerMemory.kind_like`."""
-        return self.owner(owner).kind_like(kind)
+        return self.owner(owner).equivalent_kind(kind)
 
     def switch_profile(
-        self: _Owners,
+        self: _OwnerSource,
         name: str,
         *,
         owner: str,
         dry_run: bool = False,
-        advance: Callable[[int], None] | None = None,
-    ) -> Switched:
+        on_progress: Callable[[int], None] | None = None,
+    ) -> ProfileSwitch:
         """See `OwnerMemory.switch_profile`."""
-        return self.owner(owner).switch_profile(name, dry_run=dry_run, advance=advance)
+        return self.owner(owner).switch_profile(name, dry_run=dry_run, on_progress=on_progress)
 
     def recent(
-        self: _Owners, limit: int = WORKING_MEMORY, *, owner: str, session: str | None = None
+        self: _OwnerSource, limit: int = RECENT_MESSAGES, *, owner: str, session: str | None = None
     ) -> tuple[Message, ...]:
         """See `OwnerMemory.recent`."""
         return self.owner(owner).recent(limit, session=session)
 
     def base_memory(
-        self: _Owners, *, owner: str, as_of: datetime | None = None
+        self: _OwnerSource, *, owner: str, as_of: datetime | None = None
     ) -> BaseMemory | None:
         """See `OwnerMemory.base_memory`."""
         return self.owner(owner).base_memory(as_of=as_of)
 
-    def base_memory_versions(self: _Owners, *, owner: str) -> tuple[BaseMemory, ...]:
+    def base_memory_versions(self: _OwnerSource, *, owner: str) -> tuple[BaseMemory, ...]:
         """See `OwnerMemory.base_memory_versions`."""
         return self.owner(owner).base_memory_versions()
 
-    def set_base_memory(self: _Owners, content: str, *, owner: str) -> BaseMemory:
+    def set_base_memory(self: _OwnerSource, content: str, *, owner: str) -> BaseMemory:
         """See `OwnerMemory.set_base_memory`."""
         return self.owner(owner).set_base_memory(content)
 
-    def roll_back_base_memory(self: _Owners, version: int, *, owner: str) -> BaseMemory:
+    def roll_back_base_memory(self: _OwnerSource, version: int, *, owner: str) -> BaseMemory:
         """See `OwnerMemory.roll_back_base_memory`."""
         return self.owner(owner).roll_back_base_memory(version)
 
-    def summaries(self: _Owners, *, owner: str) -> tuple[Memory, ...]:
+    def summaries(self: _OwnerSource, *, owner: str) -> tuple[Memory, ...]:
         """See `OwnerMemory.summaries`."""
         return self.owner(owner).summaries()
 
-    def undo_consolidation(self: _Owners, id: str, *, owner: str) -> Memory:
+    def undo_consolidation(self: _OwnerSource, id: str, *, owner: str) -> Memory:
         """See `OwnerMemory.undo_consolidation`."""
         return self.owner(owner).undo_consolidation(id)
 
     def compress(
-        self: _Owners,
+        self: _OwnerSource,
         history: Sequence[Mapping[str, Any]],
         *,
         owner: str,
         session: str = DEFAULT_SESSION,
         context_window: int | None = None,
-    ) -> Compressed:
+    ) -> CompressionResult:
         """See `OwnerMemory.compress`."""
         return self.owner(owner).compress(history, session=session, context_window=context_window)
 
-    def backlog(self: _Owners, *, owner: str) -> Backlog:
+    def backlog(self: _OwnerSource, *, owner: str) -> PendingWork:
         """See `OwnerMemory.backlog`."""
         return self.owner(owner).backlog()
 
-    def retry(self: _Owners, *, owner: str) -> None:
+    def retry(self: _OwnerSource, *, owner: str) -> None:
         """See `OwnerMemory.retry`."""
         self.owner(owner).retry()
 
-    def usage(self: _Owners, *, owner: str, since: datetime | None = None) -> Spending:
+    def usage(self: _OwnerSource, *, owner: str, since: datetime | None = None) -> UsageReport:
         """See `OwnerMemory.usage`."""
         return self.owner(owner).usage(since=since)
 
-    def stats(self: _Owners, *, owner: str) -> Statistics:
+    def stats(self: _OwnerSource, *, owner: str) -> Statistics:
         """See `OwnerMemory.stats`."""
         return self.owner(owner).stats()
 
-    def audit(self: _Owners, *, owner: str, examples: int = EXAMPLES, near: bool = True) -> Audit:
+    def audit(
+        self: _OwnerSource, *, owner: str, examples: int = DEFAULT_AUDIT_EXAMPLES, near: bool = True
+    ) -> Audit:
         """See `OwnerMemory.audit`."""
         return self.owner(owner).audit(examples=examples, near=near)
 
-    def export(self: _Owners, *, owner: str) -> Iterator[Record]:
+    def export(self: _OwnerSource, *, owner: str) -> Iterator[Record]:
         """See `OwnerMemory.export`."""
         return self.owner(owner).export()
 
-    def import_(self: _Owners, records: Sequence[Record | Remembered], *, owner: str) -> Taken:
+    def import_(
+        self: _OwnerSource, records: Sequence[Record | ImportedMemory], *, owner: str
+    ) -> ImportResult:
         """See `OwnerMemory.import_`."""
         return self.owner(owner).import_(records)
 
     def store_fact(
-        self: _Owners, content: str, importance: float | None = None, *, owner: str
+        self: _OwnerSource, content: str, importance: float | None = None, *, owner: str
     ) -> Memory:
         """See `OwnerMemory.store_fact`."""
         return self.owner(owner).store_fact(content, importance)
 
     def store_preference(
-        self: _Owners, content: str, importance: float | None = None, *, owner: str
+        self: _OwnerSource, content: str, importance: float | None = None, *, owner: str
     ) -> Memory:
         """See `OwnerMemory.store_preference`."""
         return self.owner(owner).store_preference(content, importance)
 
     def store_correction(
-        self: _Owners, content: str, importance: float | None = None, *, owner: str
+        self: _OwnerSource, content: str, importance: float | None = None, *, owner: str
     ) -> Memory:
         """See `OwnerMemory.store_correction`."""
         return self.owner(owner).store_correction(content, importance)
 
-    def search(self: _Owners, query: str, top_k: int = 5, *, owner: str) -> RecallResult:
+    def search(self: _OwnerSource, query: str, top_k: int = 5, *, owner: str) -> RecallResult:
         """See `OwnerMemory.search`."""
         return self.owner(owner).search(query, top_k)
 
-    def hybrid_search(self: _Owners, query: str, top_k: int = 5, *, owner: str) -> RecallResult:
+    def hybrid_search(
+        self: _OwnerSource, query: str, top_k: int = 5, *, owner: str
+    ) -> RecallResult:
         """See `OwnerMemory.hybrid_search`."""
         return self.owner(owner).hybrid_search(query, top_k)
 
-    def retrieve_context(self: _Owners, query: str, limit: int = 5, *, owner: str) -> str:
+    def retrieve_context(self: _OwnerSource, query: str, limit: int = 5, *, owner: str) -> str:
         """See `OwnerMemory.retrieve_context`."""
         return self.owner(owner).retrieve_context(query, limit)
 
     def process_exchange(
-        self: _Owners, user: str, assistant: str, *, owner: str, at: datetime | None = None
-    ) -> Learned:
+        self: _OwnerSource, user: str, assistant: str, *, owner: str, at: datetime | None = None
+    ) -> LearnResult:
         """See `OwnerMemory.process_exchange`."""
         return self.owner(owner).process_exchange(user, assistant, at=at)
 
     def memories(
-        self: _Owners, limit: int = PAGE, offset: int = 0, *, owner: str
+        self: _OwnerSource, limit: int = PAGE_SIZE, offset: int = 0, *, owner: str
     ) -> tuple[tuple[Memory, ...], int]:
         """See `OwnerMemory.memories`."""
         return self.owner(owner).memories(limit, offset)
 
-    def active_count(self: _Owners, *, owner: str) -> int:
+    def active_count(self: _OwnerSource, *, owner: str) -> int:
         """See `OwnerMemory.active_count`."""
         return self.owner(owner).active_count()

@@ -6,8 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from memolith import bootstrap
-from memolith.client import TIMEOUT_S, URL
-from memolith.doors import OwnerDoors
+from memolith.client import DEFAULT_TIMEOUT_S, DEFAULT_URL
+from memolith.doors import OwnerMethods
 from memolith.errors import StoreUnavailable
 from memolith.owner import OwnerMemory
 from memolith.policies import arguments
@@ -20,42 +20,42 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from memolith.bootstrap import Parts
-    from memolith.config import Loaded
+    from memolith.bootstrap import App
+    from memolith.config import LoadedSettings
     from memolith.policies.merging import Verdict
     from memolith.ports.api_keys import ApiKey
     from memolith.ports.arbitrator import Arbitrator
-    from memolith.ports.backups import Restored
-    from memolith.ports.chat import ChatModel, StreamingModel
-    from memolith.ports.cipher import Ciphers
+    from memolith.ports.backups import RestoreResult
+    from memolith.ports.chat import ChatModel, StreamingChatModel
+    from memolith.ports.cipher import CipherProvider
     from memolith.ports.clock import Clock
     from memolith.ports.embedder import Embedder
-    from memolith.ports.idempotency import Idempotency
+    from memolith.ports.idempotency import IdempotencyStore
     from memolith.ports.reranker import Reranker
     from memolith.ports.tokens import TokenCounter
     from memolith.profiles.model import Profile
     from memolith.services.api_keys import NewApiKey
-    from memolith.services.consolidation.staging import Consolidated
+    from memolith.services.consolidation.staging import ConsolidationResult
     from memolith.services.inspect import ProfileInfo
-    from memolith.services.migrate import Migrated
-    from memolith.services.probing import Probing
-    from memolith.services.purge import Erased
-    from memolith.services.reembed import Reembedded
-    from memolith.services.retain import Retained
-    from memolith.services.scheduling import Done
-    from memolith.services.verify import Report
-    from memolith.services.working import Worked
+    from memolith.services.migrate import MigrationResult
+    from memolith.services.probing import HealthProbe
+    from memolith.services.purge import EraseResult
+    from memolith.services.reembed import ReembedResult
+    from memolith.services.retain import RetentionResult
+    from memolith.services.scheduling import JobResult
+    from memolith.services.verify import VerificationReport
+    from memolith.services.working import WorkResult
 
 
-class Memolith(OwnerDoors):
+class Memolith(OwnerMethods):
     """Persistent memory for assistants and agents. Thread-safe.
 
     Every method of `OwnerMemory` is here too, with the owner named by `owner`.
     """
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, app: App) -> None:
         """Use `Memolith.open` to make one."""
-        self._parts = parts
+        self._app = app
 
     @classmethod
     def open(
@@ -66,8 +66,8 @@ class Memolith(OwnerDoors):
         embedder: Embedder | Callable[[list[str]], ArrayLike] | None = None,
         clock: Clock | None = None,
         tokens: TokenCounter | None = None,
-        config: Loaded | str | PathLike[str] | None = None,
-        cipher: Ciphers | None = None,
+        config: LoadedSettings | str | PathLike[str] | None = None,
+        cipher: CipherProvider | None = None,
         reranker: Reranker | Callable[[str, list[str]], Sequence[float]] | None = None,
         arbitrator: Arbitrator | Callable[[str, str], Verdict] | None = None,
         chat: ChatModel | Callable[[list[dict[str, str]]], str] | None = None,
@@ -109,7 +109,7 @@ class Memolith(OwnerDoors):
             WrongEmbeddingModel: It was built with another embedder.
         """
         return cls(
-            bootstrap.assemble(
+            bootstrap.build_app(
                 url,
                 profile=profile,
                 embedder=embedder,
@@ -126,7 +126,7 @@ class Memolith(OwnerDoors):
 
     @classmethod
     def connect(
-        cls, url: str = URL, *, key: str | None = None, timeout_s: float = TIMEOUT_S
+        cls, url: str = DEFAULT_URL, *, key: str | None = None, timeout_s: float = DEFAULT_TIMEOUT_S
     ) -> Memolith:
         """Reach the memory of a service (`memolith serve`) as if it were here.
 
@@ -141,9 +141,9 @@ class Memolith(OwnerDoors):
         Raises:
             InvalidConfiguration: An argument can't be taken, or the client is not installed.
         """
-        from memolith.remote import RemoteMemolith, connection
+        from memolith.remote import RemoteMemolith, build_transport
 
-        return RemoteMemolith(connection(url, key, timeout_s))
+        return RemoteMemolith(build_transport(url, key, timeout_s))
 
     def owner(self, owner_id: str) -> OwnerMemory:
         """Return the memory of one owner, 1 to 256 characters.
@@ -151,17 +151,17 @@ class Memolith(OwnerDoors):
         Raises:
             InvalidInput: That can't be an owner's id.
         """
-        return OwnerMemory(owner_id, self._parts.services)
+        return OwnerMemory(owner_id, self._app.services)
 
     def owners(self) -> list[str]:
         """Return the ids of all who have something stored, sorted."""
-        return self._parts.store.owners()
+        return self._app.store.owners()
 
     def profiles(self) -> tuple[ProfileInfo, ...]:
         """Return the profiles that an owner can have."""
-        return self._parts.services.inspecting.profiles()
+        return self._app.services.memory_reader.profiles()
 
-    def erase(self, owner: str) -> Erased:
+    def erase(self, owner: str) -> EraseResult:
         """Remove everything of an owner for good, and the owner's key.
 
         From then on nothing is stored for them (`OwnerErased`), also after a backup made before
@@ -170,7 +170,7 @@ class Memolith(OwnerDoors):
         Raises:
             NotFound: The owner has nothing, and never was erased.
         """
-        return self._parts.services.purging.erase(owner)
+        return self._app.services.purger.erase(owner)
 
     def readmit(self, owner: str) -> None:
         """Let an erased owner begin again, with nothing.
@@ -178,7 +178,7 @@ class Memolith(OwnerDoors):
         Raises:
             NotFound: The owner was not erased.
         """
-        self._parts.services.purging.readmit(owner)
+        self._app.services.purger.readmit(owner)
 
     def rotate_key(self, owner: str) -> int:
         """Encrypt everything of an owner with a new key, and destroy the one before.
@@ -192,7 +192,7 @@ class Memolith(OwnerDoors):
             Conflict: The store is not encrypted.
             NotFound: The owner has nothing stored.
         """
-        return self._parts.services.keys.rotate(owner)
+        return self._app.services.key_rotation.rotate(owner)
 
     def create_api_key(
         self, name: str, *, role: str = "owner", owner: str | None = None
@@ -209,15 +209,15 @@ class Memolith(OwnerDoors):
             InvalidInput: An argument can't be taken.
             Conflict: A key in force has that name, or the owner was erased.
         """
-        return self._parts.services.api_keys.create(name, role, owner)
+        return self._app.services.api_keys.create(name, role, owner)
 
     def api_keys(self) -> tuple[ApiKey, ...]:
         """Return what is known of all keys, revoked ones too, oldest first."""
-        return self._parts.services.api_keys.all()
+        return self._app.services.api_keys.list_keys()
 
-    def known_api_key(self, secret: str) -> ApiKey | None:
+    def find_api_key(self, secret: str) -> ApiKey | None:
         """Return the key in force that a caller shows; None: it is none."""
-        return self._parts.services.api_keys.known(secret)
+        return self._app.services.api_keys.find_active(secret)
 
     def revoke_api_key(self, name: str) -> None:
         """Let the key in force of that name open nothing any more, at once.
@@ -225,29 +225,29 @@ class Memolith(OwnerDoors):
         Raises:
             NotFound: There is none.
         """
-        self._parts.services.api_keys.revoke(name)
+        self._app.services.api_keys.revoke(name)
 
     @property
-    def probing(self) -> Probing:
+    def health_checks(self) -> HealthProbe:
         """Looks whether the store and the embedder are there: for servers."""
-        return self._parts.services.probing
+        return self._app.services.health_probe
 
     @property
     def has_worker_died(self) -> bool:
         """Whether the background was to work, and ended by itself: for servers."""
-        return self._parts.background.has_died
+        return self._app.background.has_died
 
     @property
-    def idempotency(self) -> Idempotency:
+    def idempotency(self) -> IdempotencyStore:
         """What was answered to requests that have a key: for servers."""
-        return self._parts.store.idempotency
+        return self._app.store.idempotency
 
     def backup(
         self,
         path: str | PathLike[str],
         *,
         overwrite: bool = False,
-        advance: Callable[[int], None] | None = None,
+        on_progress: Callable[[int], None] | None = None,
     ) -> int:
         """Copy the store to a file as of now, while it is in use; return the file's size.
 
@@ -265,7 +265,7 @@ class Memolith(OwnerDoors):
         """
         from memolith import copies
 
-        return copies.back_up(self._parts, path, overwrite=overwrite, advance=advance)
+        return copies.back_up(self._app, path, overwrite=overwrite, advance=on_progress)
 
     @classmethod
     def restore_backup(
@@ -275,9 +275,9 @@ class Memolith(OwnerDoors):
         *,
         force: bool = False,
         keys_of: str | PathLike[str] | None = None,
-        config: Loaded | str | PathLike[str] | None = None,
-        cipher: Ciphers | None = None,
-    ) -> Restored:
+        config: LoadedSettings | str | PathLike[str] | None = None,
+        cipher: CipherProvider | None = None,
+    ) -> RestoreResult:
         """Put a backup in a store's place; a file's nobody may have open.
 
         The backup is checked before anything is replaced. Owners who were erased since stay
@@ -314,10 +314,10 @@ class Memolith(OwnerDoors):
         source: str | PathLike[str] | None = None,
         *,
         verify: bool = False,
-        config: Loaded | str | PathLike[str] | None = None,
-        cipher: Ciphers | None = None,
-        advance: Callable[[int], None] | None = None,
-    ) -> Migrated:
+        config: LoadedSettings | str | PathLike[str] | None = None,
+        cipher: CipherProvider | None = None,
+        on_progress: Callable[[int], None] | None = None,
+    ) -> MigrationResult:
         """Move a store, all owners, into another database: SQLite or PostgreSQL.
 
         Content, history, ids, times, versions, vectors and keys of API are copied as they are; the
@@ -346,7 +346,7 @@ class Memolith(OwnerDoors):
         from memolith import copies
 
         return copies.migrate(
-            to, source, verify=verify, config=config, ciphers=cipher, advance=advance
+            to, source, verify=verify, config=config, ciphers=cipher, advance=on_progress
         )
 
     @classmethod
@@ -355,10 +355,10 @@ class Memolith(OwnerDoors):
         url: str | PathLike[str] | None = None,
         *,
         embedder: Embedder | Callable[[list[str]], ArrayLike] | None = None,
-        config: Loaded | str | PathLike[str] | None = None,
-        cipher: Ciphers | None = None,
-        advance: Callable[[int, int], None] | None = None,
-    ) -> Reembedded:
+        config: LoadedSettings | str | PathLike[str] | None = None,
+        cipher: CipherProvider | None = None,
+        on_progress: Callable[[int, int], None] | None = None,
+    ) -> ReembedResult:
         """Make all vectors of a store anew by another model, while it is in use.
 
         They are made beside those in use, and taken into use in one step. Until then whoever has
@@ -388,7 +388,7 @@ class Memolith(OwnerDoors):
         from memolith import reembedding
 
         return reembedding.reembed(
-            url, embedder=embedder, config=config, ciphers=cipher, advance=advance
+            url, embedder=embedder, config=config, ciphers=cipher, advance=on_progress
         )
 
     @classmethod
@@ -396,8 +396,8 @@ class Memolith(OwnerDoors):
         cls,
         url: str | PathLike[str] | None = None,
         *,
-        config: Loaded | str | PathLike[str] | None = None,
-        cipher: Ciphers | None = None,
+        config: LoadedSettings | str | PathLike[str] | None = None,
+        cipher: CipherProvider | None = None,
     ) -> bool:
         """Give up making vectors anew, and remove those that were made.
 
@@ -414,8 +414,8 @@ class Memolith(OwnerDoors):
         return reembedding.abandon(url, config=config, ciphers=cipher)
 
     def verify(
-        self, *, repair: bool = False, advance: Callable[[int], None] | None = None
-    ) -> Report:
+        self, *, repair: bool = False, on_progress: Callable[[int], None] | None = None
+    ) -> VerificationReport:
         """Compare everything stored with what it was derived from, and with itself.
 
         Args:
@@ -427,7 +427,7 @@ class Memolith(OwnerDoors):
             InvalidInput: The store is kept in memory.
             ServiceFailed: A vector is missing, and the embedder failed.
         """
-        return self._parts.services.verifying.verify(repair=repair, advance=advance)
+        return self._app.services.verifier.verify(repair=repair, advance=on_progress)
 
     def apply_decay(self, *, owner: str | None = None) -> tuple[str, ...]:
         """Store how strong memories are by now; return the ids of those that got weaker.
@@ -438,7 +438,7 @@ class Memolith(OwnerDoors):
         Args:
             owner: Whose; None: everybody's.
         """
-        return self._for_all(owner, self._parts.services.maintaining.decay)
+        return self._run_for_owners(owner, self._app.services.maintenance.decay)
 
     def cleanup(
         self, *, owner: str | None = None, below: float | None = None, dry_run: bool = False
@@ -453,20 +453,20 @@ class Memolith(OwnerDoors):
         Raises:
             InvalidInput: `below` is not between 0 and 1.
         """
-        least = None if below is None else arguments.share(below, "below")
-        fade = partial(self._parts.services.maintaining.cleanup, below=least, dry_run=dry_run)
-        return len(self._for_all(owner, fade))
+        least = None if below is None else arguments.check_share(below, "below")
+        fade = partial(self._app.services.maintenance.cleanup, below=least, dry_run=dry_run)
+        return len(self._run_for_owners(owner, fade))
 
     def expire(self, *, owner: str | None = None) -> int:
         """Mark the memories whose time is up as expired; return how many those are.
 
         Recall leaves them out from their last instant on, marked or not.
         """
-        return len(self._for_all(owner, self._parts.services.maintaining.expire))
+        return len(self._run_for_owners(owner, self._app.services.maintenance.expire))
 
     def retain(
         self, days: int, *, owner: str | None = None, dry_run: bool = False
-    ) -> tuple[Retained, ...]:
+    ) -> tuple[RetentionResult, ...]:
         """Remove for good what has not been active for so many days; say what that is.
 
         Memories that are no longer active, and conversations in which nothing was said since. Of
@@ -483,10 +483,12 @@ class Memolith(OwnerDoors):
         Raises:
             InvalidInput: `days` is less than 1.
         """
-        retain = self._parts.services.retaining.retain
-        return tuple(retain(each, days=days, dry_run=dry_run) for each in self._meant(owner))
+        retain = self._app.services.retention.retain
+        return tuple(
+            retain(each, days=days, dry_run=dry_run) for each in self._target_owners(owner)
+        )
 
-    def consolidate(self, *, owner: str | None = None) -> tuple[Consolidated, ...]:
+    def consolidate(self, *, owner: str | None = None) -> tuple[ConsolidationResult, ...]:
         """Make memories shorter by the rules of their owners' profiles; say what was made.
 
         Summaries of messages, of conversations and of old sessions, and the base memory. A worker
@@ -499,10 +501,10 @@ class Memolith(OwnerDoors):
         Raises:
             ServiceFailed: The model failed; what was made before stays.
         """
-        consolidate = self._parts.services.consolidating.consolidate
-        return tuple(made for each in self._meant(owner) for made in consolidate(each))
+        consolidate = self._app.services.consolidator.consolidate
+        return tuple(made for each in self._target_owners(owner) for made in consolidate(each))
 
-    def work(self, stopped: Callable[[], bool] = lambda: False) -> tuple[Worked, ...]:
+    def work(self, should_stop: Callable[[], bool] = lambda: False) -> tuple[WorkResult, ...]:
         """Do what waits for a model and nobody else does: learning and consolidating.
 
         `memolith worker` calls this again and again, and a process with a model does in the
@@ -512,7 +514,7 @@ class Memolith(OwnerDoors):
         Args:
             stopped: Asked in between: whether to leave the rest for later.
         """
-        return self._parts.services.working.run_due(stopped)
+        return self._app.services.work_runner.run_due(should_stop)
 
     def drain(self, timeout_s: float | None = None) -> bool:
         """Wait until the background has tried all that waits now; return whether it has.
@@ -524,9 +526,9 @@ class Memolith(OwnerDoors):
         Args:
             timeout_s: For how long at most, in seconds; None: as long as it takes.
         """
-        return self._parts.background.drain(timeout_s)
+        return self._app.background.drain(timeout_s)
 
-    def run_jobs(self, stopped: Callable[[], bool] = lambda: False) -> tuple[Done, ...]:
+    def run_jobs(self, should_stop: Callable[[], bool] = lambda: False) -> tuple[JobResult, ...]:
         """Do the scheduled jobs that are due and that nobody else is doing; say what was done.
 
         `memolith worker` calls this again and again. However many processes do, each job is done at
@@ -535,25 +537,27 @@ class Memolith(OwnerDoors):
         Args:
             stopped: Asked between owners: whether to leave the rest for later.
         """
-        return self._parts.services.scheduling.run_due(stopped)
+        return self._app.services.scheduler.run_due(should_stop)
 
-    def _meant(self, owner: str | None) -> list[str]:
+    def _target_owners(self, owner: str | None) -> list[str]:
         if owner is not None:
-            return [arguments.name(owner, "owner")]
-        return [each for each in self.owners() if self._parts.services.inspecting.is_served(each)]
+            return [arguments.check_name(owner, "owner")]
+        return [
+            each for each in self.owners() if self._app.services.memory_reader.has_profile(each)
+        ]
 
-    def _for_all(
-        self, owner: str | None, work: Callable[[str], tuple[str, ...]]
+    def _run_for_owners(
+        self, owner: str | None, task: Callable[[str], tuple[str, ...]]
     ) -> tuple[str, ...]:
-        return tuple(id_ for each in self._meant(owner) for id_ in work(each))
+        return tuple(id_ for each in self._target_owners(owner) for id_ in task(each))
 
-    def chat_model(self, owner: str) -> StreamingModel | None:
+    def chat_model(self, owner: str) -> StreamingChatModel | None:
         """Return the language model, its calls counted for an owner; None where there is none."""
-        return self._parts.models.of(arguments.name(owner, "owner"))
+        return self._app.chat_models.for_owner(arguments.check_name(owner, "owner"))
 
     def flush(self) -> None:
         """Write what waits to be written: access counts."""
-        self._parts.touches.flush()
+        self._app.access_counter.flush()
 
     def close(self) -> None:
         """Write what waits, and let go of the store. Closing twice is no error.
@@ -561,7 +565,7 @@ class Memolith(OwnerDoors):
         What a model was asked in the background is waited for, some seconds long; what it has not
         come to waits in the store.
         """
-        self._parts.close()
+        self._app.close()
 
     def __enter__(self) -> Self:
         """Return itself."""

@@ -114,7 +114,7 @@ class WrongEmbeddingModel(MemolithError):
     """
 
     def __init__(
-        self, stored: str, given: str, *, is_changed: bool = False, is_under_way: bool = False
+        self, stored: str, given: str, *, is_changed: bool = False, is_reembedding: bool = False
     ) -> None:
         """Name both models, and the way out.
 
@@ -124,13 +124,15 @@ class WrongEmbeddingModel(MemolithError):
             is_changed: Whether it was the store's when the caller opened it.
             is_under_way: Whether vectors of the caller's are being made.
         """
-        super().__init__(_other_model(stored, given, is_changed, is_under_way))
+        super().__init__(_describe_model_mismatch(stored, given, is_changed, is_reembedding))
         self.stored = stored
         self.given = given
         self.is_changed = is_changed
 
 
-def _other_model(stored: str, given: str, is_changed: bool, is_under_way: bool) -> str:  # noqa: FBT001 - two flags of one caller
+def _describe_model_mismatch(
+    stored: str, given: str, is_changed: bool, is_reembedding: bool
+) -> str:  # noqa: FBT001 - two flags of one caller
     if is_changed:
         return (
             f"the store's vectors are no longer of {given}: `memolith reembed` has made them anew"
@@ -138,7 +140,7 @@ def _other_model(stored: str, given: str, is_changed: bool, is_under_way: bool) 
         )
     model, _, kept = given.partition(" (")[0].partition("@")
     command = f"memolith reembed --model {model}" + (f" --dimension {kept}" if kept else "")
-    way = "finish the change that is under way" if is_under_way else "make its vectors anew"
+    way = "finish the change that is under way" if is_reembedding else "make its vectors anew"
     return (
         f"the store's vectors are of {stored}, not of {given}: open it with {stored}, or {way}"
         f" by `{command}`"
@@ -190,13 +192,13 @@ class StoreTooNew(MemolithError):
         known: The newest that this Memolith knows.
     """
 
-    def __init__(self, found: int, known: int) -> None:
+    def __init__(self, schema_version: int, supported_version: int) -> None:
         """Give both versions."""
         super().__init__(
-            f"the store has schema {found}, this Memolith knows {known}: upgrade Memolith"
+            f"the store has schema {schema_version}, this Memolith knows {supported_version}: upgrade Memolith"
         )
-        self.found = found
-        self.known = known
+        self.schema_version = schema_version
+        self.supported_version = supported_version
 
 
 class LibraryOnly(MemolithError):
@@ -207,11 +209,11 @@ class LibraryOnly(MemolithError):
         way: How it is done.
     """
 
-    def __init__(self, what: str, way: str) -> None:
+    def __init__(self, method: str, alternative: str) -> None:
         """Name the method, and the way to do it."""
-        super().__init__(f"{what} is not done over a service: {way}")
-        self.what = what
-        self.way = way
+        super().__init__(f"{method} is not done over a service: {alternative}")
+        self.method = method
+        self.alternative = alternative
 
 
 class ServiceFailed(MemolithError):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from memolith.domain.recall import CONTEXT_TOP_K, TOKEN_BUDGET
-from memolith.policies.arguments import EXAMPLES
-from memolith.policies.saying import messages_of
-from memolith.services.screening import screened_name
-from memolith.shorthands import Shorthands
+from memolith.domain.recall import DEFAULT_CONTEXT_TOP_K, DEFAULT_TOKEN_BUDGET
+from memolith.policies.arguments import DEFAULT_AUDIT_EXAMPLES
+from memolith.policies.saying import build_messages
+from memolith.services.screening import validate_name
+from memolith.shorthands import Aliases
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,29 +16,29 @@ if TYPE_CHECKING:
 
     from memolith.domain.audits import Audit
     from memolith.domain.base_memory import BaseMemory
-    from memolith.domain.ingestion import Ingested
+    from memolith.domain.ingestion import IngestResult
     from memolith.domain.memories import History, Memory, Page
     from memolith.domain.messages import Message, Session
     from memolith.domain.owners import Statistics
-    from memolith.domain.recall import Mode, RecallResult
-    from memolith.domain.work import Backlog
-    from memolith.exchange.jsonl import Remembered
+    from memolith.domain.recall import RecallResult, SearchMode
+    from memolith.domain.work import PendingWork
+    from memolith.exchange.jsonl import ImportedMemory
     from memolith.exchange.records import Record
-    from memolith.services.change import Forgotten
-    from memolith.services.compressing import Compressed
+    from memolith.services.change import ForgetResult
+    from memolith.services.compressing import CompressionResult
     from memolith.services.context import Context
-    from memolith.services.learn import Learned
-    from memolith.services.purge import Purged
-    from memolith.services.spending import Spending
-    from memolith.services.switching import Switched
-    from memolith.services.transfer import Taken
+    from memolith.services.learn import LearnResult
+    from memolith.services.purge import PurgeResult
+    from memolith.services.spending import UsageReport
+    from memolith.services.switching import ProfileSwitch
+    from memolith.services.transfer import ImportResult
     from memolith.wiring import Services
 
 DEFAULT_SESSION = "default"
-WORKING_MEMORY = 20
+RECENT_MESSAGES = 20
 
 
-class OwnerMemory(Shorthands):
+class OwnerMemory(Aliases):
     """What one owner remembers. Thread-safe; costs nothing to make.
 
     Every method raises `StoreUnavailable` where the store can't be reached. Those that change
@@ -48,7 +48,7 @@ class OwnerMemory(Shorthands):
 
     def __init__(self, owner_id: str, services: Services) -> None:
         """Use `Memolith.owner` to make one."""
-        self.owner_id = screened_name(owner_id, "owner")
+        self.owner_id = validate_name(owner_id, "owner")
         self._services = services
 
     def remember(
@@ -84,7 +84,7 @@ class OwnerMemory(Shorthands):
             Conflict: The key is of a memory that is believed more than this origin: the user's
                 own word, say. Nothing was stored.
         """
-        return self._services.remembering.remember(
+        return self._services.memory_writer.remember(
             self.owner_id,
             content,
             kind=kind,
@@ -106,8 +106,8 @@ class OwnerMemory(Shorthands):
         session: str = DEFAULT_SESSION,
         at: datetime | None = None,
         action: str = "",
-        cut: bool = False,
-    ) -> Learned:
+        is_truncated: bool = False,
+    ) -> LearnResult:
         """Take in one exchange: two messages, and what is worth remembering of the user's.
 
         Args:
@@ -122,10 +122,10 @@ class OwnerMemory(Shorthands):
         Raises:
             InvalidInput: An argument can't be taken; nothing was stored.
         """
-        messages = messages_of(user, assistant, at, action, cut=cut)
+        messages = build_messages(user, assistant, at, action, is_truncated=is_truncated)
         return self.log(messages, session=session)
 
-    def log(self, messages: Sequence[Message], *, session: str = DEFAULT_SESSION) -> Learned:
+    def log(self, messages: Sequence[Message], *, session: str = DEFAULT_SESSION) -> LearnResult:
         """Take in messages of any number of speakers, in order: all of them, or none.
 
         Messages whose `external_id` the session has already are passed over.
@@ -133,7 +133,7 @@ class OwnerMemory(Shorthands):
         Raises:
             InvalidInput: A message can't be taken; the error's field says which.
         """
-        return self._services.learning.log(self.owner_id, messages, session_id=session)
+        return self._services.learner.log(self.owner_id, messages, session_id=session)
 
     def ingest(
         self,
@@ -145,7 +145,7 @@ class OwnerMemory(Shorthands):
         source: str | None = None,
         tags: Iterable[str] = (),
         happened_at: datetime | None = None,
-    ) -> Ingested:
+    ) -> IngestResult:
         """Take in a long text, cut where its meaning is; say what was kept, what not, and why.
 
         Args:
@@ -160,7 +160,7 @@ class OwnerMemory(Shorthands):
         Raises:
             InvalidInput: An argument can't be taken; nothing was stored.
         """
-        return self._services.ingesting.ingest(
+        return self._services.ingester.ingest(
             self.owner_id,
             text,
             kind=kind,
@@ -181,7 +181,7 @@ class OwnerMemory(Shorthands):
         source: str | None = None,
         tags: Iterable[str] = (),
         happened_at: datetime | None = None,
-    ) -> Iterator[Ingested]:
+    ) -> Iterator[IngestResult]:
         """Take in a text of any length, in bounded memory, as `ingest` does.
 
         Gives what became of it some hundred chunks at a time, each time once they are stored. The
@@ -199,7 +199,7 @@ class OwnerMemory(Shorthands):
         Raises:
             InvalidInput: An argument can't be taken.
         """
-        return self._services.ingesting.stream(
+        return self._services.ingester.ingest_stream(
             self.owner_id,
             pieces,
             kind=kind,
@@ -212,21 +212,21 @@ class OwnerMemory(Shorthands):
 
     def end_session(self, session: str) -> None:
         """Mark a conversation as ended."""
-        self._services.learning.end_session(self.owner_id, session)
+        self._services.learner.end_session(self.owner_id, session)
 
     def recall(
         self,
         query: str,
         *,
         top_k: int | None = None,
-        token_budget: int = TOKEN_BUDGET,
+        token_budget: int = DEFAULT_TOKEN_BUDGET,
         kinds: Iterable[str] | None = None,
         session: str | None = None,
         tags: Iterable[str] | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
         as_of: datetime | None = None,
-        mode: Mode = "hybrid",
+        mode: SearchMode = "hybrid",
         include_compressed: bool = False,
         touch: bool = True,
         trace: bool = False,
@@ -253,8 +253,8 @@ class OwnerMemory(Shorthands):
             InvalidInput: An argument can't be taken.
             ServiceFailed: The embedder failed.
         """
-        recalling = self._services.recalling
-        request = recalling.request(
+        recalling = self._services.retriever
+        request = recalling.build_request(
             self.owner_id,
             query,
             top_k=top_k,
@@ -275,7 +275,7 @@ class OwnerMemory(Shorthands):
         self,
         query: str,
         *,
-        token_budget: int = TOKEN_BUDGET,
+        token_budget: int = DEFAULT_TOKEN_BUDGET,
         top_k: int | None = None,
         kinds: Iterable[str] | None = None,
         session: str | None = None,
@@ -310,7 +310,7 @@ class OwnerMemory(Shorthands):
         self,
         query: str,
         *,
-        token_budget: int = TOKEN_BUDGET,
+        token_budget: int = DEFAULT_TOKEN_BUDGET,
         top_k: int | None = None,
         kinds: Iterable[str] | None = None,
         session: str | None = None,
@@ -320,17 +320,17 @@ class OwnerMemory(Shorthands):
         as_of: datetime | None = None,
         touch: bool = True,
         state: str = "",
-        without: Iterable[str] = (),
+        exclude: Iterable[str] = (),
     ) -> Context:
         """Return what `context` does, with the results that it shows and what it costs.
 
         Ids in `without` are left out: of messages, say, that stand in the prompt anyway.
         """
-        request = self._services.recalling.request(
+        request = self._services.retriever.build_request(
             self.owner_id,
             query,
             top_k=top_k,
-            otherwise=CONTEXT_TOP_K,
+            default_top_k=DEFAULT_CONTEXT_TOP_K,
             token_budget=token_budget,
             kinds=kinds,
             session=session,
@@ -339,8 +339,8 @@ class OwnerMemory(Shorthands):
             until=until,
             as_of=as_of,
         )
-        return self._services.contexts.build(
-            self.owner_id, request, touch=touch, state=state, without=frozenset(without)
+        return self._services.context_builder.build(
+            self.owner_id, request, touch=touch, state=state, without=frozenset(exclude)
         )
 
     def get(self, id: str | None = None, *, key: str | None = None) -> Memory:
@@ -352,7 +352,7 @@ class OwnerMemory(Shorthands):
             InvalidInput: That is no id, or not just one of `id` and `key` is given.
             NotFound: There is none of that id or key.
         """
-        return self._services.inspecting.get(self.owner_id, id, key)
+        return self._services.memory_reader.get(self.owner_id, id, key)
 
     def message(self, id: str) -> Message:
         """Return a message.
@@ -361,17 +361,19 @@ class OwnerMemory(Shorthands):
             InvalidInput: That is no id.
             NotFound: There is none with it, or it is forgotten.
         """
-        return self._services.inspecting.message(self.owner_id, id)
+        return self._services.memory_reader.message(self.owner_id, id)
 
     def messages(
         self, session: str = DEFAULT_SESSION, *, limit: int | None = None, after: int = 0
     ) -> tuple[Message, ...]:
         """Return a conversation's messages, in order, from the first after a sequence number."""
-        return self._services.inspecting.messages(self.owner_id, session, limit=limit, after=after)
+        return self._services.memory_reader.messages(
+            self.owner_id, session, limit=limit, after=after
+        )
 
     def sessions(self) -> tuple[Session, ...]:
         """Return the conversations, in the order in which they were first logged."""
-        return self._services.inspecting.sessions(self.owner_id)
+        return self._services.memory_reader.sessions(self.owner_id)
 
     def list(
         self,
@@ -396,7 +398,7 @@ class OwnerMemory(Shorthands):
         Raises:
             InvalidInput: An argument can't be taken.
         """
-        return self._services.inspecting.page(
+        return self._services.memory_reader.page(
             self.owner_id,
             kind=kind,
             state=state,
@@ -426,7 +428,7 @@ class OwnerMemory(Shorthands):
             NotFound: There is no active memory with that id.
             Conflict: Another memory says that already, or has that key.
         """
-        return self._services.changing.update(
+        return self._services.memory_editor.update(
             self.owner_id,
             id,
             content,
@@ -446,9 +448,9 @@ class OwnerMemory(Shorthands):
             NotFound: There is no such memory.
             Conflict: They are the same, one is not active, or a cycle would come of it.
         """
-        return self._services.changing.supersede(self.owner_id, old, new)
+        return self._services.memory_editor.supersede(self.owner_id, old, new)
 
-    def forget(self, id: str | None = None, *, key: str | None = None) -> Forgotten:
+    def forget(self, id: str | None = None, *, key: str | None = None) -> ForgetResult:
         """Take a memory, by id or key, or a message out of every door; say what was touched.
 
         The sentences it came from go too, in the messages where they stand, with the summaries that
@@ -460,9 +462,9 @@ class OwnerMemory(Shorthands):
             InvalidInput: Not just one of `id` and `key` is given.
             NotFound: There is nothing of that id or key, or it is forgotten already.
         """
-        return self._services.changing.forget(self.owner_id, id, key)
+        return self._services.memory_editor.forget(self.owner_id, id, key)
 
-    def purge(self, id: str | None = None, *, key: str | None = None) -> Purged:
+    def purge(self, id: str | None = None, *, key: str | None = None) -> PurgeResult:
         """Remove a memory, by id or key, or a message for good; say what was touched.
 
         As `forget`, but no version of it is left anywhere, and nothing brings it back; what is
@@ -472,7 +474,7 @@ class OwnerMemory(Shorthands):
             InvalidInput: Not just one of `id` and `key` is given.
             NotFound: There is nothing of that id, or no active memory of that key.
         """
-        return self._services.purging.purge(self.owner_id, id, key)
+        return self._services.purger.purge(self.owner_id, id, key)
 
     def restore(self, id: str) -> Memory | Message:
         """Undo a forgetting or a supersession; return what is active again.
@@ -481,7 +483,7 @@ class OwnerMemory(Shorthands):
             NotFound: There is no such memory or message.
             Conflict: It is active, or another memory has its key or says the same.
         """
-        return self._services.changing.restore(self.owner_id, id)
+        return self._services.memory_editor.restore(self.owner_id, id)
 
     def review(self) -> tuple[Memory | Message, ...]:
         """Return what is withheld from recall until it is reviewed, in the order it was stored.
@@ -490,7 +492,7 @@ class OwnerMemory(Shorthands):
         instruct a model. What the user says so is recalled, as a quotation. And it is what a model
         has learned that nothing said supports: of state `unsupported`.
         """
-        return self._services.reviewing.waiting(self.owner_id)
+        return self._services.review_queue.list_quarantined(self.owner_id)
 
     def approve(self, id: str) -> Memory | Message:
         """Let a withheld memory or message be recalled, an order as a quotation; return it.
@@ -498,15 +500,15 @@ class OwnerMemory(Shorthands):
         Raises:
             NotFound: Nothing with that id waits for a review.
         """
-        return self._services.reviewing.approve(self.owner_id, id)
+        return self._services.review_queue.approve(self.owner_id, id)
 
-    def reject(self, id: str) -> Forgotten:
+    def reject(self, id: str) -> ForgetResult:
         """Forget a withheld memory or message; say what was touched. `restore` undoes it.
 
         Raises:
             NotFound: Nothing with that id waits for a review.
         """
-        return self._services.reviewing.reject(self.owner_id, id)
+        return self._services.review_queue.reject(self.owner_id, id)
 
     def history(self, id: str | None = None, *, key: str | None = None) -> History:
         """Return versions and events of a memory, by id or key, oldest first.
@@ -517,27 +519,27 @@ class OwnerMemory(Shorthands):
             InvalidInput: That is no id, or not just one of `id` and `key` is given.
             NotFound: There is no memory of that id, or no active one of that key.
         """
-        return self._services.inspecting.history(self.owner_id, id, key)
+        return self._services.memory_reader.history(self.owner_id, id, key)
 
     def profile(self) -> str:
         """Return the name of the owner's profile."""
-        return self._services.inspecting.profile_name(self.owner_id)
+        return self._services.memory_reader.profile_name(self.owner_id)
 
-    def kind_like(self, kind: str) -> str:
+    def equivalent_kind(self, kind: str) -> str:
         """Return what the owner's profile calls a kind of `standard`.
 
         Raises:
             InvalidInput: There is no such kind.
         """
-        return self._services.inspecting.kind_like(self.owner_id, kind)
+        return self._services.memory_reader.equivalent_kind(self.owner_id, kind)
 
     def switch_profile(
         self,
         name: str,
         *,
         dry_run: bool = False,
-        advance: Callable[[int], None] | None = None,
-    ) -> Switched:
+        on_progress: Callable[[int], None] | None = None,
+    ) -> ProfileSwitch:
         """Let another profile hold from now on; say what that changes.
 
         Memories keep their ids and history; their kinds become those of the new profile by a
@@ -552,12 +554,12 @@ class OwnerMemory(Shorthands):
             InvalidInput: There is no such profile.
             ServiceFailed: The embedder failed; the old profile holds.
         """
-        return self._services.switching.switch(
-            self.owner_id, name, dry_run=dry_run, advance=advance
+        return self._services.profile_switcher.switch(
+            self.owner_id, name, dry_run=dry_run, advance=on_progress
         )
 
     def recent(
-        self, limit: int = WORKING_MEMORY, *, session: str | None = None
+        self, limit: int = RECENT_MESSAGES, *, session: str | None = None
     ) -> tuple[Message, ...]:
         """Return the last messages, oldest first: the working memory of a conversation.
 
@@ -565,7 +567,7 @@ class OwnerMemory(Shorthands):
             limit: At most so many.
             session: Only of this conversation; None: of all.
         """
-        return self._services.inspecting.recent(self.owner_id, limit, session)
+        return self._services.memory_reader.recent_messages(self.owner_id, limit, session)
 
     def base_memory(self, *, as_of: datetime | None = None) -> BaseMemory | None:
         """Return the living document about the owner, as it stands or stood then; None: none."""
@@ -573,7 +575,7 @@ class OwnerMemory(Shorthands):
 
     def base_memory_versions(self) -> tuple[BaseMemory, ...]:
         """Return all versions of the base memory, oldest first."""
-        return self._services.base_memory.versions(self.owner_id)
+        return self._services.base_memory.list_versions(self.owner_id)
 
     def set_base_memory(self, content: str) -> BaseMemory:
         """Let the base memory say this from now on; the version before is kept.
@@ -581,7 +583,7 @@ class OwnerMemory(Shorthands):
         Raises:
             InvalidInput: The content is empty, or longer than 20,000 characters.
         """
-        return self._services.base_memory.put(self.owner_id, content)
+        return self._services.base_memory.replace_content(self.owner_id, content)
 
     def roll_back_base_memory(self, version: int) -> BaseMemory:
         """Let the base memory say again what it said in an earlier version.
@@ -593,7 +595,7 @@ class OwnerMemory(Shorthands):
 
     def summaries(self) -> tuple[Memory, ...]:
         """Return the active memories that stand for others or for messages, oldest first."""
-        return self._services.inspecting.summaries(self.owner_id)
+        return self._services.memory_reader.summaries(self.owner_id)
 
     def undo_consolidation(self, id: str) -> Memory:
         """Take a summary back: what it stands for is recalled as before; return it, not active.
@@ -604,7 +606,7 @@ class OwnerMemory(Shorthands):
         Raises:
             NotFound: There is no active summary with that id.
         """
-        return self._services.consolidating.undo(self.owner_id, id)
+        return self._services.consolidator.undo(self.owner_id, id)
 
     def compress(
         self,
@@ -612,7 +614,7 @@ class OwnerMemory(Shorthands):
         *,
         session: str = DEFAULT_SESSION,
         context_window: int | None = None,
-    ) -> Compressed:
+    ) -> CompressionResult:
         """Make the history of a conversation shorter, where that is due; what goes is remembered.
 
         Due is it where the history takes more than half of the model's window, where so many
@@ -629,19 +631,19 @@ class OwnerMemory(Shorthands):
         Raises:
             InvalidInput: An argument can't be taken.
         """
-        return self._services.compressing.compress(
+        return self._services.history_compressor.compress(
             self.owner_id, history, session_id=session, context_window=context_window
         )
 
-    def backlog(self) -> Backlog:
+    def backlog(self) -> PendingWork:
         """Return what waits to be learned from with a model, and what failed too often."""
-        return self._services.working.backlog(self.owner_id)
+        return self._services.work_runner.get_pending_work(self.owner_id)
 
     def retry(self) -> None:
         """Let work that failed be tried again at once, what is parked too."""
-        self._services.working.retry(self.owner_id)
+        self._services.work_runner.retry(self.owner_id)
 
-    def usage(self, *, since: datetime | None = None) -> Spending:
+    def usage(self, *, since: datetime | None = None) -> UsageReport:
         """Return what language models were asked for the owner, and what it cost.
 
         Args:
@@ -650,13 +652,13 @@ class OwnerMemory(Shorthands):
         Raises:
             InvalidInput: The time has no zone.
         """
-        return self._services.accounting.spent(self.owner_id, since)
+        return self._services.usage_reporter.report(self.owner_id, since)
 
     def stats(self) -> Statistics:
         """Return how much is stored."""
-        return self._services.inspecting.statistics(self.owner_id)
+        return self._services.memory_reader.statistics(self.owner_id)
 
-    def audit(self, *, examples: int = EXAMPLES, near: bool = True) -> Audit:
+    def audit(self, *, examples: int = DEFAULT_AUDIT_EXAMPLES, near: bool = True) -> Audit:
         """Tell how many of the active memories are not worth keeping, and which.
 
         Duplicates, fragments of sentences, filler (greetings, offers of help) and echoes of what
@@ -670,16 +672,16 @@ class OwnerMemory(Shorthands):
         Raises:
             InvalidInput: An argument can't be taken.
         """
-        return self._services.auditing.audit(self.owner_id, examples=examples, near=near)
+        return self._services.auditor.audit(self.owner_id, examples=examples, near=near)
 
     def export(self) -> Iterator[Record]:
         """Give all messages by session, then all memories with their history, oldest first.
 
         As of one instant; what is forgotten is left out.
         """
-        return self._services.transferring.records(self.owner_id)
+        return self._services.transfer.export_records(self.owner_id)
 
-    def import_(self, records: Sequence[Record | Remembered]) -> Taken:
+    def import_(self, records: Sequence[Record | ImportedMemory]) -> ImportResult:
         """Store what an export gave, unchanged; all or nothing. What is there already stays.
 
         What the records say of who said what is believed.
@@ -687,7 +689,7 @@ class OwnerMemory(Shorthands):
         Raises:
             InvalidInput: A record can't be taken; the error's field says which.
         """
-        return self._services.transferring.take(self.owner_id, records)
+        return self._services.transfer.import_records(self.owner_id, records)
 
     def __repr__(self) -> str:
         """Name the owner."""

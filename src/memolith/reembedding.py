@@ -6,10 +6,10 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 from memolith import stores
-from memolith.bootstrap import chosen_embedder, read_settings
+from memolith.bootstrap import load_settings, resolve_embedder
 from memolith.errors import InvalidInput
-from memolith.ports.embedder import Asked
-from memolith.services.reembed import Reembedding
+from memolith.ports.embedder import RemoteEmbedder
+from memolith.services.reembed import Reembedder
 from memolith.stores import IN_MEMORY, store_url
 
 if TYPE_CHECKING:
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from memolith.config import Loaded, Settings
-    from memolith.ports.cipher import Ciphers
+    from memolith.config import LoadedSettings, Settings
+    from memolith.ports.cipher import CipherProvider
     from memolith.ports.embedder import Embedder
-    from memolith.services.reembed import Reembedded
+    from memolith.services.reembed import ReembedResult
 
-    Config = Loaded | str | PathLike[str] | None
+    Config = LoadedSettings | str | PathLike[str] | None
     Url = str | PathLike[str]
 
 
@@ -32,33 +32,33 @@ def reembed(
     *,
     embedder: Embedder | Callable[[list[str]], ArrayLike] | None,
     config: Config,
-    ciphers: Ciphers | None,
+    ciphers: CipherProvider | None,
     advance: Callable[[int, int], None] | None,
-) -> Reembedded:
+) -> ReembedResult:
     """Make a store's vectors anew; see `Memolith.reembed`."""
-    settings = read_settings(config, None).settings
-    chosen = chosen_embedder(embedder, settings)
+    settings = load_settings(config, None).settings
+    chosen = resolve_embedder(embedder, settings)
     try:
-        with _reembedding(url, settings, ciphers) as reembedding:
+        with _open_reembedder(url, settings, ciphers) as reembedding:
             return reembedding.run(chosen, advance)
     finally:
-        if embedder is None and isinstance(chosen, Asked):
+        if embedder is None and isinstance(chosen, RemoteEmbedder):
             chosen.close()
 
 
-def abandon(url: Url | None, *, config: Config, ciphers: Ciphers | None) -> bool:
+def abandon(url: Url | None, *, config: Config, ciphers: CipherProvider | None) -> bool:
     """Give up making a store's vectors anew; see `Memolith.abandon_reembed`."""
-    with _reembedding(url, read_settings(config, None).settings, ciphers) as reembedding:
+    with _open_reembedder(url, load_settings(config, None).settings, ciphers) as reembedding:
         return reembedding.abandon()
 
 
 @contextmanager
-def _reembedding(
-    url: Url | None, settings: Settings, ciphers: Ciphers | None
-) -> Iterator[Reembedding]:
+def _open_reembedder(
+    url: Url | None, settings: Settings, ciphers: CipherProvider | None
+) -> Iterator[Reembedder]:
     """Open a store, whatever model its vectors are of."""
     named = settings.store if url is None else store_url(url)
     if named == IN_MEMORY:
         raise InvalidInput("store", "is kept in memory only: open another with the new model")
     with closing(stores.open_store(named, settings, ciphers)) as store:
-        yield Reembedding(store)
+        yield Reembedder(store)

@@ -4,32 +4,32 @@ from __future__ import annotations
 
 from memolith.aio import AsyncMemolith, AsyncOwnerMemory
 from memolith.client import doors
-from memolith.client.links import AsyncLink, Link
+from memolith.client.links import AsyncTransport, Transport
 from memolith.engine import Memolith
 
 
-def connection(url: str, key: str | None, timeout_s: float) -> Link:
+def build_transport(url: str, key: str | None, timeout_s: float) -> Transport:
     """Return the way to a service; errors as in `Memolith.connect`."""
-    return Link(doors.service(url, key, timeout_s))
+    return Transport(doors.build_service_connection(url, key, timeout_s))
 
 
-def async_connection(url: str, key: str | None, timeout_s: float) -> AsyncLink:
+def build_async_transport(url: str, key: str | None, timeout_s: float) -> AsyncTransport:
     """Return the way to a service for asynchronous code; errors as in `Memolith.connect`."""
-    return AsyncLink(doors.service(url, key, timeout_s))
+    return AsyncTransport(doors.build_service_connection(url, key, timeout_s))
 
 
-@doors.remote
-class RemoteMemolith(doors.RemoteDoors, Memolith):
+@doors.install_remote
+class RemoteMemolith(doors.RemoteMethods, Memolith):
     """`Memolith`, at a service: see `Memolith.connect`."""
 
 
-@doors.async_remote_owner
-class AsyncRemoteOwnerMemory(doors.AsyncRemoteOwnerDoors, AsyncOwnerMemory):
+@doors.install_async_remote_owner
+class AsyncRemoteOwnerMemory(doors.AsyncRemoteOwnerMethods, AsyncOwnerMemory):
     """`AsyncOwnerMemory`, at a service: see `AsyncMemolith.connect`."""
 
 
-@doors.async_remote
-class AsyncRemoteMemolith(doors.AsyncRemoteDoors, AsyncMemolith):
+@doors.install_async_remote
+class AsyncRemoteMemolith(doors.AsyncRemoteMethods, AsyncMemolith):
     """`AsyncMemolith`, at a service: see `AsyncMemolith.connect`."""
 
     def owner(self, owner_id: str) -> AsyncRemoteOwnerMemory:

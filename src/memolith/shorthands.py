@@ -8,64 +8,72 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from memolith.domain.memories import Memory, Page
-    from memolith.domain.recall import Mode, RecallResult
-    from memolith.services.learn import Learned
+    from memolith.domain.recall import RecallResult, SearchMode
+    from memolith.services.learn import LearnResult
 
-PAGE = 50
+PAGE_SIZE = 50
 
 
-class _Memory(Protocol):
+class _AliasedMemory(Protocol):
     """What the shorthands call; `OwnerMemory` has it."""
 
-    def kind_like(self, kind: str) -> str: ...
+    def equivalent_kind(self, kind: str) -> str: ...
     def remember(
         self, content: str, *, kind: str | None = None, importance: float | None = None
     ) -> Memory: ...
     def learn(
         self, user: str, assistant: str | None = None, *, at: datetime | None = None
-    ) -> Learned: ...
+    ) -> LearnResult: ...
     def recall(
-        self, query: str, *, top_k: int = 5, mode: Mode = "hybrid", touch: bool = True
+        self, query: str, *, top_k: int = 5, mode: SearchMode = "hybrid", touch: bool = True
     ) -> RecallResult: ...
     def context(self, query: str, *, top_k: int = 5) -> str: ...
-    def list(self, *, limit: int = PAGE, offset: int = 0) -> Page: ...
+    def list(self, *, limit: int = PAGE_SIZE, offset: int = 0) -> Page: ...
 
 
-class Shorthands:
+class Aliases:
     """Calls of the methods of `OwnerMemory` with some arguments filled in."""
 
-    def store_fact(self: _Memory, content: str, importance: float | None = None) -> Memory:
+    def store_fact(self: _AliasedMemory, content: str, importance: float | None = None) -> Memory:
         """Store a memory of kind "fact", or what the profile calls one."""
-        return self.remember(content, kind=self.kind_like("fact"), importance=importance)
+        return self.remember(content, kind=self.equivalent_kind("fact"), importance=importance)
 
-    def store_preference(self: _Memory, content: str, importance: float | None = None) -> Memory:
+    def store_preference(
+        self: _AliasedMemory, content: str, importance: float | None = None
+    ) -> Memory:
         """Store a memory of kind "preference", or what the profile calls one."""
-        return self.remember(content, kind=self.kind_like("preference"), importance=importance)
+        return self.remember(
+            content, kind=self.equivalent_kind("preference"), importance=importance
+        )
 
-    def store_correction(self: _Memory, content: str, importance: float | None = None) -> Memory:
+    def store_correction(
+        self: _AliasedMemory, content: str, importance: float | None = None
+    ) -> Memory:
         """Store a memory of kind "correction", or what the profile calls one."""
-        return self.remember(content, kind=self.kind_like("correction"), importance=importance)
+        return self.remember(
+            content, kind=self.equivalent_kind("correction"), importance=importance
+        )
 
-    def search(self: _Memory, query: str, top_k: int = 5) -> RecallResult:
+    def search(self: _AliasedMemory, query: str, top_k: int = 5) -> RecallResult:
         """Return the nearest by vector alone; does not count as a use."""
         return self.recall(query, top_k=top_k, mode="vector", touch=False)
 
-    def hybrid_search(self: _Memory, query: str, top_k: int = 5) -> RecallResult:
+    def hybrid_search(self: _AliasedMemory, query: str, top_k: int = 5) -> RecallResult:
         """Return what is relevant by vector and by word."""
         return self.recall(query, top_k=top_k)
 
-    def retrieve_context(self: _Memory, query: str, limit: int = 5) -> str:
+    def retrieve_context(self: _AliasedMemory, query: str, limit: int = 5) -> str:
         """Return what is relevant as text for a prompt, of at most so many results."""
         return self.context(query, top_k=limit)
 
     def process_exchange(
-        self: _Memory, user: str, assistant: str, *, at: datetime | None = None
-    ) -> Learned:
+        self: _AliasedMemory, user: str, assistant: str, *, at: datetime | None = None
+    ) -> LearnResult:
         """Take in one exchange."""
         return self.learn(user, assistant, at=at)
 
     def memories(
-        self: _Memory, limit: int = PAGE, offset: int = 0
+        self: _AliasedMemory, limit: int = PAGE_SIZE, offset: int = 0
     ) -> tuple[tuple[Memory, ...], int]:
         """Return active memories, newest first, and how many there are in all.
 
@@ -74,6 +82,6 @@ class Shorthands:
         page = self.list(limit=limit, offset=offset)
         return (page.memories, page.total) if page.memories else ((), 0)
 
-    def active_count(self: _Memory) -> int:
+    def active_count(self: _AliasedMemory) -> int:
         """Return how many memories are active."""
         return self.list(limit=1).total

@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_NOTHING: Final = nullcontext()
+_NO_SPAN: Final = nullcontext()
 
-_watchers: tuple[Watcher, ...] = ()
-_changing = threading.Lock()
+_observers: tuple[Observer, ...] = ()
+_lock = threading.Lock()
 
 
-class Watcher(Protocol):
+class Observer(Protocol):
     """Told of what is done in this process. Thread-safe; raises nothing of its own."""
 
-    def step(self, name: str) -> AbstractContextManager[None]:
+    def span(self, name: str) -> AbstractContextManager[None]:
         """Watch a step while it lasts; what is raised in it goes on."""
         ...
 
@@ -36,41 +36,41 @@ class Watcher(Protocol):
 
 
 @contextmanager
-def watched(watcher: Watcher) -> Iterator[None]:
+def observe(observer: Observer) -> Iterator[None]:
     """Let somebody watch while the block runs: everything in this process."""
-    global _watchers  # noqa: PLW0603 - a process has one list of watchers, as it has one of loggers
-    with _changing:
-        _watchers = (*_watchers, watcher)
+    global _observers  # noqa: PLW0603 - a process has one list of watchers, as it has one of loggers
+    with _lock:
+        _observers = (*_observers, observer)
     try:
         yield
     finally:
-        with _changing:
-            _watchers = tuple(each for each in _watchers if each is not watcher)
+        with _lock:
+            _observers = tuple(each for each in _observers if each is not observer)
 
 
-def step(name: str) -> AbstractContextManager[object]:
+def span(name: str) -> AbstractContextManager[object]:
     """Return what is to be entered while a step lasts."""
-    watchers = _watchers
+    watchers = _observers
     if not watchers:
-        return _NOTHING
+        return _NO_SPAN
     if len(watchers) == 1:
-        return watchers[0].step(name)
-    return _several(name, watchers)
+        return watchers[0].span(name)
+    return _enter_spans(name, watchers)
 
 
 def count(name: str, number: int) -> None:
     """Say that something happened so many times."""
-    for each in _watchers:
+    for each in _observers:
         each.count(name, number)
 
 
-def stepped(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def traced(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Make each call of a function a step."""
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         @wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
-            with step(name):
+            with span(name):
                 return function(*args, **kwargs)
 
         return call
@@ -79,8 +79,8 @@ def stepped(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 
 @contextmanager
-def _several(name: str, watchers: tuple[Watcher, ...]) -> Iterator[None]:
+def _enter_spans(name: str, observers: tuple[Observer, ...]) -> Iterator[None]:
     with ExitStack() as entered:
-        for each in watchers:
-            entered.enter_context(each.step(name))
+        for each in observers:
+            entered.enter_context(each.span(name))
         yield

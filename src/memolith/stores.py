@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from memolith.config.loading import user_folder
-from memolith.config.paths import file_path
+from memolith.config.paths import parse_file_path
 from memolith.config.urls import is_conninfo
 from memolith.errors import InvalidConfiguration, StoreUnavailable
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from memolith.adapters.crypto.configured import ConfiguredCiphers
     from memolith.adapters.crypto.master import KeyFile
     from memolith.adapters.crypto.ring import KeyRing
-    from memolith.adapters.postgres.places import Place
+    from memolith.adapters.postgres.places import DatabaseLocation
     from memolith.config import Settings
-    from memolith.ports.cipher import Ciphers
+    from memolith.ports.cipher import CipherProvider
     from memolith.ports.moving import Migration
     from memolith.ports.store import Store
 
 IN_MEMORY = ":memory:"
-KEY = "MEMOLITH_KEY"
+KEY_VARIABLE = "MEMOLITH_KEY"
 """The environment variable that holds the master key, or `passphrase:` and one."""
 
-_POSTGRES = ("postgresql", "postgres")
+_POSTGRES_SCHEMES = ("postgresql", "postgres")
 """The schemes that libpq takes."""
 
 _BYTES_PER_MB = 1 << 20
@@ -37,7 +37,7 @@ _MS_PER_S = 1000
 
 
 def open_store(
-    url: str, settings: Settings, ciphers: Ciphers | None = None, *, unfinished: bool = False
+    url: str, settings: Settings, ciphers: CipherProvider | None = None, *, unfinished: bool = False
 ) -> Store:
     """Open the store that a URL or path names.
 
@@ -54,7 +54,7 @@ def open_store(
         StoreTooNew: A newer Memolith wrote it.
         KeyUnavailable: It is encrypted, and its key is missing or another.
     """
-    store = _opened(url, settings, ciphers)
+    store = _open(url, settings, ciphers)
     # Only what is `Movable` has it; to ask for all that this is would read the store.
     moved: Migration | None = None if unfinished else getattr(store, "migration", None)
     if moved is None or moved.states is not None:
@@ -66,7 +66,7 @@ def open_store(
     )
 
 
-def _opened(url: str, settings: Settings, ciphers: Ciphers | None) -> Store:
+def _open(url: str, settings: Settings, ciphers: CipherProvider | None) -> Store:
     if url == IN_MEMORY:
         from memolith.adapters.inmemory.store import InMemoryStore
 
@@ -74,33 +74,33 @@ def _opened(url: str, settings: Settings, ciphers: Ciphers | None) -> Store:
     scheme, separator, rest = url.partition("://")
     if is_postgres(url):
         return _open_postgres(url, settings, ciphers)
-    _refuse_conninfo(url)
+    _reject_conninfo(url)
     if separator and scheme != "sqlite":
         raise InvalidConfiguration(
             "store", f"there is no store for {scheme}://; give a file's path or postgresql://…"
         )
     from memolith.adapters.sqlite.configured import open_sqlite
 
-    path = file_path(rest if separator else url, "store")
+    path = parse_file_path(rest if separator else url, "store")
     return open_sqlite(path, settings, ciphers or open_ciphers(settings, url))
 
 
 def is_postgres(url: str) -> bool:
     """Tell whether a store is in a PostgreSQL database."""
     scheme, separator, _ = url.partition("://")
-    return bool(separator) and scheme in _POSTGRES
+    return bool(separator) and scheme in _POSTGRES_SCHEMES
 
 
-def _refuse_conninfo(url: str) -> None:
+def _reject_conninfo(url: str) -> None:
     if is_conninfo(url):  # else it would be a file of that name
         raise InvalidConfiguration("store", "give a database as a URL: postgresql://…")
 
 
-def _open_postgres(url: str, settings: Settings, ciphers: Ciphers | None) -> Store:
-    from memolith.adapters.clients.wire import need
+def _open_postgres(url: str, settings: Settings, ciphers: CipherProvider | None) -> Store:
+    from memolith.adapters.clients.wire import require_package
 
-    need("psycopg", "store", extra="postgres")
-    from memolith.adapters.postgres.schema import Making
+    require_package("psycopg", "store", extra="postgres")
+    from memolith.adapters.postgres.schema import NewStoreOptions
     from memolith.adapters.postgres.store import PostgresStore
 
     own = settings.postgres
@@ -115,7 +115,7 @@ def _open_postgres(url: str, settings: Settings, ciphers: Ciphers | None) -> Sto
             busy_timeout_s=settings.busy_timeout_s,
             statement_timeout_s=own.statement_timeout_ms / _MS_PER_S,
             connections=own.connections,
-            making=Making(own.partitions, own.half_precision),
+            options=NewStoreOptions(own.partitions, own.half_precision),
             index_cache_bytes=settings.index_cache_mb * _BYTES_PER_MB,
             vectors_in_memory=own.vectors_in_memory,
         )
@@ -127,13 +127,15 @@ def open_ciphers(settings: Settings, url: str | None = None) -> ConfiguredCipher
     """Return what new stores are encrypted with, and known ones are; `url` as in `open_ring`."""
     from memolith.adapters.crypto.configured import ConfiguredCiphers
 
-    ring = partial(open_ring, settings, url)
-    if os.environ.get(KEY, "").strip() or is_postgres(settings.store if url is None else url):
+    ring = partial(open_key_ring, settings, url)
+    if os.environ.get(KEY_VARIABLE, "").strip() or is_postgres(
+        settings.store if url is None else url
+    ):
         ring()  # says what is wrong with the key or the database, whatever the store is
     return ConfiguredCiphers(ring, encrypt=settings.enable_encryption)
 
 
-def open_ring(settings: Settings, url: str | None = None) -> KeyRing:
+def open_key_ring(settings: Settings, url: str | None = None) -> KeyRing:
     """Return the key ring; nothing is read or made yet.
 
     Args:
@@ -143,18 +145,18 @@ def open_ring(settings: Settings, url: str | None = None) -> KeyRing:
     Raises:
         InvalidConfiguration: `MEMOLITH_KEY` is no key.
     """
-    from memolith.adapters.crypto.master import parsed
+    from memolith.adapters.crypto.master import parse_master_key
     from memolith.adapters.crypto.ring import KeyRing
 
     url = settings.store if url is None else url
     file = key_file(settings, url)
-    given = os.environ.get(KEY, "").strip()
-    source = parsed(given, KEY) if given else file
-    if not _is_ring_in_database(settings, url):
+    given = os.environ.get(KEY_VARIABLE, "").strip()
+    source = parse_master_key(given, KEY_VARIABLE) if given else file
+    if not _is_key_ring_in_database(settings, url):
         return KeyRing(file.path.with_name(f"{file.path.name}.ring"), source)
-    from memolith.adapters.postgres.ring import RingTables
+    from memolith.adapters.postgres.ring import PostgresKeyStorage
 
-    return KeyRing(RingTables(postgres_place(settings, url)), source)
+    return KeyRing(PostgresKeyStorage(postgres_location(settings, url)), source)
 
 
 def key_file(settings: Settings, url: str | None = None) -> KeyFile:
@@ -166,28 +168,28 @@ def key_file(settings: Settings, url: str | None = None) -> KeyFile:
     from memolith.adapters.crypto.master import KeyFile
 
     url = settings.store if url is None else url
-    file = user_folder() / file_path(settings.encryption_key_path, "encryption_key_path")
-    if not _is_ring_in_database(settings, url):
+    file = user_folder() / parse_file_path(settings.encryption_key_path, "encryption_key_path")
+    if not _is_key_ring_in_database(settings, url):
         return KeyFile(file)
-    return KeyFile(file.with_name(f"{file.name}.{postgres_place(settings, url).slug}"))
+    return KeyFile(file.with_name(f"{file.name}.{postgres_location(settings, url).slug}"))
 
 
-def _is_ring_in_database(settings: Settings, url: str) -> bool:
+def _is_key_ring_in_database(settings: Settings, url: str) -> bool:
     return is_postgres(url) and settings.postgres.key_ring == "database"
 
 
-def postgres_place(settings: Settings, url: str) -> Place:
+def postgres_location(settings: Settings, url: str) -> DatabaseLocation:
     """Return where the database of a store is.
 
     Raises:
         InvalidConfiguration: The URL is none, or psycopg is not installed.
     """
-    from memolith.adapters.clients.wire import need
+    from memolith.adapters.clients.wire import require_package
 
-    need("psycopg", "store", extra="postgres")
-    from memolith.adapters.postgres.places import place_of
+    require_package("psycopg", "store", extra="postgres")
+    from memolith.adapters.postgres.places import parse_dsn
 
-    return place_of(url, settings.postgres.schema, settings.busy_timeout_s)
+    return parse_dsn(url, settings.postgres.schema, settings.busy_timeout_s)
 
 
 def reset_store(settings: Settings) -> list[str]:
@@ -203,28 +205,28 @@ def reset_store(settings: Settings) -> list[str]:
     from memolith.adapters.sqlite.configured import remove_vectors
     from memolith.adapters.sqlite.deleting import delete_store
 
-    with closing(open_ring(settings)) as ring:
+    with closing(open_key_ring(settings)) as ring:
 
         def forget(store_id: bytes) -> None:
-            if ring.place.exists():
+            if ring.storage.exists():
                 ring.remove_store(store_id)
 
         if is_postgres(settings.store):
-            return _reset_postgres(postgres_place(settings, settings.store), forget)
+            return _reset_postgres(postgres_location(settings, settings.store), forget)
         path = store_path(settings.store)
         gone = remove_vectors(path, settings)
         gone += delete_store(path, settings.busy_timeout_s, forget)
         return [str(each) for each in sorted(gone)]
 
 
-def _reset_postgres(place: Place, forget: Callable[[bytes], None]) -> list[str]:
+def _reset_postgres(place: DatabaseLocation, forget: Callable[[bytes], None]) -> list[str]:
     from memolith.adapters.postgres.deleting import delete_store
 
     was_there = delete_store(place, forget)
-    return [f"{place.name}, schema {place.schema}"] if was_there else []
+    return [f"{place.display_name}, schema {place.schema}"] if was_there else []
 
 
-def is_there(url: str) -> bool:
+def store_exists(url: str) -> bool:
     """Tell whether a store is there to be opened: where it is in a file, whether that is."""
     return url == IN_MEMORY or is_postgres(url) or store_path(url).exists()
 
@@ -232,13 +234,13 @@ def is_there(url: str) -> bool:
 def store_path(url: str) -> Path:
     """Return the file that a URL or path names."""
     scheme, separator, rest = url.partition("://")
-    _refuse_conninfo(url)
+    _reject_conninfo(url)
     if url == IN_MEMORY or (separator and scheme != "sqlite"):
         shown = f"{scheme}://…" if separator else url  # the rest may hold a password
         raise InvalidConfiguration("store", f"there is no file for {shown}; give a file's path")
-    return file_path(rest if separator else url, "store")
+    return parse_file_path(rest if separator else url, "store")
 
 
 def store_url(url: str | os.PathLike[str]) -> str:
     """Return a store's URL or path, given as such or as a path."""
-    return url if isinstance(url, str) else str(file_path(url, "store"))
+    return url if isinstance(url, str) else str(parse_file_path(url, "store"))

@@ -5,41 +5,41 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from memolith.domain.recall import CONTEXT_TOP_K, TOKEN_BUDGET
+from memolith.domain.recall import DEFAULT_CONTEXT_TOP_K, DEFAULT_TOKEN_BUDGET
 from memolith.ports.usage import Prices
-from memolith.services.api_keys import ApiKeyKeeping
-from memolith.services.audit import Auditing
-from memolith.services.base_memory import BaseMemoryKeeping
-from memolith.services.change import Changing
-from memolith.services.compressing import Compressing
-from memolith.services.consolidation.base_memory import BaseMemoryRewriting
-from memolith.services.consolidation.messages import MessageSummaries
-from memolith.services.consolidation.running import Consolidating
-from memolith.services.consolidation.sessions import SessionSummaries
-from memolith.services.consolidation.staging import Staging
-from memolith.services.context import Contexts
-from memolith.services.distilling import Distilling
-from memolith.services.extracting import Extracting
-from memolith.services.ingest import Ingesting
-from memolith.services.inspect import Inspecting
+from memolith.services.api_keys import ApiKeyService
+from memolith.services.audit import Auditor
+from memolith.services.base_memory import BaseMemoryService
+from memolith.services.change import MemoryEditor
+from memolith.services.compressing import HistoryCompressor
+from memolith.services.consolidation.base_memory import BaseMemoryRewriter
+from memolith.services.consolidation.messages import MessageSummariser
+from memolith.services.consolidation.running import Consolidator
+from memolith.services.consolidation.sessions import SessionSummariser
+from memolith.services.consolidation.staging import SummaryWriter
+from memolith.services.context import ContextBuilder
+from memolith.services.distilling import BaseMemoryComposer
+from memolith.services.extracting import FactExtractor
+from memolith.services.ingest import Ingester
+from memolith.services.inspect import MemoryReader
 from memolith.services.keys import KeyRotation
-from memolith.services.learn import Learning
-from memolith.services.maintain import Maintaining
-from memolith.services.probing import Probing
-from memolith.services.purge import Purging
-from memolith.services.recall import Recalling
-from memolith.services.remember import Remembering
-from memolith.services.retain import Retaining
-from memolith.services.review import Reviewing
-from memolith.services.scheduling import Scheduling
-from memolith.services.settling import Settling
-from memolith.services.spending import Accounting
-from memolith.services.summarising import Summarising
-from memolith.services.switching import Switching
-from memolith.services.transfer import Transferring
-from memolith.services.verify import Verifying
-from memolith.services.weighing import Weighing
-from memolith.services.working import Working
+from memolith.services.learn import ConversationLearner
+from memolith.services.maintain import Maintenance
+from memolith.services.probing import HealthProbe
+from memolith.services.purge import Purger
+from memolith.services.recall import Retriever
+from memolith.services.remember import MemoryWriter
+from memolith.services.retain import Retention
+from memolith.services.review import ReviewQueue
+from memolith.services.scheduling import JobScheduler
+from memolith.services.settling import WritePipeline
+from memolith.services.spending import UsageReporter
+from memolith.services.summarising import Summariser
+from memolith.services.switching import ProfileSwitcher
+from memolith.services.transfer import OwnerTransfer
+from memolith.services.verify import StoreVerifier
+from memolith.services.weighing import ChunkScorer
+from memolith.services.working import WorkRunner
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,12 +50,12 @@ if TYPE_CHECKING:
     from memolith.ports.reranker import Reranker
     from memolith.services.access import Access
     from memolith.services.indexing import Indexer
-    from memolith.services.models import Models
-    from memolith.services.touches import Touches
+    from memolith.services.models import ChatModels
+    from memolith.services.touches import AccessCounter
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class Dependencies:
     """What all use cases stand on.
 
     Attributes:
@@ -71,85 +71,101 @@ class Ground:
 
     access: Access
     indexer: Indexer
-    touches: Touches
-    models: Models
-    condensers: Models
+    access_counter: AccessCounter
+    chat_models: ChatModels
+    compression_models: ChatModels
     reranker: Reranker | None
-    arbitrators: Callable[[str], Arbitrator | None]
-    awaits: Callable[[], None] | None
+    find_arbitrator: Callable[[str], Arbitrator | None]
+    on_pending: Callable[[], None] | None
 
 
 class Services:
     """All use cases of an open store, with the settings they take."""
 
-    def __init__(self, ground: Ground, settings: Settings) -> None:
+    def __init__(self, dependencies: Dependencies, settings: Settings) -> None:
         """Build every service from its dependencies."""
-        access, indexer, models = ground.access, ground.indexer, ground.models
-        settling = Settling(access, indexer, ground.arbitrators)
-        weighing = Weighing(access, indexer)
-        staging = Staging(access, indexer)
-        summarising = Summarising(access, models, indexer)
-        self.api_keys = ApiKeyKeeping(access)
-        self.accounting = Accounting(access, prices(settings.chat))
-        self.auditing = Auditing(access, indexer)
-        self.base_memory = BaseMemoryKeeping(access)
-        self.changing = Changing(access, indexer)
-        self.ingesting = Ingesting(access, weighing, settling)
-        self.inspecting = Inspecting(access)
-        self.keys = KeyRotation(access.store, indexer)
-        self.maintaining = Maintaining(access)
-        self.probing = Probing(access, indexer)
-        self.purging = Purging(access, indexer)
-        self.remembering = Remembering(access, settling)
-        self.retaining = Retaining(access, indexer)
-        self.reviewing = Reviewing(access, indexer, self.changing)
-        self.scheduling = Scheduling(
-            access, self.maintaining, self.retaining, retention_days=settings.retention_days
+        access, indexer, models = (
+            dependencies.access,
+            dependencies.indexer,
+            dependencies.chat_models,
         )
-        self.switching = Switching(access, indexer)
-        self.transferring = Transferring(access, indexer, settling)
-        self.verifying = Verifying(access, indexer)
-        self.learning = Learning(
+        settling = WritePipeline(access, indexer, dependencies.find_arbitrator)
+        weighing = ChunkScorer(access, indexer)
+        staging = SummaryWriter(access, indexer)
+        summarising = Summariser(access, models, indexer)
+        self.api_keys = ApiKeyService(access)
+        self.usage_reporter = UsageReporter(access, prices(settings.chat))
+        self.auditor = Auditor(access, indexer)
+        self.base_memory = BaseMemoryService(access)
+        self.memory_editor = MemoryEditor(access, indexer)
+        self.ingester = Ingester(access, weighing, settling)
+        self.memory_reader = MemoryReader(access)
+        self.key_rotation = KeyRotation(access.store, indexer)
+        self.maintenance = Maintenance(access)
+        self.health_probe = HealthProbe(access, indexer)
+        self.purger = Purger(access, indexer)
+        self.memory_writer = MemoryWriter(access, settling)
+        self.retention = Retention(access, indexer)
+        self.review_queue = ReviewQueue(access, indexer, self.memory_editor)
+        self.scheduler = JobScheduler(
+            access, self.maintenance, self.retention, retention_days=settings.retention_days
+        )
+        self.profile_switcher = ProfileSwitcher(access, indexer)
+        self.transfer = OwnerTransfer(access, indexer, settling)
+        self.verifier = StoreVerifier(access, indexer)
+        self.learner = ConversationLearner(
             access,
             indexer,
             settling,
             weighing,
-            typed=settings.enable_learning,
-            awaits=ground.awaits,
+            learn_memories=settings.enable_learning,
+            on_pending=dependencies.on_pending,
         )
-        self.recalling = Recalling(
-            access, indexer, ground.touches, limit=settings.rag_limit, reranker=ground.reranker
+        self.retriever = Retriever(
+            access,
+            indexer,
+            dependencies.access_counter,
+            default_top_k=settings.rag_limit,
+            reranker=dependencies.reranker,
         )
-        self.contexts = Contexts(
-            access, indexer, self.recalling, ground.touches, enabled=settings.enable_rag
+        self.context_builder = ContextBuilder(
+            access,
+            indexer,
+            self.retriever,
+            dependencies.access_counter,
+            enabled=settings.enable_rag,
         )
-        self.compressing = Compressing(
+        self.history_compressor = HistoryCompressor(
             access,
             staging,
-            Summarising(access, ground.condensers, indexer),
+            Summariser(access, dependencies.compression_models, indexer),
             self._context_for,
             context_window=settings.chat.context_window,
             max_failures=settings.timeline.max_failures_before_degrade,
         )
-        self.consolidating = Consolidating(
+        self.consolidator = Consolidator(
             access,
-            MessageSummaries(staging, summarising),
-            SessionSummaries(staging, summarising),
-            BaseMemoryRewriting(staging, Distilling(models, summarising)),
-            has_model=ground.awaits is not None,
+            MessageSummariser(staging, summarising),
+            SessionSummariser(staging, summarising),
+            BaseMemoryRewriter(staging, BaseMemoryComposer(models, summarising)),
+            has_model=dependencies.on_pending is not None,
         )
-        self.working = Working(
+        self.work_runner = WorkRunner(
             access,
-            Extracting(access, indexer, settling, models),
-            self.consolidating,
-            at_once=settings.chat.calls_at_once,
+            FactExtractor(access, indexer, settling, models),
+            self.consolidator,
+            max_concurrency=settings.chat.calls_at_once,
         )
 
     def _context_for(self, owner_id: str, text: str) -> str:
-        request = self.recalling.request(
-            owner_id, text, top_k=None, otherwise=CONTEXT_TOP_K, token_budget=TOKEN_BUDGET
+        request = self.retriever.build_request(
+            owner_id,
+            text,
+            top_k=None,
+            default_top_k=DEFAULT_CONTEXT_TOP_K,
+            token_budget=DEFAULT_TOKEN_BUDGET,
         )
-        return self.contexts.build(owner_id, request, touch=True).text
+        return self.context_builder.build(owner_id, request, touch=True).text
 
 
 def prices(chat: Chat) -> Prices:

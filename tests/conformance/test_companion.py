@@ -12,12 +12,12 @@ import pytest
 
 from memolith import Memolith, OwnerMemory, State
 from memolith.domain.items import Span
-from memolith.domain.recall import Recalled, Score
-from memolith.policies.forgetting import Wear, freshness
+from memolith.domain.recall import RecalledItem, Score
+from memolith.policies.forgetting import DecayInputs, freshness
 from memolith.policies.ranking.model import Query
-from memolith.policies.rendering.companion import PREAMBLE
-from memolith.policies.rendering.model import Material
-from memolith.profiles.companion import CompanionNumbers, companion
+from memolith.policies.rendering.companion import COMPANION_PREAMBLE
+from memolith.policies.rendering.model import RenderInput
+from memolith.profiles.companion import CompanionSettings, companion
 from memolith.testing.builders import candidates, memory
 from memolith.testing.clock import SettableClock
 from support.rows import check_each
@@ -198,9 +198,9 @@ def test_similarity_under_one_half_is_dropped_first(alice: OwnerMemory) -> None:
 
 
 def strength(kind: str, importance: float, accesses: int, days: float, factor: float) -> float:
-    law = companion(CompanionNumbers(decay_factor=factor)).forgetting
+    law = companion(CompanionSettings(decay_factor=factor)).decay
     since = np.array([float(days)])
-    wear = Wear([kind], np.array([importance]), np.array([accesses]), since, since)
+    wear = DecayInputs([kind], np.array([importance]), np.array([accesses]), since, since)
     return float(law.strength(wear)[0])
 
 
@@ -263,7 +263,7 @@ def test_decay_tells_which_memories_got_weaker_and_doing_it_again_changes_nothin
 def test_by_the_sources_own_floors_nothing_is_ever_cleaned_up(
     engines: Engines, clock: SettableClock
 ) -> None:
-    assert PROFILE.cleanup_below == 0.1
+    assert PROFILE.cleanup_threshold == 0.1
     engine = engines("companion")
     engine.remember("The weather in Oslo is mild", kind="context", owner="alice")
     clock.advance(timedelta(days=9_999))
@@ -290,11 +290,11 @@ def test_what_falls_under_a_raised_minimum_is_cleaned_up_and_can_be_restored(
 
 def rendered(*memories: tuple[str, str], max_chars: int = 2_000) -> str:
     results = [
-        Recalled(memory(n, content, kind=kind), Score(1.0), Span(0, len(content)), 1)
+        RecalledItem(memory(n, content, kind=kind), Score(1.0), Span(0, len(content)), 1)
         for n, (kind, content) in enumerate(memories)
     ]
-    rendering = companion(CompanionNumbers(context_chars=max_chars)).rendering
-    return rendering.render(Material(results), 10_000, lambda texts: [len(t) for t in texts])[0]
+    rendering = companion(CompanionSettings(context_chars=max_chars)).rendering
+    return rendering.render(RenderInput(results), 10_000, lambda texts: [len(t) for t in texts])[0]
 
 
 def test_the_prompt_is_a_preamble_and_full_contents_by_priority_byte_for_byte() -> None:
@@ -318,8 +318,8 @@ def test_the_prompt_is_a_preamble_and_full_contents_by_priority_byte_for_byte() 
 
 def test_the_prompt_has_at_most_2000_characters_and_what_does_not_fit_is_left_out_whole() -> None:
     text = rendered(("correction", "a" * 1_900), ("fact", "b" * 1_700), ("fact", "c" * 50))
-    assert text == f"{PREAMBLE}\n- {'b' * 1_700}\n- {'c' * 50}"
-    exact = 2_000 - len(f"{PREAMBLE}\n- ")
+    assert text == f"{COMPANION_PREAMBLE}\n- {'b' * 1_700}\n- {'c' * 50}"
+    exact = 2_000 - len(f"{COMPANION_PREAMBLE}\n- ")
     assert len(rendered(("fact", "d" * exact))) == 2_000
     assert rendered(("fact", "d" * (exact + 1))) == ""
 
@@ -339,7 +339,7 @@ def test_with_nothing_to_say_there_is_no_prompt(alice: OwnerMemory) -> None:
 def test_what_was_said_moments_ago_stands_in_the_prompt(alice: OwnerMemory) -> None:
     alice.learn("I live in Oslo near the harbour", "Lovely!")
     assert alice.context("Do I live in Oslo near the harbour?") == (
-        f"{PREAMBLE}\n- Q: I live in Oslo near the harbour\n  A: Lovely!"
+        f"{COMPANION_PREAMBLE}\n- Q: I live in Oslo near the harbour\n  A: Lovely!"
     )
 
 

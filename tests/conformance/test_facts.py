@@ -12,18 +12,18 @@ import pytest
 
 from memolith import Memolith, Memory, Operation, OwnerMemory, State, Verdict
 from memolith.domain.items import Span
-from memolith.domain.recall import Recalled, Score
+from memolith.domain.recall import RecalledItem, Score
 from memolith.errors import InvalidInput
-from memolith.policies.arguments import expires_in
-from memolith.policies.budgeting import estimated_tokens
-from memolith.policies.forgetting import Wear, decay_lambda
-from memolith.policies.importance import of_ten
-from memolith.policies.merging import Ask, Candidate, Neighbour, Rewrite
-from memolith.policies.ranking.bm25 import HALF_AT
+from memolith.policies.arguments import parse_expires_in
+from memolith.policies.budgeting import estimate_tokens
+from memolith.policies.forgetting import DecayInputs, decay_lambda
+from memolith.policies.importance import scale_importance
+from memolith.policies.merging import AskArbitrator, Candidate, Rewrite, SimilarMemory
+from memolith.policies.ranking.bm25 import SATURATION_MIDPOINT
 from memolith.policies.ranking.model import Query
 from memolith.policies.rendering.facts import format_memories
-from memolith.policies.rendering.model import Material
-from memolith.profiles.facts import FactsNumbers, facts
+from memolith.policies.rendering.model import RenderInput
+from memolith.profiles.facts import FactsSettings, facts
 from memolith.testing.arbitrators import ScriptedArbitrator
 from memolith.testing.builders import candidates, memory
 from memolith.testing.clock import SettableClock
@@ -68,7 +68,7 @@ def test_what_is_not_said_is_contextual_and_half_important(alice: OwnerMemory) -
 def test_importance_from_1_to_10_is_a_share_and_5_where_it_is_none(
     value: int | None, expected: float
 ) -> None:
-    assert of_ten(value) == expected
+    assert scale_importance(value) == expected
 
 
 # --- expiry -------------------------------------------------------------------------------------
@@ -78,9 +78,9 @@ def test_expires_in_is_as_the_golden_values_say(golden: Golden) -> None:
     for case in golden("facts_expires_in.json")["cases"]:
         if case.get("error"):
             with pytest.raises(InvalidInput):
-                expires_in(case["expires_in"])
+                parse_expires_in(case["expires_in"])
         else:
-            lasting = expires_in(case["expires_in"])
+            lasting = parse_expires_in(case["expires_in"])
             seconds = None if lasting is None else lasting.total_seconds()
             assert seconds == case["expect_seconds"]
 
@@ -103,9 +103,9 @@ def test_an_update_keeps_an_explicit_time(alice: OwnerMemory, clock: SettableClo
 
 def decided(similarity: float, *, arbitrator: bool) -> str:
     """Return what becomes of a candidate, as the service carries a decision out."""
-    near = Neighbour(memory(1, "Uses Go"), similarity)
+    near = SimilarMemory(memory(1, "Uses Go"), similarity)
     decision = PROFILE.merging.decide(Candidate("Uses Go now", "project", 0.5), [], near)
-    if isinstance(decision, Ask):
+    if isinstance(decision, AskArbitrator):
         return "arbitrate" if arbitrator else "insert"
     return "merge" if isinstance(decision, Rewrite) else "insert"
 
@@ -273,7 +273,7 @@ def test_nothing_is_learned_from_a_conversation_without_a_model(alice: OwnerMemo
 
 
 def hybrid(vector: float, text: float, decay: float) -> float:
-    bm25 = HALF_AT * text / (1 - text)
+    bm25 = SATURATION_MIDPOINT * text / (1 - text)
     found = candidates(
         1,
         best_similarity=np.array([vector]),
@@ -328,8 +328,8 @@ def test_a_page_past_the_end_is_empty_and_says_a_total_of_0(alice: OwnerMemory) 
 
 def strength(category: str, hours: float) -> float:
     days = np.array([hours / 24])
-    wear = Wear([category], np.array([0.5]), np.array([3]), np.array([0.0]), days)
-    return float(PROFILE.forgetting.strength(wear)[0])
+    wear = DecayInputs([category], np.array([0.5]), np.array([3]), np.array([0.0]), days)
+    return float(PROFILE.decay.strength(wear)[0])
 
 
 @check_each(
@@ -354,7 +354,7 @@ def test_decay_is_as_the_golden_values_say(golden: Golden) -> None:
     values = golden("facts_decay.json")
     for case in values["cases"]:
         category, hours = case["category"], case["hours_since_update"]
-        rate = decay_lambda(PROFILE.lasting.get(category))
+        rate = decay_lambda(PROFILE.lifetimes.get(category))
         assert rate == pytest.approx(case["lambda_per_hour"], abs=values["tolerance"])
         found = strength(category, hours)
         assert found == pytest.approx(case["expect"], abs=values["tolerance"])
@@ -377,8 +377,8 @@ def test_decay_is_stored_for_all_and_leaves_the_update_time_alone(
 
 
 def test_decay_is_computed_anew_every_hour() -> None:
-    assert PROFILE.decay_every_hours == 1.0
-    assert facts(FactsNumbers(decay_interval_h=2.0)).decay_every_hours == 2.0
+    assert PROFILE.decay_interval_hours == 1.0
+    assert facts(FactsSettings(decay_interval_h=2.0)).decay_interval_hours == 2.0
 
 
 # --- the prompt ---------------------------------------------------------------------------------
@@ -398,10 +398,10 @@ def test_the_prompt_has_a_section_for_each_category_byte_for_byte() -> None:
         ("preference", "Likes tea"),
     ]
     results = [
-        Recalled(memory(n, content, kind=kind), Score(1.0), Span(0, len(content)), 1)
+        RecalledItem(memory(n, content, kind=kind), Score(1.0), Span(0, len(content)), 1)
         for n, (kind, content) in enumerate(memories)
     ]
-    text, shown = PROFILE.rendering.render(Material(results), 1_000, estimated_tokens)
+    text, shown = PROFILE.rendering.render(RenderInput(results), 1_000, estimate_tokens)
     assert text == EVERYTHING
     assert shown == tuple(results)
 

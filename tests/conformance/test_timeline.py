@@ -19,9 +19,9 @@ from memolith.domain.memories import Origin
 from memolith.domain.recall import RecallResult
 from memolith.errors import InvalidInput
 from memolith.policies.merging import Candidate, Insert
-from memolith.policies.ranking.keyword import words_of
-from memolith.policies.rendering.model import Material
-from memolith.policies.triggers import Consolidating
+from memolith.policies.ranking.keyword import split_query_words
+from memolith.policies.rendering.model import RenderInput
+from memolith.policies.triggers import HistoryCompressionPolicy
 from memolith.ports.embedder import TextRole
 from memolith.profiles.timeline import timeline
 from memolith.testing.builders import memory
@@ -51,7 +51,7 @@ TRIGGERS = [
 def test_compression_fires_over_half_the_window_from_3_turns_or_10_idle_minutes(
     window: int, tokens: int, turns: int, idle: float, new: int, expected: list[str]
 ) -> None:
-    fired = Consolidating().fired(
+    fired = HistoryCompressionPolicy().find_triggers(
         tokens=tokens, context_window=window, turns=turns, idle_minutes=idle, new=new
     )
     assert list(fired) == expected
@@ -59,7 +59,7 @@ def test_compression_fires_over_half_the_window_from_3_turns_or_10_idle_minutes(
 
 def test_triggers_fire_as_the_golden_values_say(golden: Golden) -> None:
     for case in golden("timeline_triggers.json")["cases"]:
-        fired = Consolidating().fired(
+        fired = HistoryCompressionPolicy().find_triggers(
             tokens=case["tokens"],
             context_window=case["context_window"],
             turns=case["turns_since_consolidation"],
@@ -71,11 +71,11 @@ def test_triggers_fire_as_the_golden_values_say(golden: Golden) -> None:
 
 def test_a_memory_is_knowledge_under_a_key_or_an_entry_of_the_timeline() -> None:
     assert set(TIMELINE.kinds) == {"knowledge", "timeline"}
-    assert TIMELINE.keyed == {"knowledge"}
+    assert TIMELINE.keyed_kinds == {"knowledge"}
 
 
 def test_importance_is_a_half_unless_given() -> None:
-    assert TIMELINE.judging.judged("I always prefer Rust!", Origin.USER)[1] == 0.5
+    assert TIMELINE.classifier.classify("I always prefer Rust!", Origin.USER)[1] == 0.5
 
 
 def test_the_same_words_under_another_key_are_another_memory() -> None:
@@ -85,11 +85,11 @@ def test_the_same_words_under_another_key_are_another_memory() -> None:
 
 
 def test_entries_of_the_timeline_last_90_days_and_knowledge_for_good() -> None:
-    assert TIMELINE.lasting == {"timeline": timedelta(days=90)}
+    assert TIMELINE.lifetimes == {"timeline": timedelta(days=90)}
 
 
 def test_nothing_is_ever_embedded() -> None:
-    assert not TIMELINE.vectors
+    assert not TIMELINE.uses_vectors
     assert QUERY.dense_text == ""
 
 
@@ -103,7 +103,7 @@ def test_bm25_alone_orders_what_is_found() -> None:
 
 
 def test_what_only_holds_the_words_as_parts_is_ordered_by_how_many_then_newest() -> None:
-    assert TIMELINE.compares_text
+    assert TIMELINE.searches_substrings
     found = candidates(4, held=[1, 2, 1, 0], at=[10, 20, 30, 40])
     scores = TIMELINE.ranking.score(QUERY, found)
     assert np.argsort(-scores.total)[:3].tolist() == [1, 2, 0]
@@ -136,7 +136,7 @@ def test_newness_only_decides_between_equals(rows: list[tuple[int, int]]) -> Non
     ],
 )
 def test_the_words_of_a_query_are_taken_literally(query: str, expected: tuple[str, ...]) -> None:
-    assert words_of(query) == expected
+    assert split_query_words(query) == expected
 
 
 RENDERINGS = [
@@ -165,14 +165,14 @@ def test_the_prompt_is_the_golden_one_byte_for_byte(golden: Golden) -> None:
 
 def test_five_of_knowledge_are_put_in_a_prompt() -> None:
     assert TIMELINE.context_kinds == frozenset({"knowledge"})
-    assert TIMELINE.limit == 5
+    assert TIMELINE.default_top_k == 5
 
 
 @given(st.text(max_size=60), st.text(min_size=1, max_size=20), st.integers(0, 30))
 def test_no_memory_begins_a_line_of_its_own_nor_costs_more_than_the_budget(
     content: str, key: str, budget: int
 ) -> None:
-    material = Material([recalled(content, "knowledge", key=key), recalled("b", "knowledge")])
+    material = RenderInput([recalled(content, "knowledge", key=key), recalled("b", "knowledge")])
     text, found = TIMELINE.rendering.render(material, budget, words)
     assert words([text])[0] <= budget
     assert bool(text) == bool(found)
@@ -262,7 +262,7 @@ def test_a_key_goes_along_to_other_profiles_and_stores(
         other.remember("Speaks German", key="language", owner="alice")
         other.switch_profile("timeline", owner="alice")
         assert contents(other.recall("language", owner="alice")) == ["Speaks German"]
-        assert other.import_(list(alice.export()), owner="alice").unkeyed == (kept.id,)
+        assert other.import_(list(alice.export()), owner="alice").keys_dropped == (kept.id,)
         assert contents(other.recall("language", owner="alice")) == ["Speaks German"]
         assert other.verify().findings == ()
         other.switch_profile("standard", owner="alice")

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
-from memolith.config.loading import ALL
+from memolith.config.loading import ALL_SETTINGS
 from memolith.entrypoints.cli.commands import COMMANDS
-from memolith.stores import KEY
+from memolith.stores import KEY_VARIABLE
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
@@ -39,7 +39,7 @@ def from_files() -> set[str]:
 
 @pytest.mark.parametrize("path", files(), ids=lambda path: path.name)
 def test_every_variable_is_a_setting(path: Path) -> None:
-    known = {each.variable for each in ALL.values()} | {KEY}
+    known = {each.variable for each in ALL_SETTINGS.values()} | {KEY_VARIABLE}
     known |= {f"{each}{_FROM_FILES}" for each in from_files()}
     named = set(re.findall(r"\bMEMOLITH_[A-Z0-9_]+", path.read_text()))
     assert named <= known

@@ -3,16 +3,16 @@
 import re
 from pathlib import Path
 
-from memolith.config.book import ProfileBook
-from memolith.config.loading import ALL, load
-from memolith.config.profiles import profiles
-from memolith.config.reference import markdown
+from memolith.config.book import ProfileRegistry
+from memolith.config.loading import ALL_SETTINGS, load
+from memolith.config.profiles import profile_factories
+from memolith.config.reference import render_markdown
 from memolith.config.settings import Settings
-from memolith.config.thresholds import fitted
+from memolith.config.thresholds import apply_embedder_thresholds
 from support.rows import check_each
 
 PAGES = Path(__file__).parents[2] / "docs" / "profiles"
-PROFILES = ProfileBook(profiles(Settings()))
+PROFILES = ProfileRegistry(profile_factories(Settings()))
 EMBEDDER = "all-MiniLM-L6-v2"
 
 
@@ -26,7 +26,7 @@ def cells(row: str) -> list[str]:
 
 def settings_of(name: str) -> list[list[str]]:
     """Return the rows of the reference that are about a profile, without saying so."""
-    rows = [cells(row) for row in markdown().splitlines()[2:]]
+    rows = [cells(row) for row in render_markdown().splitlines()[2:]]
     own = [row for row in rows if row[4] == name]
     return [[*row[:4], row[5].replace(f" ({name} only)", "")] for row in own]
 
@@ -50,11 +50,12 @@ def test_its_kinds_stand_on_its_page(name: str) -> None:
 @check_each("name", PROFILES)
 def test_its_thresholds_are_those_in_force_with_the_local_embedder(name: str) -> None:
     plain = load()
-    local = fitted(plain, EMBEDDER)
-    owned = {setting.name for setting in ALL.values() if setting.about.profile == name}
-    changed = [each for each in owned if local.value(each) != plain.value(each)]
+    local = apply_embedder_thresholds(plain, EMBEDDER)
+    owned = {setting.name for setting in ALL_SETTINGS.values() if setting.info.profile == name}
+    changed = [each for each in owned if local.get_value(each) != plain.get_value(each)]
     wanted = {
-        (f"`{each}`", f"{plain.value(each):.2f}", f"{local.value(each):.2f}") for each in changed
+        (f"`{each}`", f"{plain.get_value(each):.2f}", f"{local.get_value(each):.2f}")
+        for each in changed
     }
     rows = [cells(row) for row in page_of(name).splitlines() if row.startswith("| `")]
     assert {tuple(row) for row in rows if len(row) == 3} == wanted
@@ -75,6 +76,6 @@ def test_the_sample_of_a_profile_of_ones_own_works_as_it_stands(tmp_path: Path) 
     file = tmp_path / "memolith.toml"
     file.write_text(sample, encoding="utf-8")
     loaded = load(file)
-    made = ProfileBook.of(loaded, EMBEDDER)[loaded.settings.profile]
+    made = ProfileRegistry.from_settings(loaded, EMBEDDER)[loaded.settings.profile]
     assert made.name == "notes"
-    assert made.cleanup_below == 0.3
+    assert made.cleanup_threshold == 0.3

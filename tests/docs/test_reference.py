@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from memolith.config.reference import markdown
-from memolith.entrypoints.cli.reference import commands, exit_codes
-from memolith.entrypoints.http.reference import routes
+from memolith.config.reference import render_markdown
+from memolith.entrypoints.cli.reference import build_command_reference, build_exit_code_table
+from memolith.entrypoints.http.reference import render_routes
 from support.openapi import document
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
@@ -18,16 +18,16 @@ def generated(page: str, part: str) -> str:
 
 
 def test_the_table_of_settings_is_the_programs_own() -> None:
-    assert generated("configuration.md", "settings") == markdown().strip()
+    assert generated("configuration.md", "settings") == render_markdown().strip()
 
 
 def test_the_commands_are_the_programs_own() -> None:
-    assert generated("cli.md", "commands") == commands().strip()
+    assert generated("cli.md", "commands") == build_command_reference().strip()
 
 
 def test_the_exit_codes_are_the_programs_own() -> None:
-    assert generated("cli.md", "exit codes") == exit_codes().strip()
+    assert generated("cli.md", "exit codes") == build_exit_code_table().strip()
 
 
 def test_the_routes_are_the_programs_own() -> None:
-    assert generated("rest.md", "routes") == routes(document()).strip()
+    assert generated("rest.md", "routes") == render_routes(document()).strip()

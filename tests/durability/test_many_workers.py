@@ -109,8 +109,8 @@ def test_three_processes_learn_everything_once_and_in_order(store: str) -> None:
 
 def told_in_order(memory: Memolith, owner: str) -> list[int]:
     """Return the numbers of the boxes that are remembered, in the order that it was written."""
-    with memory._parts.store.read(owner) as snapshot:
-        vitals = snapshot.vitals(states=frozenset({State.ACTIVE}))
+    with memory._app.store.read(owner) as snapshot:
+        vitals = snapshot.memory_stats(states=frozenset({State.ACTIVE}))
         known = sorted(zip(vitals.number.tolist(), vitals.id, strict=True))
         memories = snapshot.memories([id_ for _, id_ in known])
     found = {each.id: _SAID.search(each.content) for each in memories}

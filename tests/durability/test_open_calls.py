@@ -74,7 +74,7 @@ def condensing(memory: Memolith, _clock: SettableClock) -> None:
     )
     memory.log(list(said), owner=OWNER)
     made = memory.consolidate(owner=OWNER)
-    assert {each.what for each in made} == {"summary", "base memory"}
+    assert {each.output for each in made} == {"summary", "base memory"}
     assert all(each.by_model for each in made[:1])
 
 

@@ -23,7 +23,7 @@ from memolith.adapters.sql.store import SqlStore
 from memolith.errors import Conflict, WrongEmbeddingModel
 from memolith.ports.embedder import TextRole
 from memolith.ports.reembedding import EmbeddingModel
-from memolith.services.reembed import FREE_TRIES
+from memolith.services.reembed import UNLOCKED_ATTEMPTS
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 from support.durability.reembedding_process import DIMENSION, NEIGHBOUR, Turned, remade
@@ -144,7 +144,7 @@ def test_a_store_is_as_if_it_had_had_the_model_from_the_start(
             store,
             embedder=Turned(),
             cipher=ciphers(key),
-            advance=lambda made, total: told.append((made, total)),
+            on_progress=lambda made, total: told.append((made, total)),
         )
         with pytest.raises(WrongEmbeddingModel, match="open it again"):
             memory.recall("piano", owner="anna")
@@ -152,11 +152,11 @@ def test_a_store_is_as_if_it_had_had_the_model_from_the_start(
             memory.remember("Something new", owner="anna")
         assert memory.list(owner="anna").memories
     assert (done.model, done.dimension) == ("turned", 48)
-    assert sum(made for made, _ in told) == done.made == told[-1][1] > 60
+    assert sum(made for made, _ in told) == done.vectors_created == told[-1][1] > 60
     check(store, key)
     with opened_anew(store, key) as memory:
         assert memory.stats(owner="anna") == stats
-    assert Memolith.reembed(store, embedder=Turned(), cipher=ciphers(key)).made == 0
+    assert Memolith.reembed(store, embedder=Turned(), cipher=ciphers(key)).vectors_created == 0
 
 
 def test_a_text_is_embedded_once(store: str) -> None:
@@ -300,7 +300,7 @@ def test_what_is_given_up_leaves_the_store_as_it_was(store: str) -> None:
     assert not Memolith.abandon_reembed(store, cipher=ciphers(PLAIN))
     check_answers(store, PLAIN, HashingEmbedder())
     made = Memolith.reembed(store, embedder=HashingEmbedder(16, "third"), cipher=ciphers(PLAIN))
-    assert made.made > 60
+    assert made.vectors_created > 60
 
 
 def test_what_is_half_made_survives_all_that_changes_meanwhile(store: str, tmp_path: Path) -> None:
@@ -336,9 +336,9 @@ def test_a_backup_of_what_is_half_made_goes_on_there(tmp_path: Path) -> None:
 def test_what_is_left_of_another_model_is_damage_and_removed(store: str) -> None:
     with opened(store, PLAIN) as memory:
         memory.remember("The piano is in Lisbon", owner="anna")
-        own = memory._parts.store
+        own = memory._app.store
         assert isinstance(own, SqlStore)
-        with own._connections.writing("anna") as connection:
+        with own._connections.write("anna") as connection:
             connection.run("UPDATE passages SET vector2 = vector WHERE owner_id > 0")
             connection.run("COMMIT")
         (finding,) = memory.verify().findings
@@ -359,14 +359,14 @@ def test_who_never_stops_writing_is_asked_to_wait(store: str) -> None:
             def embed(self, texts: Sequence[str], *, role: TextRole) -> NDArray[np.float32]:
                 said = f"Thing {len(self.writes)}"
                 self.writes += (pool.submit(memory.remember, said, owner="eve"),)
-                if len(self.writes) <= FREE_TRIES:  # what is written now is written in time
+                if len(self.writes) <= UNLOCKED_ATTEMPTS:  # what is written now is written in time
                     self.writes[-1].result(_PATIENCE_S)
                 return super().embed(texts, role=role)
 
         embedder = Meddling()
         remade(store, PLAIN, embedder=embedder)
         *written, held = embedder.writes
-        assert len(written) == FREE_TRIES
+        assert len(written) == UNLOCKED_ATTEMPTS
         with pytest.raises(WrongEmbeddingModel):
             held.result(_PATIENCE_S)
     with opened_anew(store, PLAIN) as memory:
@@ -380,9 +380,9 @@ def test_who_asked_writers_to_wait_and_was_killed_is_not_waited_for_long(
     monkeypatch.setattr("memolith.adapters.sql.reembedding.HOLD_S", 0.1)
     with opened(store, PLAIN) as memory:
         memory.remember("The piano is in Lisbon", owner="anna")
-        own = memory._parts.store
+        own = memory._app.store
         assert isinstance(own, SqlStore)
-        own.hold_writers()
+        own.pause_writers()
         for number in range(2):
             memory.remember(f"Thing {number}", owner="anna")
         assert memory.stats(owner="anna").vectors == 3
@@ -393,12 +393,12 @@ def test_who_waited_for_the_owner_while_vectors_were_switched_stores_none(store:
     """They see the owner as it is, but all else as it was when they began to wait."""
     with opened(store, PLAIN) as memory:
         memory.remember("The piano is in Lisbon", owner="anna")
-        own = memory._parts.store
+        own = memory._app.store
         assert isinstance(own, SqlStore)
         own.begin_reembedding(EmbeddingModel("turned", DIMENSION))
-        bare = own.bare_passages("anna", 9)
-        made = {each.place: np.ones(DIMENSION, dtype=np.int8) for each in bare.passages}
-        assert own.give_vectors("anna", bare, made)
+        bare = own.passages_missing_vectors("anna", 9)
+        made = {each.position: np.ones(DIMENSION, dtype=np.int8) for each in bare.passages}
+        assert own.add_vectors("anna", bare, made)
         with ThreadPoolExecutor(1) as pool:
             with own.write("anna"):
                 waiting = pool.submit(memory.remember, "The boat is in Oslo", owner="anna")

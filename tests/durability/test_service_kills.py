@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from memolith import Memolith
-from memolith.adapters.sql.idempotency import DONE_WITHIN
+from memolith.adapters.sql.idempotency import REQUEST_TIMEOUT
 from memolith.config import load
 from memolith.testing.model_server import Asked, ModelServer, late
 from support.durability.service_clients import Clients, Told, answer
@@ -154,7 +154,7 @@ def test_nothing_is_lost_or_doubled_in_twenty_kills(
 ) -> None:
     with used(store, tmp_path, seed=3, encrypted=encrypted) as service:
         kill_again_and_again(service, tally, kills=20, seed=3)
-        time.sleep(DONE_WITHIN.total_seconds())  # in which a request may still be under way
+        time.sleep(REQUEST_TIMEOUT.total_seconds())  # in which a request may still be under way
         service.server.start()
         service.clients.tell_again()
         assert service.server.stop() == 0

@@ -12,7 +12,7 @@ from memolith import Memolith, OwnerMemory
 from memolith.adapters.crypto.master import KeyFile
 from memolith.adapters.crypto.ring import KeyRing
 from memolith.adapters.crypto.xchacha import KeyRingCiphers
-from memolith.ports.cipher import Ciphers
+from memolith.ports.cipher import CipherProvider
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 from support.plaintext_search import Opener
@@ -53,8 +53,8 @@ def path(tmp_path: Path) -> Path:
 def opened(path: Path, ring: KeyRing, clock: SettableClock) -> Opener:
     """Opens an encrypted store anew, as another process would."""
 
-    def open_(where: Path = path, cipher: Ciphers | None = None) -> Memolith:
-        fresh = KeyRing(ring.place, ring.source)
+    def open_(where: Path = path, cipher: CipherProvider | None = None) -> Memolith:
+        fresh = KeyRing(ring.storage, ring.source)
         return Memolith.open(
             where,
             embedder=HashingEmbedder(),

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from memolith import AsyncMemolith, Memolith, OwnerMemory
-from memolith.domain.audits import Audit, Told
+from memolith.domain.audits import Audit, AuditEntry
 from memolith.errors import InvalidInput
-from memolith.services.audit import Comparing, audited
+from memolith.services.audit import SemanticComparison, audit_memories
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 
@@ -56,7 +56,7 @@ def test_each_kind_of_junk_is_found(memory: Memolith, alice: OwnerMemory) -> Non
         assert share.ids == (ids[name],)
         assert [each.id for each in share.examples] == [ids[name]]
     (example,) = audit.duplicates.examples
-    assert (example.of, example.text) == (ids["home"], "lives in Oslo!")
+    assert (example.duplicate_of, example.text) == (ids["home"], "lives in Oslo!")
 
 
 def test_only_active_memories_are_looked_at(alice: OwnerMemory) -> None:
@@ -75,7 +75,7 @@ def test_what_is_near_is_shown_and_is_no_junk(alice: OwnerMemory) -> None:
     assert audit.near is not None
     assert audit.compared == 2
     (example,) = audit.near.examples
-    assert (example.id, example.of) == (second.id, first.id)
+    assert (example.id, example.duplicate_of) == (second.id, first.id)
     assert example.similarity is not None
     assert 0.85 <= example.similarity < 1
     assert alice.audit(near=False).near is None
@@ -90,7 +90,7 @@ def test_what_an_assistant_tells_again_is_an_echo(alice: OwnerMemory) -> None:
     other = alice.remember(f"On most Sundays the user repairs {words('Graz')}", origin="assistant")
     audit = alice.audit()
     assert audit.echoes.ids == (again.id,)
-    assert audit.echoes.examples[0].of == told.id
+    assert audit.echoes.examples[0].duplicate_of == told.id
     assert other.id not in junk(audit)
 
 
@@ -137,7 +137,10 @@ def test_it_can_be_awaited(tmp_path: Path, clock: SettableClock) -> None:
 
 
 def test_texts_of_no_store_are_compared_by_an_embedder() -> None:
-    told = [Told("1", "Likes green tea and cake"), Told("2", "Likes tea, green, and cake")]
-    audit = audited(told, Comparing.by(HashingEmbedder()))
+    told = [
+        AuditEntry("1", "Likes green tea and cake"),
+        AuditEntry("2", "Likes tea, green, and cake"),
+    ]
+    audit = audit_memories(told, SemanticComparison.from_embedder(HashingEmbedder()))
     assert audit.near is not None
     assert audit.near.ids == ("2",)

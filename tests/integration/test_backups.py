@@ -55,13 +55,13 @@ def test_what_was_backed_up_comes_back_as_it_was(tmp_path: Path, *, encrypted: b
     with pytest.raises(Conflict, match="already"):
         Memolith.restore_backup(backup, store, cipher=cipher)
     done = Memolith.restore_backup(backup, store, force=True, cipher=cipher)
-    assert (done.owners, done.erased, done.remembers_erased) == (1, 0, True)
-    assert done.kept == tmp_path / "memory.db.before-restore"
+    assert (done.owners, done.erased_owners, done.erasures_known) == (1, 0, True)
+    assert done.previous_store == tmp_path / "memory.db.before-restore"
     with opened(store, encrypted=encrypted) as memory:
         assert memory.get(stored.id, owner="alice") == stored
         assert memory.recall("gnome", owner="alice").memories[0].id == stored.id
         memory.remember("And more", owner="alice")
-    with opened(done.kept, encrypted=encrypted) as before:
+    with opened(done.previous_store, encrypted=encrypted) as before:
         assert before.get(stored.id, owner="alice").state == "forgotten"
     assert not [path for path in tmp_path.iterdir() if path.name.endswith(".part")]
 
@@ -75,7 +75,7 @@ def test_who_was_erased_since_stays_gone_and_others_are_whole(tmp_path: Path) ->
         bobs = list(memory.export(owner="bob"))
     assert b"aliceville" in backup.read_bytes()
     done = Memolith.restore_backup(backup, store, force=True, cipher=PlainCipher())
-    assert (done.owners, done.erased) == (1, 1)
+    assert (done.owners, done.erased_owners) == (1, 1)
     assert b"alice" not in store.read_bytes()
     with opened(store) as memory:
         assert memory.owners() == ["bob"]
@@ -93,7 +93,7 @@ def test_the_erased_stay_gone_from_a_backup_of_another_store_too(tmp_path: Path)
     with opened(store) as memory:
         memory.erase("alice")
     done = Memolith.restore_backup(backup, store, force=True)
-    assert done.erased == 1
+    assert done.erased_owners == 1
     with opened(store, encrypted=True) as memory, pytest.raises(OwnerErased):
         memory.remember("Back again", owner="alice")
 
@@ -205,11 +205,11 @@ def test_a_damaged_store_gives_way_and_is_kept(tmp_path: Path) -> None:
         memory.backup(backup)
     store.write_bytes(b"rubbish" * 1000)
     done = Memolith.restore_backup(backup, store, force=True, cipher=PlainCipher())
-    assert not done.remembers_erased
-    assert isinstance(done.kept, Path)
-    assert done.kept.read_bytes() == b"rubbish" * 1000
+    assert not done.erasures_known
+    assert isinstance(done.previous_store, Path)
+    assert done.previous_store.read_bytes() == b"rubbish" * 1000
     again = Memolith.restore_backup(backup, store, force=True, cipher=PlainCipher())
-    assert again.kept == tmp_path / "memory.db.before-restore-2"
+    assert again.previous_store == tmp_path / "memory.db.before-restore-2"
     with opened(store) as memory:
         assert memory.owners() == ["alice", "bob"]
 
@@ -221,7 +221,7 @@ def test_a_backup_is_restored_where_there_is_nothing(tmp_path: Path) -> None:
         memory.backup(backup)
     shutil.rmtree(tmp_path / "new", ignore_errors=True)
     done = Memolith.restore_backup(backup, tmp_path / "new" / "memory.db", cipher=PlainCipher())
-    assert done.kept is None
+    assert done.previous_store is None
     with opened(done.store) as memory:
         assert memory.owners() == ["alice", "bob"]
 

@@ -9,7 +9,7 @@ import pytest
 from corpora.changes import Change, load_changes
 from memolith import Memolith, Memory, Message, OwnerMemory
 from memolith.domain.memories import Action, State
-from memolith.policies.changing.relation import Relation, relation
+from memolith.policies.changing.relation import Relation, find_relation
 from memolith.testing.clock import SettableClock
 from memolith.text.normal import content_key
 from support.rows import check_each
@@ -35,7 +35,7 @@ def test_a_store_does_what_the_sentences_say(
     alice.remember("Anna likes sailing")
     clock.advance(timedelta(days=3))
     new = alice.remember(pair.new)
-    found = relation(pair.old, pair.new).relation
+    found = find_relation(pair.old, pair.new).relation
     superseded = _state(alice, old).superseded_by
     assert superseded == (new.id if found is Relation.CHANGED else None)
     assert (new.id == old.id) == (found is Relation.RESTATED)

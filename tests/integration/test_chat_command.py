@@ -18,7 +18,7 @@ import pytest
 from corpora.exchanges import KnowingModel, load_script
 from memolith import Memolith, OwnerMemory
 from memolith.config import load
-from memolith.ports.chat import Turn
+from memolith.ports.chat import ChatMessage
 from memolith.testing.model_server import Answer, Asked, ModelServer
 from support.databases import PLACES
 
@@ -128,7 +128,7 @@ def test_a_conversation_is_taken_up_and_another_owner_sees_nothing_of_it(
         ("user", "What is my name?"),
     ]
     other = chat.run("chat", "--owner", "bob", *facts, says="Who am I?\n/memories\n/context")
-    assert said_to(server)[-1].turns[1:] == (Turn("user", "Who am I?"),)
+    assert said_to(server)[-1].turns[1:] == (ChatMessage("user", "Who am I?"),)
     assert "Johanna" not in said_to(server)[-1].system
     assert other.stdout.startswith(
         "You said Who am I?\nNothing was used, and nothing learned yet.\n"

@@ -17,11 +17,11 @@ import pytest
 from memolith.adapters.chat.anthropic import AnthropicChat
 from memolith.adapters.chat.ollama import OllamaChat
 from memolith.adapters.chat.openai import OpenAIChat
-from memolith.adapters.chat.steady import Care, SteadyChat
+from memolith.adapters.chat.steady import ResilientChat, ServiceGuard
 from memolith.adapters.clients import wire
 from memolith.errors import ServiceFailed
-from memolith.policies.retrying import Breaking, Retrying
-from memolith.ports.chat import Prompt, Reply, Schema, Turn
+from memolith.policies.retrying import BreakerPolicy, RetryPolicy
+from memolith.ports.chat import ChatMessage, Completion, Prompt, ResponseSchema
 from memolith.testing.model_server import (
     Answer,
     Asked,
@@ -40,8 +40,8 @@ from memolith.testing.model_server import (
 KEY = "sk-very-secret-key"
 # A word, not a number: ports and addresses of objects in logs are full of those.
 SAID = "the pet of Alice is a quokka"
-ASKED = Prompt((Turn("system", "Be brief."), Turn("user", SAID)), max_tokens=77)
-SCHEMA = Schema(
+ASKED = Prompt((ChatMessage("system", "Be brief."), ChatMessage("user", SAID)), max_tokens=77)
+SCHEMA = ResponseSchema(
     "facts",
     {
         "type": "object",
@@ -50,10 +50,10 @@ SCHEMA = Schema(
         "additionalProperties": False,
     },
 )
-WITH_SCHEMA = Prompt(ASKED.turns, SCHEMA)
+WITH_SCHEMA = Prompt(ASKED.messages, SCHEMA)
 
 Model = OpenAIChat | OllamaChat | AnthropicChat
-Ask = Callable[[Model, Prompt], Reply]
+Ask = Callable[[Model, Prompt], Completion]
 
 
 def openai(server: ModelServer, **options: Any) -> OpenAIChat:
@@ -75,13 +75,13 @@ SERVICES: dict[str, Callable[..., Model]] = {
 }
 
 
-def whole(model: Model, prompt: Prompt) -> Reply:
+def whole(model: Model, prompt: Prompt) -> Completion:
     return model.complete(prompt)
 
 
-def streamed(model: Model, prompt: Prompt) -> Reply:
+def streamed(model: Model, prompt: Prompt) -> Completion:
     *pieces, reply = model.stream(prompt)
-    assert isinstance(reply, Reply)
+    assert isinstance(reply, Completion)
     assert "".join(str(piece) for piece in pieces) == reply.text
     return reply
 
@@ -104,9 +104,9 @@ def asking(service: str, server: ModelServer, **options: Any) -> Iterator[Model]
 def test_a_reply_comes_with_its_counts(service: str, ask: Ask) -> None:
     answer = Answer("Quite so.", input_tokens=11, output_tokens=3)
     with ModelServer([answer]) as server, asking(service, server) as model:
-        assert ask(model, ASKED) == Reply("Quite so.", 11, 3)
+        assert ask(model, ASKED) == Completion("Quite so.", 11, 3)
     (asked,) = server.asked
-    assert asked.turns == ASKED.turns
+    assert asked.turns == ASKED.messages
     assert (asked.model, asked.max_tokens, asked.temperature) == ("m", 77, None)
     assert asked.key == KEY
     assert model.name == f"{service}:m"
@@ -117,7 +117,7 @@ def test_a_reply_comes_with_its_counts(service: str, ask: Ask) -> None:
 def test_counts_that_are_not_told_are_none(service: str, ask: Ask) -> None:
     answer = Answer("Yes", tells_tokens=False)
     with ModelServer([answer]) as server, asking(service, server) as model:
-        assert ask(model, ASKED) == Reply("Yes")
+        assert ask(model, ASKED) == Completion("Yes")
 
 
 @each_service
@@ -142,7 +142,7 @@ def test_a_service_that_refuses_schemas_is_asked_in_words_from_then_on(
     rule = refusing_schemas(lambda _: fenced({"fact": "x"}))
     with ModelServer(rule) as server, asking(service, server) as model:
         assert "```json" in ask(model, WITH_SCHEMA).text
-        assert ask(model, WITH_SCHEMA).is_whole
+        assert ask(model, WITH_SCHEMA).is_complete
     assert [asked.schema is None for asked in server.asked] == [False, True, True]
     assert server.asked[1].system.startswith("Be brief.\n\nReply with one JSON value")
     assert '"additionalProperties": false' in server.asked[1].system
@@ -164,7 +164,7 @@ def test_a_prompt_that_is_refused_is_no_reason_to_leave_schemas_out(service: str
 def test_a_reply_that_was_cut_is_not_whole(service: str, ask: Ask) -> None:
     answers = [Answer("It was", is_whole=False)]
     with ModelServer(answers) as server, asking(service, server) as model:
-        assert not ask(model, ASKED).is_whole
+        assert not ask(model, ASKED).is_complete
 
 
 @each_way
@@ -182,7 +182,7 @@ def test_why_a_reply_ended_tells_whether_it_is_whole(
 ) -> None:
     answers = [Answer("It was", finish=finish)]
     with ModelServer(answers) as server, asking(service, server) as model:
-        assert ask(model, ASKED).is_whole is is_whole
+        assert ask(model, ASKED).is_complete is is_whole
 
 
 @each_service
@@ -318,7 +318,7 @@ class _Parts:
 def _bounded(kind: str, parts: Iterator[bytes], timeout_s: float) -> Any:
     import httpx
 
-    hooks = wire.http_options(httpx, "http://x", timeout_s)["event_hooks"]
+    hooks = wire.build_http_options(httpx, "http://x", timeout_s)["event_hooks"]
     request = httpx.Request("POST", "http://x")
     response = httpx.Response(200, headers={"content-type": kind}, request=request)
     response.stream = _Parts(parts)  # type: ignore[assignment] # as good as one
@@ -368,7 +368,7 @@ def test_many_threads_may_ask_one_model(service: str) -> None:
     with ModelServer(echo) as server, asking(service, server) as model:
 
         def ask(number: int) -> None:
-            said.append(model.complete(Prompt((Turn("user", str(number)),))).text)
+            said.append(model.complete(Prompt((ChatMessage("user", str(number)),))).text)
 
         threads = [threading.Thread(target=ask, args=(number,)) for number in range(8)]
         for thread in threads:
@@ -435,28 +435,32 @@ def test_what_is_asked_on_this_machine_goes_through_no_proxy(
 
 
 def test_another_machine_may_be_asked_through_a_proxy() -> None:
-    assert wire.unproxied("http://[::1]:80/v1") == {"all://[::1]": None}
-    assert wire.unproxied("http://localhost/v1") == {"all://localhost": None}
-    assert wire.unproxied("https://api.openai.com/v1") == {}
-    assert wire.unproxied("https://127.0.0.1.example.org") == {}
+    assert wire.proxy_exemptions("http://[::1]:80/v1") == {"all://[::1]": None}
+    assert wire.proxy_exemptions("http://localhost/v1") == {"all://localhost": None}
+    assert wire.proxy_exemptions("https://api.openai.com/v1") == {}
+    assert wire.proxy_exemptions("https://127.0.0.1.example.org") == {}
 
 
 @each_service
 def test_retries_are_ours_and_bounded(service: str) -> None:
     slept: list[float] = []
-    care = Care(retrying=Retrying(most=2), sleep=slept.append, chance=lambda: 0.5)
+    care = ServiceGuard(
+        retry_policy=RetryPolicy(max_retries=2), sleep=slept.append, chance=lambda: 0.5
+    )
     script = [refused(500), late("x", 60), "yes"]
     with ModelServer(script) as server, asking(service, server, timeout_s=0.2) as model:
-        assert SteadyChat(model, care).complete(ASKED).text == "yes"
+        assert ResilientChat(model, care).complete(ASKED).text == "yes"
         assert len(server.asked) == 3
     assert slept == [0.25, 0.5]
 
 
 @each_service
 def test_a_service_that_keeps_failing_is_not_asked(service: str) -> None:
-    care = Care(retrying=Retrying(most=0), breaking=Breaking(failures=2))
+    care = ServiceGuard(
+        retry_policy=RetryPolicy(max_retries=0), breaker_policy=BreakerPolicy(failures=2)
+    )
     with ModelServer(lambda _: refused(500)) as server, asking(service, server) as model:
-        steady = SteadyChat(model, care)
+        steady = ResilientChat(model, care)
         for _ in range(5):
             with pytest.raises(ServiceFailed) as caught:
                 steady.complete(ASKED)
@@ -465,15 +469,15 @@ def test_a_service_that_keeps_failing_is_not_asked(service: str) -> None:
 
 
 def test_a_third_of_calls_failing_costs_retries_and_no_replies() -> None:
-    care = Care(
-        retrying=Retrying(most=20),
-        breaking=Breaking(failures=100),
+    care = ServiceGuard(
+        retry_policy=RetryPolicy(max_retries=20),
+        breaker_policy=BreakerPolicy(failures=100),
         sleep=lambda _seconds: None,
     )
     unreliable = Unreliable(lambda asked: f"You said {asked.user}", seed=3, delay_s=60)
     with ModelServer(unreliable) as server, asking("openai", server, timeout_s=0.1) as model:
-        steady = SteadyChat(model, care)
-        prompts = [Prompt((Turn("user", str(number)),)) for number in range(30)]
+        steady = ResilientChat(model, care)
+        prompts = [Prompt((ChatMessage("user", str(number)),)) for number in range(30)]
         replies = [steady.complete(prompt).text for prompt in prompts]
     garbage = [reply for reply in replies if not reply.startswith("You said")]
     assert len(garbage) < 10  # it is a reply: who reads it must notice

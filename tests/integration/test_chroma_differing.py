@@ -89,7 +89,7 @@ def test_a_restored_backup_notices_that_chroma_went_on(tmp_path: Path) -> None:
         assert nearest(older) == [1, 2, 3]
         keep(older, range(7, 9))
         assert nearest(older) == [1, 2, 3, 7, 8]
-        assert not older._sending.send()
+        assert not older._outbox_sender.send()
         assert "not as this store left it" in older.check_file()[0].detail
         older.repair_file()
         assert older.check_file() == []

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from memolith.adapters.chroma import ledger
-from memolith.adapters.chroma.collections import Found
+from memolith.adapters.chroma.collections import NearestPoints
 from memolith.adapters.chroma.embedded import EmbeddedChroma
 from memolith.adapters.chroma.server import ChromaServer
 from memolith.adapters.chroma.store import ChromaStore
@@ -56,15 +56,15 @@ def test_while_the_server_is_stopped_nothing_is_lost_and_recall_is_right(
             assert "Chroma" in caplog.text
             with store.write("alice") as tx:
                 tx.purge([record_id(1)])
-            assert not store.settle()
+            assert not store.compact()
             assert nearest(store, limit=12) == [*range(11, 21), 2, 3]
-            assert store.vectors_due("alice") == 10
+            assert store.vectors_pending("alice") == 10
             details = " ".join(each.detail for each in store.check_file())
             assert "can't be reached" in details
             assert "10 vectors" in details
             server.start()
             sent(store)
-            assert store.settle()
+            assert store.compact()
             assert store.check_file() == []
             assert "1.0" not in held(store).ids
             assert nearest(store, limit=12) == [*range(11, 21), 2, 3]
@@ -184,7 +184,7 @@ def test_odd_answers_change_nothing_that_is_found(tmp_path: Path, what: dict[str
     ):
         keep(store, range(6, 9))
         assert nearest(store) == list(range(1, 9))
-        assert store.vectors_due("alice") >= 3  # all of them, where it says that there are none
+        assert store.vectors_pending("alice") >= 3  # all of them, where it says that there are none
     with closing(opened(path, ChromaServer(on_server().url, 30.0))) as store:
         sent(store)
         assert nearest(store) == list(range(1, 9))
@@ -203,10 +203,10 @@ def test_odd_answers_change_nothing_that_is_found(tmp_path: Path, what: dict[str
 )
 def test_ids_that_a_server_makes_up_find_nothing(tmp_path: Path, answer: dict[str, Any]) -> None:
     class Lying(Counting):
-        def nearest(self, name: str, query: Any, most: int) -> Found:
+        def nearest(self, name: str, query: Any, most: int) -> NearestPoints:
             del name, query, most
             try:
-                return Found(answer["ids"][0], answer["distances"][0])
+                return NearestPoints(answer["ids"][0], answer["distances"][0])
             except IndexError:
                 raise ServiceFailed("Chroma", "is odd") from None
 
@@ -227,7 +227,7 @@ def test_a_damaged_chroma_changes_nothing_that_is_found(tmp_path: Path) -> None:
         for number in range(1, 4):
             keep(store, range(number, number + 1))
             assert nearest(store) == list(range(1, number + 1))
-        assert store.vectors_due("alice") == 3
+        assert store.vectors_pending("alice") == 3
         assert store.check_file()
 
 
@@ -236,7 +236,7 @@ def test_where_no_lock_can_be_made_nothing_is_sent_and_all_is_found(tmp_path: Pa
     with closing(opened(tmp_path / "memory.db", ChromaServer(on_server().url, 30.0))) as store:
         keep(store, range(1, 4))
         assert nearest(store) == [1, 2, 3]
-        assert store.vectors_due("alice") == 3
+        assert store.vectors_pending("alice") == 3
         assert "can't be locked" in store.check_file()[0].detail
 
 
@@ -258,7 +258,7 @@ def test_a_process_that_is_killed_while_it_sends_leaves_what_the_next_can_contin
 
     dying: set[str] = set()
     store = opened(path, Dying(ChromaServer(on_server().url, 30.0)))
-    store._sender.close()
+    store._outbox_worker.close()
     if at_call == "remove":
         keep(store, range(1, 6))
         sent(store)
@@ -268,7 +268,7 @@ def test_a_process_that_is_killed_while_it_sends_leaves_what_the_next_can_contin
         keep(store, range(1, 6))
     dying.add(at_call)
     with pytest.raises(Killed):
-        store._sending.send()
+        store._outbox_sender.send()
     dying.clear()
     store._connections.close()
     store._chroma.close()
@@ -300,10 +300,10 @@ def test_what_a_process_committed_before_it_was_killed_is_sent_by_the_next(tmp_p
 def test_a_process_that_was_killed_after_it_marked_is_continued(store: ChromaStore) -> None:
     keep(store, range(1, 4))
     sent(store)
-    with store._connections.reading() as connection:
-        known = ledger.all_sent(connection)[0]
-    store._chroma.mark(collection_of(store), ledger.facts_of("x", known.owner, "next"))
-    with store._connections.writing() as connection:
+    with store._connections.read() as connection:
+        known = ledger.list_sent(connection)[0]
+    store._chroma.mark(collection_of(store), ledger.collection_facts("x", known.owner, "next"))
+    with store._connections.write() as connection:
         connection.run("UPDATE vectors_sent SET sending = 'next', next_item = 1")
         connection.run("COMMIT")
     assert nearest(store) == [1, 2, 3]

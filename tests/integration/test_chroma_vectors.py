@@ -15,7 +15,7 @@ from memolith.adapters.crypto.plain import PlainCipher
 from memolith.adapters.crypto.ring import KeyRing
 from memolith.adapters.crypto.xchacha import KeyRingCiphers
 from memolith.adapters.sqlite.store import SqliteStore
-from memolith.ports.cipher import KeyChanging
+from memolith.ports.cipher import SupportsKeyRotation
 from memolith.testing.builders import DIMENSION, at, memory, record_id, short_entry
 from memolith.testing.store_reembedding import OTHER, fill, other_vector, reembed
 from support.chroma import (
@@ -72,12 +72,12 @@ def test_what_is_nearest_is_asked_of_chroma_when_it_is_up_to_date(tmp_path: Path
 def test_what_chroma_does_not_have_yet_is_found(store: ChromaStore) -> None:
     keep(store, range(1, 11))
     sent(store)
-    with store._sending.alone():  # so that nothing more is sent
+    with store._outbox_sender.exclusive():  # so that nothing more is sent
         keep(store, range(11, 21), angle=0.0001)
         assert nearest(store, limit=12) == [*range(11, 21), 1, 2]
-        assert store.vectors_due("alice") == 10
+        assert store.vectors_pending("alice") == 10
     sent(store)
-    assert store.vectors_due("alice") == 0
+    assert store.vectors_pending("alice") == 0
     assert nearest(store, limit=12) == [*range(11, 21), 1, 2]
 
 
@@ -86,7 +86,7 @@ def test_what_was_purged_leaves_chroma_before_it_is_said_to_be_gone(store: Chrom
     sent(store)
     with store.write("alice") as tx:
         tx.purge([record_id(2)])
-    assert store.settle()
+    assert store.compact()
     assert sorted(held(store).ids) == ["1.0", "3.0"]
     assert nearest(store) == [1, 3]
 
@@ -97,7 +97,7 @@ def test_an_erased_owner_leaves_no_collection(store: ChromaStore) -> None:
     sent(store)
     alices, bobs = collection_of(store), collection_of(store, "bob")
     assert store.erase("alice", at(5))
-    assert store.settle()
+    assert store.compact()
     assert store._chroma.names(alices) == []
     assert store._chroma.names(bobs) == [bobs]
     assert nearest(store, "bob") == [1, 2]
@@ -152,7 +152,7 @@ def test_owners_with_few_items_can_be_left_out(tmp_path: Path) -> None:
         assert nearest(store, "bob") == list(range(1, 12))
         assert {name for name, _ in counting.searches} == {collection_of(store, "bob")}
         assert store._chroma.names(collection_of(store)) == []
-        assert store.vectors_due("alice") == 0
+        assert store.vectors_pending("alice") == 0
         assert store.check_file() == []
 
 
@@ -178,9 +178,9 @@ def test_another_key_of_an_owner_leaves_no_vector_of_the_key_before(tmp_path: Pa
         keep(store, range(1, 6))
         sent(store)
         before = {row.tobytes() for row in np.rint(held(store).vectors)}
-        assert isinstance(store.cipher, KeyChanging)
-        version = store.cipher.add_version("alice")
-        store.reseal("alice", version, lambda text, _: short_entry(text, 1))
+        assert isinstance(store.cipher, SupportsKeyRotation)
+        version = store.cipher.add_key_version("alice")
+        store.rekey("alice", version, lambda text, _: short_entry(text, 1))
         sent(store)
         after = {row.tobytes() for row in np.rint(held(store).vectors)}
         assert len(after) == 5

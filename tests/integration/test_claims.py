@@ -10,8 +10,8 @@ import pytest
 
 from memolith.adapters.crypto.plain import PlainCipher
 from memolith.adapters.sqlite.store import SqliteStore
-from memolith.domain.work import Work
-from memolith.ports.work import Claim
+from memolith.domain.work import WorkKind
+from memolith.ports.work import WorkLease
 from memolith.testing.builders import at, message, record_id
 from memolith.testing.store_records import numbers_of, say
 
@@ -81,7 +81,7 @@ def path(tmp_path: Path) -> Path:
         said = [message(n, sequence=k) for k, n in enumerate(_MESSAGES, start=1)]
         say(store, *said)
         with store.write("alice") as tx:
-            tx.await_learning([one.id for one in said])
+            tx.mark_pending([one.id for one in said])
     return file
 
 
@@ -125,8 +125,8 @@ def test_processes_that_share_an_owners_work_learn_each_message_once(path: Path)
     done = printed(_LEARNER, path, 3)
     assert sum(len(lines) for lines in done) == len(_MESSAGES)
     with opened(path) as store, store.read("alice") as snapshot:
-        assert snapshot.awaiting(99, now=at(0)) == []
-        derived = snapshot.derived([record_id(n) for n in _MESSAGES])
+        assert snapshot.pending_messages(99, now=at(0)) == []
+        derived = snapshot.derived_memories([record_id(n) for n in _MESSAGES])
         assert [len(memories) for memories in derived.values()] == [1] * len(_MESSAGES)
         assert snapshot.counter == 2 + len(_MESSAGES)
 
@@ -142,17 +142,17 @@ def test_the_claim_of_who_was_killed_is_free_when_its_lease_has_run_out(path: Pa
         token = bytes.fromhex(holder.stdout.readline())
         assert holder.stdout.readline() == "learned\n"
         holder.kill()
-    killed = Claim("alice", Work.LEARN, token)
+    killed = WorkLease("alice", WorkKind.LEARN, token)
     with opened(path) as store:
-        assert store.claims.owners(Work.LEARN, now=at(3_599)) == []
-        assert store.claims.take("alice", Work.LEARN, now=at(3_599), lease_s=9) is None
+        assert store.leases.owners(WorkKind.LEARN, now=at(3_599)) == []
+        assert store.leases.acquire("alice", WorkKind.LEARN, now=at(3_599), lease_s=9) is None
         with store.write("alice") as tx:
-            assert tx.holds(killed)
-            assert numbers_of(tx.awaiting(1, now=at(0))) == [100]  # what it wrote is undone
-        claim = store.claims.take("alice", Work.LEARN, now=at(3_600), lease_s=9)
+            assert tx.holds_lease(killed)
+            assert numbers_of(tx.pending_messages(1, now=at(0))) == [100]  # what it wrote is undone
+        claim = store.leases.acquire("alice", WorkKind.LEARN, now=at(3_600), lease_s=9)
         assert claim is not None
         assert claim.attempts == 0
         with store.write("alice") as tx:
-            assert tx.holds(claim)
-            assert not tx.holds(killed)
-        assert not store.claims.keep(killed, now=at(3_601), lease_s=9)
+            assert tx.holds_lease(claim)
+            assert not tx.holds_lease(killed)
+        assert not store.leases.renew(killed, now=at(3_601), lease_s=9)

@@ -20,11 +20,11 @@ from memolith import Memolith, OwnerMemory
 from memolith.config import load
 from memolith.domain.memories import Origin, State
 from memolith.errors import InvalidInput, ServiceFailed
-from memolith.policies.extractive import MARK
-from memolith.policies.histories import SUMMARY, is_entry
-from memolith.policies.triggers import Trigger
+from memolith.policies.extractive import EXTRACT_MARK
+from memolith.policies.histories import SUMMARY_MARK, is_entry
+from memolith.policies.triggers import CompressionTrigger
 from memolith.ports.embedder import TextRole
-from memolith.services.compressing import RAW
+from memolith.services.compressing import RAW_PREFIX
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 from memolith.testing.model_server import Asked, ModelServer, refused
@@ -54,7 +54,7 @@ def talk(turns_: int, first: int = 0) -> list[Entry]:
 
 def told(history: tuple[Entry, ...]) -> str:
     """Return the summary that a history bears."""
-    found = [each["content"] for each in history if str(each["content"]).startswith(SUMMARY)]
+    found = [each["content"] for each in history if str(each["content"]).startswith(SUMMARY_MARK)]
     assert len(found) <= 1
     return found[0] if found else ""
 
@@ -75,9 +75,9 @@ def test_two_turns_stay_as_they_are_and_the_third_makes_it_due(agent: OwnerMemor
     assert agent.compress(two, session="s").history == tuple(two)
     assert agent.list().total == 0
     made = agent.compress(talk(3), session="s")
-    assert made.fired == (Trigger.TURNS,)
+    assert made.triggers == (CompressionTrigger.TURNS,)
     assert made.history[-4:] == tuple(talk(3)[-4:])
-    assert told(made.history).startswith(f"{SUMMARY} [2026-03-01 12:00] ")
+    assert told(made.history).startswith(f"{SUMMARY_MARK} [2026-03-01 12:00] ")
     assert not made.failed
 
 
@@ -98,19 +98,19 @@ def test_the_entry_has_its_key_its_time_and_ninety_days(
 
 def test_more_than_half_of_the_window_makes_it_due(agent: OwnerMemory) -> None:
     long = [user(0), {"role": "assistant", "content": "word " * 60}, reply(1), reply(2), user(1)]
-    assert agent.compress(long, session="s", context_window=200).fired == ()
-    fired = agent.compress(long, session="s", context_window=140).fired
-    assert fired == (Trigger.TOKENS,)
+    assert agent.compress(long, session="s", context_window=200).triggers == ()
+    fired = agent.compress(long, session="s", context_window=140).triggers
+    assert fired == (CompressionTrigger.TOKENS,)
 
 
 def test_ten_silent_minutes_make_it_due(agent: OwnerMemory, clock: SettableClock) -> None:
     history = [user(0), reply(0), reply(1), user(1), reply(2)]
     agent.learn("Hello there", session="s")
     clock.advance(timedelta(minutes=9, seconds=59))
-    assert agent.compress(history, session="s").fired == ()
+    assert agent.compress(history, session="s").triggers == ()
     clock.advance(timedelta(seconds=1))
-    assert agent.compress(history, session="other").fired == ()
-    assert agent.compress(history, session="s").fired == (Trigger.IDLE,)
+    assert agent.compress(history, session="other").triggers == ()
+    assert agent.compress(history, session="s").triggers == (CompressionTrigger.IDLE,)
 
 
 def test_a_history_that_comes_whole_is_made_shorter_only_where_it_is_new(
@@ -130,7 +130,7 @@ def test_a_history_that_comes_whole_is_made_shorter_only_where_it_is_new(
         assert len(shown) == len(set(shown))
         entries = agent.list(limit=100).memories[::-1]
         assert len(entries) == 4
-        assert told(made.history) == f"{SUMMARY} " + "\n".join(e.content for e in entries)
+        assert told(made.history) == f"{SUMMARY_MARK} " + "\n".join(e.content for e in entries)
         kept = [str(each["content"]) for each in made.history[1:]]
         assert {*shown, *kept} == {str(each["content"]) for each in talk(12)}
 
@@ -253,15 +253,15 @@ def test_two_failures_leave_it_alone_and_the_third_stores_what_was_said(
         assert made.failed
         (entry,) = made.memories
         lines = entry.content.splitlines()
-        assert lines[0] == f"{RAW} user: {sentence(0)}"
+        assert lines[0] == f"{RAW_PREFIX} user: {sentence(0)}"
         assert lines[1] == "assistant: Noted as item 0."
         assert len(lines) == 7
-        assert MARK in told(made.history)
+        assert EXTRACT_MARK in told(made.history)
         assert made.history[-4:] == tuple(talk(6)[-4:])
         for _ in range(2):  # counted anew
             made = agent.compress(talk(9), session="s")
             assert made.memories == ()
-        assert MARK in told(made.history)
+        assert EXTRACT_MARK in told(made.history)
         assert agent.compress(talk(9), session="s").memories
 
 
@@ -290,7 +290,7 @@ def test_a_long_history_that_can_not_be_summarised_is_stored_in_pieces(
         history = talk(300)
         made = [agent.compress(history, session="s") for _ in range(3)][-1]
         assert len(made.memories) > 2
-        assert all(each.content.startswith(RAW) for each in made.memories)
+        assert all(each.content.startswith(RAW_PREFIX) for each in made.memories)
         assert max(len(each.content) for each in made.memories) <= 8_000
         stored = "\n".join(each.content for each in made.memories)
         assert all(str(each["content"]) in stored for each in history[:-4])
@@ -322,7 +322,7 @@ def test_without_a_model_what_is_told_is_an_extract(clock: SettableClock) -> Non
         agent = memory.owner("agent")
         made = agent.compress(talk(6), session="s")
         assert not made.failed
-        assert made.memories[0].content.startswith(f"[2026-03-01 12:00] {MARK} ")
+        assert made.memories[0].content.startswith(f"[2026-03-01 12:00] {EXTRACT_MARK} ")
 
 
 def test_switched_off_memory_makes_it_shorter_and_stores_nothing(clock: SettableClock) -> None:

@@ -18,7 +18,7 @@ from memolith.domain.memories import Origin, State
 from memolith.domain.messages import Role
 from memolith.errors import NotFound, ServiceFailed
 from memolith.policies.documents import MAX_WORDS
-from memolith.policies.extractive import MARK
+from memolith.policies.extractive import EXTRACT_MARK
 from memolith.testing.clock import SettableClock
 from memolith.testing.model_server import Asked, ModelServer, in_turn, refused
 from support.summarising import condensing, say, sentence, summarising, turns
@@ -36,7 +36,7 @@ def tiers(store: str | Path, clock: SettableClock) -> Iterator[tuple[Memolith, M
 
 
 def consolidated(memory: Memolith) -> list[tuple[str, int, bool]]:
-    return [(m.what, m.sources, m.by_model) for m in memory.consolidate(owner="alice")]
+    return [(m.output, m.sources, m.by_model) for m in memory.consolidate(owner="alice")]
 
 
 def contents(own: OwnerMemory) -> list[str]:
@@ -438,7 +438,7 @@ def test_a_bad_summary_is_asked_for_again_once_then_made_of_sentences(
         assert consolidated(memory) == [("summary", 20, False)]
         assert len(server.asked) == 2
         (text,) = contents(alice)
-        assert text.startswith(MARK)
+        assert text.startswith(EXTRACT_MARK)
         said = {sentence(number) for number in range(20)}
         assert sum(each in text for each in said) >= 3
         assert caplog.text.count("a summary was not taken") == 2
@@ -463,7 +463,7 @@ def test_without_a_model_a_summary_says_that_it_is_made_of_sentences(
         say(alice, 30)
         assert consolidated(memory) == [("summary", 20, False)]
         (text,) = contents(alice)
-        assert text.startswith(f"{MARK} ")
+        assert text.startswith(f"{EXTRACT_MARK} ")
         assert server.asked == ()
 
 

@@ -17,7 +17,7 @@ from psycopg import sql
 from memolith import Memolith
 from memolith.adapters.crypto.plain import PlainCipher
 from memolith.adapters.crypto.xchacha import XChaChaCipher
-from memolith.adapters.sql.moving import Moving
+from memolith.adapters.sql.moving import MigrationMixin
 from memolith.adapters.sql.tables import OWNER_FACTS, OWNERS
 from memolith.config import load
 from memolith.errors import (
@@ -29,7 +29,7 @@ from memolith.errors import (
     StoreUnavailable,
     WrongEmbeddingModel,
 )
-from memolith.ports.backups import Restored
+from memolith.ports.backups import RestoreResult
 from memolith.ports.embedder import TextRole
 from memolith.stores import reset_store
 from memolith.testing.clock import SettableClock
@@ -64,7 +64,7 @@ def furnished(at: Places, name: str) -> Places:
 
 def restored(
     at: Places, backup: Path, to: str, *, force: bool = False, keys_of: str | None = None
-) -> Restored:
+) -> RestoreResult:
     return Memolith.restore_backup(
         backup,
         at.urls[to],
@@ -106,8 +106,8 @@ def test_a_backup_of_either_database_comes_back_in_either(
         with pytest.raises(Conflict, match="already"):
             restored(at, backup, to)
     done = restored(at, backup, to, force=to == source, keys_of=source)
-    assert (done.owners, done.erased, done.remembers_erased) == (2, 0, True)
-    assert (done.kept is None) == (to != source)
+    assert (done.owners, done.erased_owners, done.erasures_known) == (2, 0, True)
+    assert (done.previous_store is None) == (to != source)
     found = at.rows(to)
     assert without_generations(found) == without_generations(rows)
     if to != source:
@@ -176,7 +176,7 @@ def test_the_schema_of_before_is_kept_and_who_has_the_store_open_sees_the_new_on
             memory.recall("gnome", owner="alice")
             found = memory.recall("Another thing", owner="alice", mode="keyword")
             assert [each.record.content for each in found.memories] == ["Another thing"]
-    assert done.kept == f"schema {name}_before_restore_2"
+    assert done.previous_store == f"schema {name}_before_restore_2"
     assert schemas(plain, postgres_url) == [
         name,
         f"{name}_before_restore",
@@ -192,7 +192,7 @@ def test_who_was_erased_since_stays_gone(at: Places, tmp_path: Path) -> None:
         memory.backup(backup)
         memory.erase("alice")
     done = restored(at, backup, "server", force=True)
-    assert (done.owners, done.erased) == (1, 1)
+    assert (done.owners, done.erased_owners) == (1, 1)
     with at.opened("server") as memory:
         assert memory.owners() == ["bob"]
         with pytest.raises(OwnerErased):
@@ -208,7 +208,7 @@ def test_who_was_erased_here_stays_gone_from_a_backup_of_elsewhere_who_keeps_the
     with furnished(at, "server").opened("server") as memory:
         memory.erase("alice")
     done = restored(at, backup, "server", force=True, keys_of="file")
-    assert (done.owners, done.erased) == (1, 1)
+    assert (done.owners, done.erased_owners) == (1, 1)
     with at.opened("server") as memory, pytest.raises(OwnerErased):
         memory.remember("Back again", owner="alice")
 
@@ -219,11 +219,11 @@ def test_a_backup_holds_no_key_and_no_word_of_an_encrypted_store(
     backup = tmp_path / "copy.db"
     with furnished(at, "server").opened("server") as memory:
         memory.backup(backup)
-        store = memory._parts.store
-        assert isinstance(store, Moving)
+        store = memory._app.store
+        assert isinstance(store, MigrationMixin)
         cipher = store.cipher  # type: ignore[attr-defined]
         assert isinstance(cipher, XChaChaCipher)
-        secrets = [cipher.key("alice", 1), cipher.key("bob", 1), cipher._store_key]
+        secrets = [cipher.get_key("alice", 1), cipher.get_key("bob", 1), cipher._store_key]
     content = backup.read_bytes()
     for secret in secrets:
         assert len(secret) == 32

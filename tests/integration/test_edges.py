@@ -11,7 +11,7 @@ import pytest
 
 from memolith import Memolith, Message, OwnerMemory, State
 from memolith.errors import Conflict, InvalidInput, NotFound, StoreUnavailable
-from memolith.services.touches import Touches
+from memolith.services.touches import AccessCounter
 from memolith.testing.clock import SettableClock
 
 
@@ -101,7 +101,7 @@ def test_one_id_twice_in_a_call_is_one_message(alice: OwnerMemory) -> None:
         [Message("Bob", "x", external_id="1"), Message("Bob", "y", external_id="1")]
     )
     assert [message.content for message in learned.messages] == ["x"]
-    assert learned.already == 1
+    assert learned.duplicates_skipped == 1
     with pytest.raises(InvalidInput, match=r"messages\[0\]"):
         alice.log(["text"])  # type: ignore[list-item]
     assert alice.log([]).messages == ()
@@ -127,7 +127,7 @@ def test_a_use_that_cant_be_noted_is_logged_and_the_answer_comes(
     def full(*_: object) -> None:
         raise StoreUnavailable("the disk is full")
 
-    monkeypatch.setattr(memory._parts.store, "touch", full)
+    monkeypatch.setattr(memory._app.store, "touch", full)
     with caplog.at_level(logging.WARNING):
         assert len(alice.recall("tea").memories) == 1
         memory.flush()
@@ -137,7 +137,7 @@ def test_a_use_that_cant_be_noted_is_logged_and_the_answer_comes(
 
 def test_touches_are_written_without_being_asked(memory: Memolith, alice: OwnerMemory) -> None:
     stored = alice.remember("Likes green tea")
-    touches = Touches(memory._parts.store, SettableClock(datetime(2026, 5, 1, tzinfo=UTC)))
+    touches = AccessCounter(memory._app.store, SettableClock(datetime(2026, 5, 1, tzinfo=UTC)))
     touches.add("alice", [])
     touches.add("alice", [stored.id, stored.id])
     touches.close()

@@ -21,8 +21,8 @@ from memolith.config import Settings, load
 from memolith.domain.memories import State
 from memolith.errors import MemolithError, NotFound, StoreUnavailable
 from memolith.ports.embedder import TextRole
-from memolith.services.indexing import Indexer, Text
-from memolith.services.writing import ROUNDS, Underway, Writing
+from memolith.services.indexing import Indexer, IndexText
+from memolith.services.writing import MAX_EMBEDDING_ROUNDS, TransactionRunner, WriteTransaction
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 from memolith.testing.model_server import Asked, ModelServer
@@ -200,7 +200,7 @@ def test_a_change_of_profile_embeds_apart(looked: Looked) -> None:
         before = witness.calls
         assert before == 0
         ready: list[int] = []
-        memory.switch_profile("standard", owner="alice", advance=ready.append)
+        memory.switch_profile("standard", owner="alice", on_progress=ready.append)
         assert witness.calls > before
         assert sum(ready) >= 4
         assert memory.recall("tram", owner="alice", mode="vector").memories
@@ -280,16 +280,16 @@ def test_a_memory_that_is_forgotten_while_it_is_embedded_is_not_changed(looked: 
 
 def test_a_change_that_never_fits_ends_and_writes_nothing(looked: Looked) -> None:
     with closing(stores.open_store(str(looked.path), Settings(), PlainCipher())) as store:
-        writing = Writing(store, Indexer(HashingEmbedder(), WordCounter(), store))
+        writing = TransactionRunner(store, Indexer(HashingEmbedder(), WordCounter(), store))
         tries: list[str] = []
 
-        def change(underway: Underway) -> None:
+        def change(write_tx: WriteTransaction) -> None:
             tries.append("again")
-            underway.tx.end_session("s", looked.clock.now())
-            underway.entry(Text(" ".join(tries)))
+            write_tx.tx.end_session("s", looked.clock.now())
+            write_tx.get_entry(IndexText(" ".join(tries)))
 
         with pytest.raises(StoreUnavailable):
             writing.write("alice", change)
-        assert len(tries) == ROUNDS
+        assert len(tries) == MAX_EMBEDDING_ROUNDS
         with store.read("alice") as snapshot:
             assert not snapshot.sessions()

@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 
 from memolith import Memolith
-from memolith.adapters.chat.steady import Care
-from memolith.adapters.embedders.ollama import OllamaVectors
-from memolith.adapters.embedders.openai import OpenAIVectors
-from memolith.adapters.embedders.service import Limits, ServiceEmbedder
-from memolith.config import Loaded, load
+from memolith.adapters.chat.steady import ServiceGuard
+from memolith.adapters.embedders.ollama import OllamaVectorService
+from memolith.adapters.embedders.openai import OpenAIVectorService
+from memolith.adapters.embedders.service import BatchLimits, ServiceEmbedder
+from memolith.config import LoadedSettings, load
 from memolith.errors import InvalidConfiguration, ServiceFailed, WrongEmbeddingModel
-from memolith.policies.embedding_models import chosen
-from memolith.policies.retrying import Breaking, Retrying
+from memolith.policies.embedding_models import select_model
+from memolith.policies.retrying import BreakerPolicy, RetryPolicy
 from memolith.testing.embedders import HashingEmbedder
 from memolith.testing.model_server import (
     Answer,
@@ -42,7 +42,7 @@ pytest.importorskip("ollama", reason="the extra memolith[ollama] is not installe
 TEXTS = ["The tram to Oslo is red", "Bob owes Anna", "Anna owes Bob a tram"]
 KEY = "sk-this-is-my-own-key"
 PROVIDERS = ["openai", "ollama"]
-EAGER = Retrying(most=3, first_pause_s=0.0, total_s=60.0)
+EAGER = RetryPolicy(max_retries=3, first_pause_s=0.0, max_total_s=60.0)
 
 
 def embedder(  # noqa: PLR0913 - what a test may want to say
@@ -51,18 +51,24 @@ def embedder(  # noqa: PLR0913 - what a test may want to say
     *,
     model: str = "of-my-own",
     dimension: int = 0,
-    limits: Limits | None = None,
-    retrying: Retrying = EAGER,
+    limits: BatchLimits | None = None,
+    retrying: RetryPolicy = EAGER,
     timeout_s: float = 20.0,
     slept: list[float] | None = None,
 ) -> ServiceEmbedder:
-    told = chosen(model, dimension)
+    told = select_model(model, dimension)
     pauses = [] if slept is None else slept
-    care = Care(retrying=retrying, breaking=Breaking(failures=1_000), sleep=pauses.append)
+    care = ServiceGuard(
+        retry_policy=retrying, breaker_policy=BreakerPolicy(failures=1_000), sleep=pauses.append
+    )
     if provider == "ollama":
-        asked: Any = OllamaVectors(told, api_key=KEY, base_url=server.url, timeout_s=timeout_s)
+        asked: Any = OllamaVectorService(
+            told, api_key=KEY, base_url=server.url, timeout_s=timeout_s
+        )
     else:
-        asked = OpenAIVectors(told, api_key=KEY, base_url=server.openai_url, timeout_s=timeout_s)
+        asked = OpenAIVectorService(
+            told, api_key=KEY, base_url=server.openai_url, timeout_s=timeout_s
+        )
     return ServiceEmbedder(asked, told, limits, care)
 
 
@@ -121,7 +127,7 @@ def test_each_text_gets_its_own_vector_in_order_at_length_1(opened: Opened) -> N
 
 
 def test_requests_are_bounded_by_texts_and_by_characters(opened: Opened) -> None:
-    server, asking = opened(dimension=384, limits=Limits(texts=3, chars=30))
+    server, asking = opened(dimension=384, limits=BatchLimits(texts=3, chars=30))
     texts = ["aaaa bbbb", "cccc", "dddd", "eeee", "f" * 29, "gg", "h" * 40, "i"]
     found = asking.embed(texts, role="document")
     assert [len(each.texts) for each in server.asked] == [3, 1, 1, 1, 1, 1]
@@ -155,7 +161,7 @@ def test_a_text_of_nothing_is_not_sent_and_has_no_direction(opened: Opened) -> N
 def test_the_prefix_that_a_model_wants_is_sent(
     opened: Opened, model: str, query: str, document: str
 ) -> None:
-    length = chosen(model, 0).dimension or 0
+    length = select_model(model, 0).dimension or 0
     server, asking = opened(length=length, model=model)
     asking.embed(["tram"], role="query")
     asking.embed(["tram"], role="document")
@@ -208,7 +214,7 @@ def test_vectors_of_no_certain_text_are_refused(by_openai: Opened, places: list[
     server, asking = by_openai(muddled, dimension=384)
     with pytest.raises(ServiceFailed, match="can't be read"):
         asking.embed(TEXTS, role="document")
-    assert len(server.asked) == 1 + EAGER.most
+    assert len(server.asked) == 1 + EAGER.max_retries
 
 
 BAD: dict[str, Any] = {
@@ -232,7 +238,7 @@ def test_an_answer_that_is_no_vector_a_text_is_asked_for_again_then_refused(
     server, asking = opened(lambda _: Answer(vectors=BAD[said]), dimension=2)
     with pytest.raises(ServiceFailed, match=said.strip()) as raised:
         asking.embed(TEXTS, role="document")
-    assert len(server.asked) == 1 + EAGER.most
+    assert len(server.asked) == 1 + EAGER.max_retries
     assert raised.value.retryable
 
 
@@ -290,7 +296,7 @@ def test_a_service_that_says_when_to_come_back_is_heeded(by_openai: Opened) -> N
 
 
 def test_a_service_that_does_not_answer_is_not_waited_for(opened: Opened) -> None:
-    once = Retrying(most=0)
+    once = RetryPolicy(max_retries=0)
     _, asking = opened(
         lambda asked: late(by_words()(asked), 30), dimension=384, timeout_s=0.2, retrying=once
     )
@@ -311,10 +317,10 @@ def test_a_service_that_is_not_there_says_so(provider: str) -> None:
 
 def test_a_third_of_failures_changes_no_vector(opened: Opened) -> None:
     unreliable = Unreliable(by_words(), seed=7, rate=1 / 3, delay_s=0.5)
-    patient = Retrying(most=20, first_pause_s=0.0)
+    patient = RetryPolicy(max_retries=20, first_pause_s=0.0)
     texts = [f"the tram of {place} is late" for place in range(60)]
     _, asking = opened(
-        unreliable, dimension=384, limits=Limits(texts=3), timeout_s=0.3, retrying=patient
+        unreliable, dimension=384, limits=BatchLimits(texts=3), timeout_s=0.3, retrying=patient
     )
     np.testing.assert_allclose(asking.embed(texts, role="document"), expected(texts), atol=1e-6)
     assert unreliable.spoiled
@@ -354,7 +360,7 @@ def test_no_error_and_no_log_holds_a_text_or_the_key(
 # --- through the engine -----------------------------------------------------------------------
 
 
-def configured(provider: str, server: ModelServer, **more: object) -> Loaded:
+def configured(provider: str, server: ModelServer, **more: object) -> LoadedSettings:
     overrides = {
         "embedding.provider": provider,
         "embedding.model": "nomic-embed-text",
@@ -374,7 +380,7 @@ def test_a_store_is_built_and_recalled_through_a_service(provider: str, tmp_path
         with Memolith.open(file, config=configured(provider, server, dimension=256)) as memory:
             found = memory.recall("trams", owner="alice", mode="vector").memories
             assert "trams" in found[0].content
-            store = memory._parts.store
+            store = memory._app.store
             assert (store.meta.embedder, store.meta.dimension) == ("nomic-embed-text@256", 256)
         assert server.asked[-1].texts == ("search_query: trams",)
         sent = [text for each in server.asked[:-1] for text in each.texts]

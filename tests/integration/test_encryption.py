@@ -15,7 +15,7 @@ from memolith import Memolith
 from memolith.adapters.crypto.configured import ConfiguredCiphers
 from memolith.adapters.crypto.plain import PlainCipher
 from memolith.adapters.crypto.ring import KeyRing
-from memolith.adapters.sql.resealing import SEALED
+from memolith.adapters.sql.resealing import ENCRYPTED_COLUMNS
 from memolith.adapters.sqlite.schema import MIGRATIONS
 from memolith.config import load
 from memolith.domain.messages import Message, Role
@@ -99,17 +99,17 @@ def test_a_store_without_its_key_says_what_to_do_and_stays_as_it_is(
     with opened() as memory:
         memory.remember("The gate's code is 4711", owner="alice")
     before = bytes_of(path.parent)
-    key = Path(str(ring.place)).with_suffix("")
+    key = Path(str(ring.storage)).with_suffix("")
     for break_it in (
         lambda: key.rename(key.with_name("away")),
         lambda: key.write_text("ab" * 32),
-        lambda: Path(str(ring.place)).rename(Path(str(ring.place)).with_name("ring away")),
+        lambda: Path(str(ring.storage)).rename(Path(str(ring.storage)).with_name("ring away")),
     ):
         break_it()
         with pytest.raises(KeyUnavailable, match=r"memolith key restore FILE.*memolith reset"):
             opened()
         assert bytes_of(path.parent) == before
-    assert not Path(str(ring.place)).exists()
+    assert not Path(str(ring.storage)).exists()
 
 
 @pytest.mark.sqlite
@@ -123,7 +123,7 @@ def test_a_store_whose_log_is_not_emptied_keeps_every_byte_without_its_key(
         for name in ("memory.db", "memory.db-wal"):
             (killed / name).write_bytes(path.with_name(name).read_bytes())
     before = bytes_of(killed)
-    Path(str(ring.place)).with_suffix("").unlink()
+    Path(str(ring.storage)).with_suffix("").unlink()
     with pytest.raises(KeyUnavailable):
         opened(killed / "memory.db")
     after = bytes_of(killed)
@@ -232,9 +232,9 @@ def test_what_callers_call_their_messages_stands_in_no_byte(opened: Opener, path
     with opened() as memory:
         learned = memory.log(told, owner="alice", session="s")
         assert learned.memories[0].sources[0].external_id == "zuvefumuga-2"
-        assert memory.log(told, owner="alice", session="s").already == 2
+        assert memory.log(told, owner="alice", session="s").duplicates_skipped == 2
         assert memory.rotate_key("alice") == 2
-        assert memory.log(told, owner="alice", session="s").already == 2
+        assert memory.log(told, owner="alice", session="s").duplicates_skipped == 2
         (kept,) = memory.list(owner="alice").memories
         assert kept.sources[0].external_id == "zuvefumuga-2"
         said = memory.messages("s", owner="alice")
@@ -245,7 +245,7 @@ def test_what_callers_call_their_messages_stands_in_no_byte(opened: Opener, path
 
 
 def everything(memory: Memolith, owner: str = "alice") -> list[object]:
-    with memory._parts.store.read(owner) as snapshot:
+    with memory._app.store.read(owner) as snapshot:
         return [*memory.export(owner=owner), *snapshot.base_memories()]
 
 
@@ -259,7 +259,7 @@ def test_after_rotating_an_owners_key_everything_is_found_and_nothing_old_is_lef
         memory.update(keyed.id, owner="alice", content="The gate's code is 4712")
         known = memory.remember("My bicycle is green", owner="alice")
         memory.forget(memory.list(owner="alice").memories[3].id, owner="alice")
-        with memory._parts.store.write("alice") as tx:
+        with memory._app.store.write("alice") as tx:
             tx.set_base_memory(words.text(9), sources=(), at=datetime(2026, 1, 2, tzinfo=UTC))
         before = everything(memory)
         asked = [
@@ -297,7 +297,7 @@ def check_nothing_old_is_left(opened: Opener, path: Path, seed: int) -> None:
         assert not still_there(path, before)
         before = sealed_values(path)
         for one in stored[::5]:
-            assert alice.purge(one.id).settled
+            assert alice.purge(one.id).compacted
         gone = before - sealed_values(path)
         assert gone
         assert not still_there(path, gone)
@@ -349,7 +349,7 @@ def test_every_column_of_bytes_is_known_to_rotation() -> None:
         ("idempotency", "request_digest"),
         ("idempotency", "response"),
     }
-    sealed = {(table, column) for table, columns in SEALED.items() for column in columns}
+    sealed = {(table, column) for table, columns in ENCRYPTED_COLUMNS.items() for column in columns}
     others = {pair for pair in of_bytes if pair[1] not in ids}
     assert sealed <= of_bytes
     assert others - sealed <= unsealed
@@ -406,7 +406,7 @@ def test_processes_that_make_a_store_at_once_use_one_key(
                 "-c",
                 FIRST_START,
                 str(path),
-                str(Path(str(ring.place)).with_suffix("")),
+                str(Path(str(ring.storage)).with_suffix("")),
                 str(n),
             ],
             stdin=subprocess.PIPE,
@@ -438,14 +438,14 @@ def check_rotation_killed(opened: Opener, path: Path, ring: KeyRing, after_s: fl
     with opened() as memory:
         fill(memory, words, 30)
         before = everything(memory)
-    arguments = ["-c", ROTATE_FOREVER, str(path), str(Path(str(ring.place)).with_suffix("")), "0"]
+    arguments = ["-c", ROTATE_FOREVER, str(path), str(Path(str(ring.storage)).with_suffix("")), "0"]
     killed(arguments, after_s)
     with opened() as memory:
         assert everything(memory) == before
         version = memory.rotate_key("alice")
         assert everything(memory) == before
         assert memory.recall(words.all[0], owner="alice", mode="keyword").memories
-    store = opened()._parts.store
+    store = opened()._app.store
     assert store.cipher.versions("alice") == [version]  # type: ignore[attr-defined]
     store.close()
 

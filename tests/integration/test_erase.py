@@ -38,9 +38,9 @@ def test_no_byte_of_the_store_holds_what_an_erased_owner_had(tmp_path: Path) -> 
             fill(memory, owner)
             memory.remember("Her own word is blorvint", owner="alice")
         assert held(tmp_path, "blorvint", "zyxglorp") == ["blorvint", "zyxglorp"]
-        assert memory.erase("alice").settled
+        assert memory.erase("alice").compacted
         assert held(tmp_path, "blorvint", "alice", "zyxglorp") == ["zyxglorp"]
-        assert memory.erase("bob").settled
+        assert memory.erase("bob").compacted
         assert held(tmp_path, *SECRET) == []
 
 
@@ -50,7 +50,7 @@ def test_an_erased_owner_is_nowhere_and_others_recall_as_before(memory: Memolith
     fill(memory, "alice")
     before = memory.recall("which number?", owner="bob", touch=False)
     history = [memory.history(one.id, owner="bob") for one in memory.list(owner="bob").memories]
-    assert memory.erase("alice").settled
+    assert memory.erase("alice").compacted
     assert memory.owners() == ["bob"]
     assert memory.recall("gnome", owner="alice").memories == ()
     assert memory.stats(owner="alice").messages == 0

@@ -11,7 +11,7 @@ from corpora.exchanges import KnowingModel
 from memolith import Memolith, OwnerMemory
 from memolith.domain.memories import State
 from memolith.errors import Conflict, NotFound
-from memolith.policies.condensing import SUMMARY
+from memolith.policies.condensing import SUMMARY_KIND
 from memolith.testing.clock import SettableClock
 from support.plaintext_search import Opener, bytes_of
 from support.scripted_learning import OWNER, START, remembering, work_off
@@ -242,7 +242,7 @@ def test_a_fact_that_a_model_took_goes_with_the_sentence_it_came_from(
             fact = next(
                 each
                 for each in own.list(limit=999).memories
-                if "Volvo" in each.content and each.kind != SUMMARY
+                if "Volvo" in each.content and each.kind != SUMMARY_KIND
             )
             messages = [m for each in own.sessions() for m in own.messages(each.id)]
             said = {source.id for source in fact.sources}
@@ -298,7 +298,7 @@ def test_after_a_purge_no_byte_of_a_summary_or_a_note_made_of_it_is_left(
         (made,) = [m for m in summaries if gone.id in {s.id for s in m.sources}]
         alice.forget(gone.id)
         done = alice.purge(gone.id)
-        assert done.settled
+        assert done.compacted
         assert done.memories == (made.id,)
         with pytest.raises(NotFound):
             alice.get(made.id)
@@ -331,7 +331,7 @@ def test_after_a_purge_no_file_of_an_open_store_holds_the_words(
         assert any(b"zymurgyst" in content for content in bytes_of(store.parent).values())
         assert "zymurgyst" in repr(alice.summaries()) + repr(alice.base_memory())
         gone = alice.messages("s")[0]
-        assert alice.purge(gone.id).settled
+        assert alice.purge(gone.id).compacted
         for name, content in bytes_of(store.parent).items():
             assert b"zymurg" not in content.lower(), name
 
@@ -341,4 +341,4 @@ def test_what_is_erased_takes_its_summaries_along(memory: Memolith) -> None:
     memory.consolidate(owner="alice")
     memory.erase("alice")
     assert memory.summaries(owner="alice") == ()
-    assert SUMMARY not in repr(memory.list(owner="alice", state="all"))
+    assert SUMMARY_KIND not in repr(memory.list(owner="alice", state="all"))

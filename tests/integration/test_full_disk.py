@@ -15,15 +15,15 @@ import pytest
 from click.testing import CliRunner, Result
 
 from memolith import Memolith, Message, OwnerMemory
-from memolith.adapters.crypto.backup import back_up, restore
+from memolith.adapters.crypto.backup import back_up_keys, restore_keys
 from memolith.adapters.crypto.master import KeyFile
 from memolith.adapters.crypto.plain import PlainCipher
 from memolith.adapters.crypto.ring import KeyRing
 from memolith.adapters.crypto.xchacha import KeyRingCiphers
-from memolith.config import Loaded
-from memolith.domain.recall import Mode
+from memolith.config import LoadedSettings
+from memolith.domain.recall import SearchMode
 from memolith.entrypoints.cli.main import cli
-from memolith.entrypoints.cli.wiring import Configured
+from memolith.entrypoints.cli.wiring import DefaultEngineFactory
 from memolith.errors import MemolithError, StoreUnavailable
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
@@ -93,7 +93,7 @@ def _writes_until_the_disk_is_full(folder: Path) -> None:
 def _is_whole(memory: Memolith, kept: list[str]) -> None:
     alice = memory.owner("alice")
     assert told(memory) == set(kept)
-    modes: tuple[Mode, ...] = ("vector", "keyword")
+    modes: tuple[SearchMode, ...] = ("vector", "keyword")
     for content in kept[:3] + kept[-3:]:
         for mode in modes:
             found = alice.recall(content, mode=mode, top_k=3, touch=False)
@@ -131,7 +131,7 @@ def _writes_all_or_nothing_with_little_room(folder: Path) -> None:
             for room in (*range(0, 64, 8), *range(64, 256, 32)):
                 before = list(alice.export()), alice.stats()
                 # An empty log: what is free is all the room that there is.
-                memory._parts.store.settle()
+                memory._app.store.compact()
                 try:
                     with filled(folder, but_for_kilobytes=room):
                         write(alice)
@@ -201,7 +201,7 @@ def _loses_no_key(folder: Path) -> None:
                 lambda: memory.remember(text(2), owner="carol"),
                 lambda: memory.rotate_key("alice"),
                 lambda: ring_in(keys).rotate(),
-                lambda: back_up(ring_in(keys), keys / "backup.json", None),
+                lambda: back_up_keys(ring_in(keys), keys / "backup.json", None),
                 lambda: opened(folder / "another.db", keys),
             ):
                 with pytest.raises(StoreUnavailable) as refused:
@@ -216,9 +216,11 @@ def _loses_no_key(folder: Path) -> None:
         memory.remember(text(2), owner="carol")
         memory.rotate_key("alice")
         ring_in(keys).rotate()
-        back_up(ring_in(keys), keys / "backup.json", None)
+        back_up_keys(ring_in(keys), keys / "backup.json", None)
         with filled(folder / "keys"), pytest.raises(StoreUnavailable):
-            restore(keys / "backup.json", None, ring_in(keys / "2"), KeyFile(keys / "2" / "key"))
+            restore_keys(
+                keys / "backup.json", None, ring_in(keys / "2"), KeyFile(keys / "2" / "key")
+            )
     with opened(folder / "memory.db", keys) as memory:
         assert [told(memory, owner) for owner in memory.owners()] == [
             {text(1), text(3)},
@@ -252,8 +254,8 @@ def _backs_up_whole_or_not_at_all(folder: Path) -> None:
         assert told(memory) == {text(1), text(2)}
 
 
-class _WithoutModel(Configured):
-    def engine(self, loaded: Loaded, **_: object) -> Memolith:
+class _WithoutModel(DefaultEngineFactory):
+    def engine(self, loaded: LoadedSettings, **_: object) -> Memolith:
         return opened(Path(loaded.settings.store))
 
 

@@ -15,8 +15,8 @@ import pytest
 from memolith import Memolith
 from memolith.adapters.crypto.ring import KeyRing
 from memolith.adapters.crypto.xchacha import KeyRingCiphers
-from memolith.adapters.sql.resealing import SEALED
-from memolith.adapters.sql.sealing import Sealing
+from memolith.adapters.sql.resealing import ENCRYPTED_COLUMNS
+from memolith.adapters.sql.sealing import OwnerEncryption
 from memolith.adapters.sqlite.store import SqliteStore
 from memolith.errors import KeyUnavailable, NotFound, OwnerErased
 from memolith.testing.clock import SettableClock
@@ -132,25 +132,31 @@ def test_no_door_returns_a_word_of_what_is_purged(fact: Fact) -> None:
 def deciphered(store: SqliteStore, path: Path, owner_id: str) -> list[str]:
     """Open every sealed value of an owner, at its place, and return what stood in them."""
     cipher = store.cipher
-    sealing = Sealing(cipher.of(owner_id, store.key_version(owner_id)), owner_id)
+    sealing = OwnerEncryption(
+        cipher.get_owner_cipher(owner_id, store.key_version(owner_id)), owner_id
+    )
     texts: list[str] = []
     with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
         for number, name in connection.execute("SELECT number, name FROM participants"):
-            texts += [] if name is None else [sealing.open(name, f"participant:{number}", "name")]
+            texts += (
+                [] if name is None else [sealing.decrypt(name, f"participant:{number}", "name")]
+            )
         for table in ("messages", "message_versions", "memories", "versions"):
-            for field in set(SEALED[table]) & {"content", "key", "summary", "tags"}:
+            for field in set(ENCRYPTED_COLUMNS[table]) & {"content", "key", "summary", "tags"}:
                 texts += _fields(connection, sealing, table, field)
         for number, record, details in connection.execute(
             "SELECT number, hex(record_id), details FROM events WHERE details IS NOT NULL"
         ):
-            texts.append(sealing.open(details, _id(record), "event", number))
+            texts.append(sealing.decrypt(details, _id(record), "event", number))
     return texts
 
 
-def _fields(connection: apsw.Connection, sealing: Sealing, table: str, field: str) -> Iterator[str]:
+def _fields(
+    connection: apsw.Connection, sealing: OwnerEncryption, table: str, field: str
+) -> Iterator[str]:
     asked = f"SELECT hex(id), version, {field} FROM {table} WHERE {field} IS NOT NULL"  # noqa: S608 - names of ours
     for record, version, sealed in connection.execute(asked):
-        yield sealing.open(sealed, _id(record), field, version)
+        yield sealing.decrypt(sealed, _id(record), field, version)
 
 
 def _id(digits: str) -> str:
@@ -159,7 +165,7 @@ def _id(digits: str) -> str:
 
 
 def store_of(memory: Memolith) -> SqliteStore:
-    store = memory._parts.store
+    store = memory._app.store
     assert isinstance(store, SqliteStore)
     return store
 
@@ -173,13 +179,13 @@ def test_after_a_purge_no_byte_of_an_encrypted_store_holds_it_even_when_opened(
         store = store_of(memory)
         assert all(word in repr(deciphered(store, path, "alice")).lower() for word in fact.words)
         before = sealed_values(path)
-        sealing = Sealing(store.cipher.of("alice", 1), "alice")
-        digests = [sealing.term(word) for word in (fact.words[0], fact.words[2])]
+        sealing = OwnerEncryption(store.cipher.get_owner_cipher("alice", 1), "alice")
+        digests = [sealing.digest_term(word) for word in (fact.words[0], fact.words[2])]
         digests += [sealing.digest("tag", f"{fact.words[1]} tag")]
         digests += [sealing.digest("key", f"{fact.words[1]} key")]
         assert set(digests) <= before
         fact.alice.forget(fact.id)
-        assert memory.purge(fact.id, owner="alice").settled
+        assert memory.purge(fact.id, owner="alice").compacted
         after = deciphered(store, path, "alice")
         assert "We met a heron." in after
         assert not [word for word in fact.words if word in repr(after).lower()]
@@ -210,7 +216,7 @@ def test_what_is_erased_opens_in_no_backup_and_others_are_whole(
                     _whole(call(memory, door, "alice"))
     for target in (path, again):  # over the store, and where there is none
         done = Memolith.restore_backup(backup, target, force=True, cipher=ciphers)
-        assert (done.owners, done.erased) == (1, 1)
+        assert (done.owners, done.erased_owners) == (1, 1)
         assert b"alice" not in target.read_bytes()
         with opened(target) as memory:
             assert memory.owners() == ["bob"]
@@ -232,7 +238,7 @@ def test_who_came_back_is_not_barred_by_a_backup_of_before(
         memory.readmit("alice")
         memory.remember("Lives in Bergen", owner="alice")
     done = Memolith.restore_backup(backup, again, cipher=KeyRingCiphers(ring))
-    assert (done.owners, done.erased) == (0, 1)
+    assert (done.owners, done.erased_owners) == (0, 1)
     with opened(again) as memory:
         assert memory.list(owner="alice").total == 0
         memory.remember("Lives in Tromso", owner="alice")
@@ -248,10 +254,10 @@ def test_a_ring_that_only_lacks_a_key_takes_nobody_out_of_a_backup(
     with opened() as memory:
         memory.remember("Lives in Oslo", owner="alice")
         memory.backup(backup)
-    with closing(apsw.Connection(str(Path(str(ring.place))))) as connection:
+    with closing(apsw.Connection(str(Path(str(ring.storage))))) as connection:
         connection.execute("DELETE FROM owners")  # as a ring that is older than the backup
     done = Memolith.restore_backup(backup, again, cipher=KeyRingCiphers(ring))
-    assert (done.owners, done.erased) == (1, 0)
+    assert (done.owners, done.erased_owners) == (1, 0)
 
 
 def _whole(answer: object) -> None:

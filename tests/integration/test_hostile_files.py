@@ -16,7 +16,7 @@ from memolith.config import load
 from memolith.errors import InvalidConfiguration, InvalidInput, ServiceFailed
 from memolith.evals.datasets import read_locomo
 from memolith.exchange import chatgpt
-from memolith.exchange.files import conversation_files
+from memolith.exchange.files import iter_conversation_files
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 from support.rows import check_each
 
@@ -35,8 +35,8 @@ def conversation(**changes: object) -> dict[str, object]:
 
 def read(data: bytes) -> list[str]:
     contents = []
-    for name, file in conversation_files(io.BytesIO(data), "export"):
-        for transcript in chatgpt.read(file, name):
+    for name, file in iter_conversation_files(io.BytesIO(data), "export"):
+        for transcript in chatgpt.read_chatgpt(file, name):
             contents += [message.content for message in transcript.messages]
     return contents
 
@@ -127,12 +127,12 @@ def test_closed_streams_are_no_error(tmp_path: Path, closed: str) -> None:
 def test_an_interrupt_is_told_of_though_a_write_was_left_open(tmp_path: Path) -> None:
     config = load(env={}, overrides={"busy_timeout_s": 0.1})
     opened = Memolith.open(tmp_path / "m.db", embedder=HashingEmbedder(), config=config)
-    store = opened._parts.store
+    store = opened._app.store
     assert isinstance(store, SqliteStore)
-    assert store._connections._turns.take(0)
+    assert store._connections._writer_semaphore.acquire(0)
     with pytest.raises(KeyboardInterrupt), opened:
         raise KeyboardInterrupt
-    store._connections._turns.end()
+    store._connections._writer_semaphore.release()
     opened.close()
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from memolith import Memolith, Message, OwnerMemory, Role
 from memolith.errors import InvalidInput
-from memolith.exchange.records import Chronicle, Ending
+from memolith.exchange.records import MemoryRecord, SessionEnd
 from support.rows import check_each
 
 ID = "018f0000-0000-7000-8000-000000000001"
@@ -58,7 +58,7 @@ def test_what_is_no_record_is_refused(alice: OwnerMemory, records: Any) -> None:
 
 def test_the_end_of_a_session_must_be_readable_too(alice: OwnerMemory) -> None:
     with pytest.raises(InvalidInput, match="at: is out of range"):
-        alice.import_([GOOD, Ending("s", TOO_LATE)])
+        alice.import_([GOOD, SessionEnd("s", TOO_LATE)])
 
 
 @check_each(
@@ -82,7 +82,7 @@ def test_a_memory_that_would_harm_ranking_or_reading_is_refused(
 ) -> None:
     alice.remember("I prefer metric units")
     (record,) = alice.export()
-    assert isinstance(record, Chronicle)
+    assert isinstance(record, MemoryRecord)
     other = replace(record, memory=replace(record.memory, id=ID, **changes))
     with pytest.raises(InvalidInput, match=r"^(records\[0\]|tags)"):
         alice.import_([other])

@@ -18,7 +18,7 @@ from memolith.errors import InvalidInput, ServiceFailed
 from memolith.ports.embedder import TextRole
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
-from memolith.text.cleaning import cleaned
+from memolith.text.cleaning import clean_text
 
 PROFILES = ("standard", "companion", "facts", "chunks", "tiers", "timeline")
 
@@ -81,14 +81,14 @@ def test_what_is_kept_is_found_and_the_same_again_adds_nothing(profile: str) -> 
     with opened(profile) as memory:
         owner = memory.owner("a")
         done = owner.ingest(DOCUMENT, source="gauge.md")
-        assert {each.fate for each in done.kept} == {"stored"}
-        assert owner.active_count() == len(done.kept) == len(done.memories)
+        assert {each.status for each in done.kept_chunks} == {"stored"}
+        assert owner.active_count() == len(done.kept_chunks) == len(done.memories)
         again = owner.ingest(DOCUMENT, source="gauge.md")
         replaced = profile == "tiers"  # where the new always takes the place of the old
-        assert {each.fate for each in again.kept} == {"stored" if replaced else "known"}
-        assert [each.text for each in again.pieces] == [each.text for each in done.pieces]
-        assert owner.active_count() == len(done.kept)
-        first = again.kept[0]
+        assert {each.status for each in again.kept_chunks} == {"stored" if replaced else "known"}
+        assert [each.text for each in again.chunks] == [each.text for each in done.chunks]
+        assert owner.active_count() == len(done.kept_chunks)
+        first = again.kept_chunks[0]
         found = owner.recall(first.text, touch=False).memories
         assert first.memory is not None
         assert first.memory.id in {one.id for one in found}
@@ -99,7 +99,7 @@ def test_what_is_dropped_says_why_with_its_scores() -> None:
         owner = memory.owner("a")
         owner.ingest("the weather was much the same as it had been all along there")
         done = owner.ingest("the weather was much the same as it had been all along then")
-        (piece,) = done.dropped
+        (piece,) = done.dropped_chunks
         assert piece.memory is None
         assert piece.reason
         assert piece.novelty is not None
@@ -112,9 +112,9 @@ def test_what_is_known_is_not_said_to_be_worth_nothing() -> None:
     text = "the weather was much the same as it had been all along there"
     with opened("chunks") as memory:
         owner = memory.owner("a")
-        (first,) = owner.ingest(text).pieces
-        (again,) = owner.ingest(text).pieces
-        assert (again.fate, again.importance < 0.3) == ("known", True)
+        (first,) = owner.ingest(text).chunks
+        (again,) = owner.ingest(text).chunks
+        assert (again.status, again.importance < 0.3) == ("known", True)
         assert again.memory is not None
         assert first.memory is not None
         assert again.memory.id == first.memory.id
@@ -124,9 +124,9 @@ def test_novelty_is_measured_against_what_stood_before_the_call() -> None:
     text = paragraphs(3)
     with opened("chunks") as memory:
         first = memory.ingest(text, owner="a")
-        assert [each.novelty for each in first.pieces] == [1.0, 1.0, 1.0]
+        assert [each.novelty for each in first.chunks] == [1.0, 1.0, 1.0]
         second = memory.ingest(paragraphs(4), owner="a")
-        assert all(each.novelty is not None and each.novelty < 1.0 for each in second.pieces[:3])
+        assert all(each.novelty is not None and each.novelty < 1.0 for each in second.chunks[:3])
 
 
 def test_chunks_are_embedded_together_and_each_text_once(embedder: Watched) -> None:
@@ -158,7 +158,7 @@ def test_a_text_that_gives_orders_is_withheld_until_it_is_reviewed() -> None:
 @pytest.mark.parametrize(("origin", "kind"), [("document", "semantic"), ("user", "procedural")])
 def test_only_the_user_has_preferences(origin: str, kind: str) -> None:
     with opened("chunks") as memory:
-        (piece,) = memory.ingest("I always use metric units.", owner="a", origin=origin).pieces
+        (piece,) = memory.ingest("I always use metric units.", owner="a", origin=origin).chunks
         assert piece.kind == kind
         with pytest.raises(InvalidInput):
             memory.ingest("Tea.", owner="a", origin="document", kind="procedural")
@@ -205,12 +205,12 @@ def test_a_stream_that_breaks_off_keeps_what_was_stored(embedder: Watched) -> No
         stored = 0
         with pytest.raises(ServiceFailed):  # noqa: PT012 - what it gave before counts
             for part in memory.ingest_stream([text], owner="a"):
-                stored += len(part.kept)
+                stored += len(part.kept_chunks)
         assert 0 < stored < 300
         assert memory.active_count(owner="a") == stored
         embedder.left = None
         fates = [
-            each.fate for part in memory.ingest_stream([text], owner="a") for each in part.pieces
+            each.status for part in memory.ingest_stream([text], owner="a") for each in part.chunks
         ]
         assert (fates.count("known"), fates.count("stored")) == (stored, 300 - stored)
 
@@ -219,7 +219,7 @@ def test_a_stream_that_breaks_off_keeps_what_was_stored(embedder: Watched) -> No
 def test_a_text_of_any_length_can_be_streamed() -> None:
     with opened("timeline") as memory:
         parts = list(memory.ingest_stream((paragraphs(1_000) for _ in range(1)), owner="a"))
-        assert sum(len(part.pieces) for part in parts) == 1_000
+        assert sum(len(part.chunks) for part in parts) == 1_000
         assert len(parts) > 2
 
 
@@ -241,8 +241,8 @@ def test_the_chunks_hold_all_of_the_text_however_it_comes(
     cuts = sorted({min(place, len(text)) for place in places} | {0, len(text)})
     with opened("timeline") as memory:
         done = memory.ingest_stream([text[a:b] for a, b in pairwise(cuts)], owner="a")
-        told = "".join(each.text for part in done for each in part.pieces)
-    assert bare(told) == bare(cleaned(text))
+        told = "".join(each.text for part in done for each in part.chunks)
+    assert bare(told) == bare(clean_text(text))
 
 
 def pieces_of(file: Path) -> Iterator[str]:
@@ -256,4 +256,4 @@ def test_a_file_can_be_read_a_little_at_a_time(tmp_path: Path) -> None:
     file.write_text(paragraphs(300), encoding="utf-8")
     with opened() as memory:
         parts = list(memory.ingest_stream(pieces_of(file), owner="a"))
-        assert sum(len(part.kept) for part in parts) == 300
+        assert sum(len(part.kept_chunks) for part in parts) == 300

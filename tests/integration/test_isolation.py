@@ -40,8 +40,8 @@ from memolith.config import load
 from memolith.domain import work as waiting
 from memolith.errors import NotFound
 from memolith.ports.store import Store
-from memolith.ports.usage import Spent
-from memolith.ports.work import Claim
+from memolith.ports.usage import ModelUsage
+from memolith.ports.work import WorkLease
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 from memolith.wiring import Services
@@ -152,7 +152,7 @@ class World:
 
     def rows(self, owner: str) -> object:
         """Return all that the store has of an owner, as it stands there."""
-        store = self.memory._parts.store
+        store = self.memory._app.store
         if isinstance(store, InMemoryStore):
             return repr(store._states.get(owner))
         if self.schema:
@@ -210,7 +210,7 @@ def opened(kind: str, folder: Path, day: int = 2) -> World:
         config=load(env={}, overrides={"postgres.schema": schema} if schema else {}),
     )
     for use_case in vars(Services):  # that one was called before is no work of the next call
-        getattr(memory._parts.services, use_case)
+        getattr(memory._app.services, use_case)
     return World(memory, work, schema)
 
 
@@ -278,47 +278,49 @@ def test_another_owners_names_are_as_if_nobody_had_them(worlds: Worlds, door: st
 
 def _wait_and_fail(store: Store, owner: str, ids: Sequence[str]) -> None:
     with store.write(owner) as tx:
-        tx.await_learning(ids)
-        tx.postpone(ids[:1], retry_at=None)
-        tx.set_progress("s1", waiting.Progress(1, 2))
-    for work in waiting.Work:
-        claim = store.claims.take(owner, work, now=NOW, lease_s=60)
-        if claim and work is waiting.Work.CONSOLIDATE:
-            store.claims.fail(claim, retry_at=None)
-    store.usage.add(owner, "extract", Spent(1, 2, 3), at=NOW)
+        tx.mark_pending(ids)
+        tx.schedule_retry(ids[:1], retry_at=None)
+        tx.set_progress("s1", waiting.ConsolidationProgress(1, 2))
+    for work in waiting.WorkKind:
+        claim = store.leases.acquire(owner, work, now=NOW, lease_s=60)
+        if claim and work is waiting.WorkKind.CONSOLIDATE:
+            store.leases.fail(claim, retry_at=None)
+    store.usage.add(owner, "extract", ModelUsage(1, 2, 3), at=NOW)
 
 
 def _work_of(store: Store, owner: str, ids: Sequence[str]) -> object:
     """Do all that can be done with work that waits; return what it gives, but for random tokens."""
     with store.write(owner) as tx:
-        tx.learned(ids[::2], NOW)
-        tx.postpone(ids, retry_at=NOW)
-        tx.summarised(ids[1::2], NOW)
-        tx.mark(ids, waiting.Mark.INCORPORATED)
-        held = [tx.holds(Claim(owner, work, b"")) for work in waiting.Work]
-    claims = [store.claims.take(owner, work, now=NOW, lease_s=1) for work in waiting.Work]
+        tx.mark_learned(ids[::2], NOW)
+        tx.schedule_retry(ids, retry_at=NOW)
+        tx.mark_summarised(ids[1::2], NOW)
+        tx.add_mark(ids, waiting.ProcessingFlag.INCORPORATED)
+        held = [tx.holds_lease(WorkLease(owner, work, b"")) for work in waiting.WorkKind]
+    claims = [store.leases.acquire(owner, work, now=NOW, lease_s=1) for work in waiting.WorkKind]
     for claim in filter(None, claims):
-        store.claims.keep(claim, now=NOW, lease_s=2)
-        store.claims.fail(claim, retry_at=None)
+        store.leases.renew(claim, now=NOW, lease_s=2)
+        store.leases.fail(claim, retry_at=None)
     with store.read(owner) as snapshot:
         found = (
-            snapshot.awaiting(99, now=NOW),
+            snapshot.pending_messages(99, now=NOW),
             snapshot.attempts(ids),
-            snapshot.unsummarised(99),
-            snapshot.unsummarised(99, session_id="s1"),
-            snapshot.unsummarised_count(),
-            snapshot.unsummarised_by_session(),
-            snapshot.unmarked(waiting.Mark.INCORPORATED, frozenset({"fact", "identity"})),
+            snapshot.unsummarised_messages(99),
+            snapshot.unsummarised_messages(99, session_id="s1"),
+            snapshot.count_unsummarised_messages(),
+            snapshot.count_unsummarised_by_session(),
+            snapshot.memories_without_mark(
+                waiting.ProcessingFlag.INCORPORATED, frozenset({"fact", "identity"})
+            ),
             snapshot.progress("s1"),
-            snapshot.backlog(),
+            snapshot.pending_work(),
         )
-    store.claims.unpark(owner)
-    store.usage.add(owner, "extract", Spent(1), at=NOW)
-    return held, [bool(claim) for claim in claims], found, store.usage.since(owner, NOW)
+    store.leases.retry(owner)
+    store.usage.add(owner, "extract", ModelUsage(1), at=NOW)
+    return held, [bool(claim) for claim in claims], found, store.usage.get_usage(owner, NOW)
 
 
 def test_the_work_that_waits_for_one_owner_is_nobody_elses(worlds: Worlds) -> None:
-    here, there = (world.memory._parts.store for world in (worlds.with_alice, worlds.without))
+    here, there = (world.memory._app.store for world in (worlds.with_alice, worlds.without))
     _wait_and_fail(here, "alice", worlds.alice.messages)
     before = worlds.with_alice.rows("alice")
     for bob in ("bob at work", "bob at other work"):
@@ -330,7 +332,7 @@ def test_the_work_that_waits_for_one_owner_is_nobody_elses(worlds: Worlds) -> No
         given = []
         for world in (worlds.with_alice, worlds.without):
             with world.work.watched() as done:
-                answer = _work_of(world.memory._parts.store, bob, ids)
+                answer = _work_of(world.memory._app.store, bob, ids)
             given.append((answer, done))
         assert given[0] == given[1]
     assert worlds.with_alice.rows("alice") == before

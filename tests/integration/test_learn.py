@@ -50,7 +50,7 @@ def test_logging_again_adds_nothing(alice: OwnerMemory) -> None:
     messages = [Message("Bob", f"Line {number}", external_id=f"D1:{number}") for number in range(5)]
     assert len(alice.log(messages[:3], session="s").messages) == 3
     again = alice.log(messages, session="s")
-    assert (len(again.messages), again.already) == (2, 3)
+    assert (len(again.messages), again.duplicates_skipped) == (2, 3)
     assert [message.sequence for message in alice.messages("s")] == [1, 2, 3, 4, 5]
     assert len(alice.log(messages, session="other").messages) == 5
 

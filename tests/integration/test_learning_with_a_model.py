@@ -118,7 +118,7 @@ def test_logging_never_waits_for_the_model(clock: SettableClock) -> None:
         own.learn("I live in Gothenburg.", "Nice.")
         assert own.recent(1)[0].content == "Nice."
         assert monotonic() - begun < 20
-        assert own.backlog().waiting == 4
+        assert own.backlog().pending_messages == 4
         goes_on.set()
 
 
@@ -129,7 +129,7 @@ def test_the_worker_in_the_process_learns_by_itself(clock: SettableClock) -> Non
         own.learn(exchange.user, exchange.assistant)
         patience = threading.Event()
         for _ in range(500):
-            if not own.backlog().waiting:
+            if not own.backlog().pending_messages:
                 break
             patience.wait(0.02)
         assert [each.content for each in own.list().memories] == [exchange.facts[0].content]
@@ -197,7 +197,9 @@ def test_what_was_to_be_ignored_is_logged_and_never_learned_from(
 
 def test_a_reply_that_was_cut_is_never_learned_from(clock: SettableClock) -> None:
     with remembering("facts", KnowingModel(), clock) as (memory, server):
-        memory.learn("My name is Johanna Lindqvist.", "You are Quee", owner=OWNER, cut=True)
+        memory.learn(
+            "My name is Johanna Lindqvist.", "You are Quee", owner=OWNER, is_truncated=True
+        )
         clock.advance(timedelta(hours=1))
         worked_off(memory, clock)
         (asked,) = server.asked
@@ -233,12 +235,12 @@ def test_what_a_model_can_make_nothing_of_is_parked_and_may_be_tried_again(
         for _ in range(10):
             memory.work()
             clock.advance(timedelta(hours=1))
-        assert (own.backlog().waiting, own.backlog().parked) == (0, 2)
+        assert (own.backlog().pending_messages, own.backlog().dead_letters) == (0, 2)
         assert [each.content for each in own.list().memories] == [second.facts[0].content]
         answers.clear()
         own.retry()
         memory.work()
-        assert (own.backlog().waiting, own.backlog().parked) == (0, 0)
+        assert (own.backlog().pending_messages, own.backlog().dead_letters) == (0, 0)
         assert len(own.list().memories) == 2
 
 
@@ -248,7 +250,7 @@ def test_with_no_model_nothing_waits(clock: SettableClock) -> None:
     ) as memory:
         memory.learn("My name is Johanna.", "Hello!", owner=OWNER)
         clock.advance(timedelta(hours=1))
-        assert memory.backlog(owner=OWNER).waiting == 0
+        assert memory.backlog(owner=OWNER).pending_messages == 0
         assert memory.work() == ()
 
 

@@ -10,12 +10,12 @@ from corpora.thresholds.cases import cases
 from corpora.thresholds.fitting import fitted, measured
 from memolith import Memolith
 from memolith.adapters.embedders.local import LocalEmbedder
-from memolith.policies.thresholds import FITTED
+from memolith.policies.thresholds import FITTED_THRESHOLDS
 
 
 def test_the_table_is_what_the_fit_comes_to() -> None:
     embedder = LocalEmbedder()
-    assert fitted(measured(embedder, cases())) == FITTED[embedder.name]
+    assert fitted(measured(embedder, cases())) == FITTED_THRESHOLDS[embedder.name]
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ import pytest
 
 from memolith import Memolith
 from memolith.adapters.chat.callable import CallableChat
-from memolith.adapters.chat.metered import Limits, MeteredChats
-from memolith.adapters.chat.steady import Care, SteadyChat
+from memolith.adapters.chat.metered import MeteredChatProvider, UsageLimits
+from memolith.adapters.chat.steady import ResilientChat, ServiceGuard
 from memolith.config import load
 from memolith.errors import (
     InvalidInput,
@@ -21,15 +21,17 @@ from memolith.errors import (
     StoreReadOnly,
     StoreUnavailable,
 )
-from memolith.policies.retrying import Retrying
-from memolith.ports.chat import ChatModel, Prompt, Reply, Turn
-from memolith.ports.usage import Prices, Spent, Usage
-from memolith.services.spending import Spending
+from memolith.policies.retrying import RetryPolicy
+from memolith.ports.chat import ChatMessage, ChatModel, Completion, Prompt
+from memolith.ports.usage import ModelUsage, Prices, UsageCounter
+from memolith.services.spending import UsageReport
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 
 NOON = datetime(2026, 5, 1, 12, 45, tzinfo=UTC)
-ASKED = Prompt((Turn("system", "Be brief."), Turn("user", "Hello there")), purpose="extraction")
+ASKED = Prompt(
+    (ChatMessage("system", "Be brief."), ChatMessage("user", "Hello there")), purpose="extraction"
+)
 
 
 class Told:
@@ -41,14 +43,14 @@ class Told:
         self.failures = failures
         self.calls = 0
 
-    def complete(self, prompt: Prompt) -> Reply:
+    def complete(self, prompt: Prompt) -> Completion:
         del prompt
         self.calls += 1
         if self.calls <= self.failures:
             raise ServiceFailed("told", "is down", retryable=True)
-        return Reply("one two", 100, 20)
+        return Completion("one two", 100, 20)
 
-    def stream(self, prompt: Prompt) -> Iterator[str | Reply]:
+    def stream(self, prompt: Prompt) -> Iterator[str | Completion]:
         reply = self.complete(prompt)
         yield "one "
         yield "two"
@@ -61,92 +63,96 @@ def clock() -> SettableClock:
 
 
 @pytest.fixture
-def usage(clock: SettableClock) -> Iterator[Usage]:
+def usage(clock: SettableClock) -> Iterator[UsageCounter]:
     with Memolith.open(
         ":memory:", embedder=HashingEmbedder(64), tokens=WordCounter(), clock=clock
     ) as engine:
         for owner in ("alice", "bob"):
             engine.remember("Likes tea", owner=owner)
-        yield engine._parts.store.usage
+        yield engine._app.store.usage
 
 
 def metered(
-    model: ChatModel, usage: Usage, clock: SettableClock, limits: Limits | None = None
-) -> MeteredChats:
-    care = Care(retrying=Retrying(most=2), sleep=lambda _seconds: None)
-    return MeteredChats(SteadyChat(model, care), usage, clock, WordCounter(), limits)
+    model: ChatModel, usage: UsageCounter, clock: SettableClock, limits: UsageLimits | None = None
+) -> MeteredChatProvider:
+    care = ServiceGuard(retry_policy=RetryPolicy(max_retries=2), sleep=lambda _seconds: None)
+    return MeteredChatProvider(ResilientChat(model, care), usage, clock, WordCounter(), limits)
 
 
 def test_calls_and_tokens_are_counted_by_owner_and_purpose(
-    usage: Usage, clock: SettableClock
+    usage: UsageCounter, clock: SettableClock
 ) -> None:
     chats = metered(Told(), usage, clock)
-    chats.of("alice").complete(ASKED)
-    chats.of("alice").complete(ASKED)
-    list(chats.of("alice").stream(ASKED))
-    chats.of("bob").complete(Prompt(ASKED.turns, purpose="summary"))
-    assert usage.since("alice", NOON) == {"extraction": Spent(3, 300, 60)}
-    assert usage.since("bob", NOON) == {"summary": Spent(1, 100, 20)}
+    chats.for_owner("alice").complete(ASKED)
+    chats.for_owner("alice").complete(ASKED)
+    list(chats.for_owner("alice").stream(ASKED))
+    chats.for_owner("bob").complete(Prompt(ASKED.messages, purpose="summary"))
+    assert usage.get_usage("alice", NOON) == {"extraction": ModelUsage(3, 300, 60)}
+    assert usage.get_usage("bob", NOON) == {"summary": ModelUsage(1, 100, 20)}
     assert chats.name == "told"
 
 
 def test_where_the_service_says_nothing_tokens_are_counted(
-    usage: Usage, clock: SettableClock
+    usage: UsageCounter, clock: SettableClock
 ) -> None:
     chats = metered(CallableChat(lambda _: "one two three"), usage, clock)
-    chats.of("alice").complete(ASKED)
-    list(chats.of("alice").stream(ASKED))
-    assert usage.since("alice", NOON) == {"extraction": Spent(2, 10, 6)}
+    chats.for_owner("alice").complete(ASKED)
+    list(chats.for_owner("alice").stream(ASKED))
+    assert usage.get_usage("alice", NOON) == {"extraction": ModelUsage(2, 10, 6)}
 
 
-def test_each_try_is_a_call(usage: Usage, clock: SettableClock) -> None:
-    metered(Told(failures=2), usage, clock).of("alice").complete(ASKED)
-    assert usage.since("alice", NOON) == {"extraction": Spent(3, 100, 20)}
+def test_each_try_is_a_call(usage: UsageCounter, clock: SettableClock) -> None:
+    metered(Told(failures=2), usage, clock).for_owner("alice").complete(ASKED)
+    assert usage.get_usage("alice", NOON) == {"extraction": ModelUsage(3, 100, 20)}
 
 
-def test_a_stream_that_is_left_has_cost_what_came(usage: Usage, clock: SettableClock) -> None:
-    pieces = metered(Told(), usage, clock).of("alice").stream(ASKED)
+def test_a_stream_that_is_left_has_cost_what_came(
+    usage: UsageCounter, clock: SettableClock
+) -> None:
+    pieces = metered(Told(), usage, clock).for_owner("alice").stream(ASKED)
     assert next(pieces) == "one "
     pieces.close()  # type: ignore[attr-defined] # it is a generator
-    assert usage.since("alice", NOON) == {"extraction": Spent(1, 5, 1)}
+    assert usage.get_usage("alice", NOON) == {"extraction": ModelUsage(1, 5, 1)}
 
 
 def test_over_the_limit_of_calls_the_service_is_not_asked(
-    usage: Usage, clock: SettableClock
+    usage: UsageCounter, clock: SettableClock
 ) -> None:
     model = Told()
-    chats = metered(model, usage, clock, Limits(calls=2))
-    chats.of("alice").complete(ASKED)
-    chats.of("alice").complete(ASKED)
+    chats = metered(model, usage, clock, UsageLimits(calls=2))
+    chats.for_owner("alice").complete(ASKED)
+    chats.for_owner("alice").complete(ASKED)
     with pytest.raises(LimitReached, match=r"calls_per_hour = 2, is reached: again in 15 min"):
-        chats.of("alice").complete(ASKED)
+        chats.for_owner("alice").complete(ASKED)
     with pytest.raises(LimitReached) as caught:
-        next(chats.of("alice").stream(ASKED))
+        next(chats.for_owner("alice").stream(ASKED))
     assert (caught.value.retryable, caught.value.retry_after_s) == (True, 15 * 60)
     assert (caught.value.setting, caught.value.limit) == ("chat.calls_per_hour", 2)
     assert model.calls == 2
-    chats.of("bob").complete(ASKED)  # another owner has their own
+    chats.for_owner("bob").complete(ASKED)  # another owner has their own
     clock.advance(timedelta(minutes=15))
-    chats.of("alice").complete(ASKED)
+    chats.for_owner("alice").complete(ASKED)
 
 
 def test_over_the_limit_of_tokens_the_service_is_not_asked(
-    usage: Usage, clock: SettableClock
+    usage: UsageCounter, clock: SettableClock
 ) -> None:
-    chats = metered(Told(), usage, clock, Limits(tokens=121))
-    chats.of("alice").complete(ASKED)
-    chats.of("alice").complete(ASKED)
+    chats = metered(Told(), usage, clock, UsageLimits(tokens=121))
+    chats.for_owner("alice").complete(ASKED)
+    chats.for_owner("alice").complete(ASKED)
     with pytest.raises(LimitReached, match=r"tokens_per_hour = 121"):
-        chats.of("alice").complete(ASKED)
+        chats.for_owner("alice").complete(ASKED)
 
 
-def test_of_several_threads_no_two_take_the_last_call(usage: Usage, clock: SettableClock) -> None:
-    chats = metered(Told(), usage, clock, Limits(calls=5))
+def test_of_several_threads_no_two_take_the_last_call(
+    usage: UsageCounter, clock: SettableClock
+) -> None:
+    chats = metered(Told(), usage, clock, UsageLimits(calls=5))
     refused: list[LimitReached] = []
 
     def ask() -> None:
         try:
-            chats.of("alice").complete(ASKED)
+            chats.for_owner("alice").complete(ASKED)
         except LimitReached as error:
             refused.append(error)
 
@@ -156,23 +162,25 @@ def test_of_several_threads_no_two_take_the_last_call(usage: Usage, clock: Setta
     for thread in threads:
         thread.join()
     assert len(refused) == 7
-    assert usage.since("alice", NOON)["extraction"].calls == 5
+    assert usage.get_usage("alice", NOON)["extraction"].calls == 5
 
 
 def test_tokens_have_a_price() -> None:
-    assert Prices(input=3.0, output=15.0).cost(Spent(7, 2_000_000, 100_000)) == 7.5
-    assert Prices().cost(Spent(7, 2_000_000, 100_000)) == 0
+    assert Prices(input=3.0, output=15.0).cost(ModelUsage(7, 2_000_000, 100_000)) == 7.5
+    assert Prices().cost(ModelUsage(7, 2_000_000, 100_000)) == 0
 
 
-def test_limits_bind_an_owner_who_has_nothing_stored(usage: Usage, clock: SettableClock) -> None:
-    chats = metered(Told(), usage, clock, Limits(calls=2))
+def test_limits_bind_an_owner_who_has_nothing_stored(
+    usage: UsageCounter, clock: SettableClock
+) -> None:
+    chats = metered(Told(), usage, clock, UsageLimits(calls=2))
     for _ in range(2):
-        chats.of("new").complete(ASKED)
+        chats.for_owner("new").complete(ASKED)
     with pytest.raises(LimitReached, match="calls_per_hour = 2"):
-        chats.of("new").complete(ASKED)
-    assert usage.since("new", NOON) == {}
+        chats.for_owner("new").complete(ASKED)
+    assert usage.get_usage("new", NOON) == {}
     clock.advance(timedelta(minutes=15))
-    chats.of("new").complete(ASKED)
+    chats.for_owner("new").complete(ASKED)
 
 
 class Unwritable:
@@ -181,11 +189,11 @@ class Unwritable:
     def __init__(self, error: MemolithError) -> None:
         self.error = error
 
-    def add(self, owner_id: str, purpose: str, spent: Spent, *, at: datetime) -> None:
+    def add(self, owner_id: str, purpose: str, spent: ModelUsage, *, at: datetime) -> None:
         del owner_id, purpose, spent, at
         raise self.error
 
-    def since(self, owner_id: str, start: datetime) -> Mapping[str, Spent]:
+    def since(self, owner_id: str, start: datetime) -> Mapping[str, ModelUsage]:
         del owner_id, start
         return {}
 
@@ -196,11 +204,11 @@ class Unwritable:
 def test_where_nothing_can_be_counted_calls_go_on_and_limits_hold(
     error: MemolithError, clock: SettableClock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    chats = metered(Told(), Unwritable(error), clock, Limits(tokens=200))
-    assert chats.of("alice").complete(ASKED).text == "one two"
-    assert list(chats.of("alice").stream(ASKED))[-1] == Reply("one two", 100, 20)
+    chats = metered(Told(), Unwritable(error), clock, UsageLimits(tokens=200))
+    assert chats.for_owner("alice").complete(ASKED).text == "one two"
+    assert list(chats.for_owner("alice").stream(ASKED))[-1] == Completion("one two", 100, 20)
     with pytest.raises(LimitReached, match="tokens_per_hour = 200"):
-        chats.of("alice").complete(ASKED)
+        chats.for_owner("alice").complete(ASKED)
     assert [record.getMessage() for record in caplog.records] == [
         f"calls of a language model can't be counted in the store: {error}"
     ]
@@ -217,14 +225,14 @@ def test_an_owner_is_told_what_was_spent_and_what_it_cost(clock: SettableClock) 
     ) as engine:
         alice = engine.owner("alice")
         alice.remember("Likes tea")
-        assert alice.usage() == Spending(NOON.replace(minute=0), {}, Spent(), 0.0)
-        add = engine._parts.store.usage.add
-        add("alice", "chat", Spent(1, 500_000, 0), at=NOON)
-        add("alice", "chat", Spent(1, 500_000, 100_000), at=NOON - timedelta(hours=1))
-        assert alice.usage().total == Spent(1, 500_000, 0)
+        assert alice.usage() == UsageReport(NOON.replace(minute=0), {}, ModelUsage(), 0.0)
+        add = engine._app.store.usage.add
+        add("alice", "chat", ModelUsage(1, 500_000, 0), at=NOON)
+        add("alice", "chat", ModelUsage(1, 500_000, 100_000), at=NOON - timedelta(hours=1))
+        assert alice.usage().total == ModelUsage(1, 500_000, 0)
         found = alice.usage(since=NOON - timedelta(hours=3))
-        assert found.by_purpose == {"chat": Spent(2, 1_000_000, 100_000)}
+        assert found.by_purpose == {"chat": ModelUsage(2, 1_000_000, 100_000)}
         assert found.cost == 3.0
-        assert engine.usage(owner="bob").total == Spent()
+        assert engine.usage(owner="bob").total == ModelUsage()
         with pytest.raises(InvalidInput, match="time zone"):
             alice.usage(since=datetime(2026, 5, 1))  # noqa: DTZ001 - that is the fault

@@ -20,7 +20,7 @@ from psycopg import sql
 
 from memolith import AsyncMemolith, Memolith
 from memolith.adapters.crypto.plain import PlainCipher
-from memolith.adapters.postgres.schema import FREE
+from memolith.adapters.postgres.schema import SHARED_TABLES
 from memolith.adapters.sql import copying
 from memolith.adapters.sql.tables import OWNER_FACTS, OWNERS, TABLES
 from memolith.errors import (
@@ -30,7 +30,7 @@ from memolith.errors import (
     NotFound,
     StoreUnavailable,
 )
-from memolith.services.migrate import Migrated
+from memolith.services.migrate import MigrationResult
 from memolith.stores import reset_store
 from memolith.testing.clock import SettableClock
 from support.store_migration import Places, fill, places
@@ -83,9 +83,9 @@ def stop() -> None:
 
 def move(
     at: Places, advance: Callable[[int], None], source: str = "file", to: str = "server"
-) -> Migrated:
+) -> MigrationResult:
     return Memolith.migrate(
-        at.urls[to], at.urls[source], config=at.config, cipher=at.ciphers, advance=advance
+        at.urls[to], at.urls[source], config=at.config, cipher=at.ciphers, on_progress=advance
     )
 
 
@@ -115,7 +115,7 @@ def test_every_table_and_column_of_both_databases_is_copied(at: Places, postgres
         for table_name, column in columns:
             found.setdefault(str(table_name), set()).add(str(column))
         assert {n: c for n, c in found.items() if n not in OF_A_DATABASE} == known
-    assert set(FREE) - OF_A_DATABASE == {t.name for t in TABLES.values() if not t.is_owned}
+    assert set(SHARED_TABLES) - OF_A_DATABASE == {t.name for t in TABLES.values() if not t.is_owned}
 
 
 def test_a_store_with_a_history_comes_back_from_the_other_database_as_it_was(at: Places) -> None:
@@ -275,7 +275,7 @@ def test_what_was_done_at_the_source_between_two_runs_comes_along(at: Places) ->
     with at.opened("server") as memory:
         assert memory.owners() == ["alice", "carol", "dora"]
         assert [each.content for each in memory.list(owner="alice").memories]
-        store = memory._parts.store
+        store = memory._app.store
         cipher = store.cipher  # type: ignore[attr-defined]
         assert cipher.versions("alice") == [2]
         assert cipher.versions("bob") == []
@@ -431,7 +431,7 @@ def test_either_store_outlives_the_others_keys(at: Places) -> None:
         memory.erase("alice")
     with at.opened("file") as memory:
         assert memory.recall("gnome", owner="alice").memories
-        memory._parts.store.cipher.forget_store()  # type: ignore[attr-defined]
+        memory._app.store.cipher.delete_store_keys()  # type: ignore[attr-defined]
     with pytest.raises(KeyUnavailable):
         at.opened("file")
     for name, owner in (("server", "bob"), ("back", "alice")):

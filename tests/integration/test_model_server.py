@@ -14,7 +14,7 @@ import ollama
 import openai
 import pytest
 
-from memolith.ports.chat import Turn
+from memolith.ports.chat import ChatMessage
 from memolith.testing.model_server import (
     Answer,
     Asked,
@@ -96,7 +96,7 @@ def test_a_rule_answers_what_was_asked(protocol: str) -> None:
     (asked,) = server.asked
     assert asked.protocol == protocol
     assert asked.model == "m"
-    assert asked.turns == (Turn("system", "Be brief."), Turn("user", "Hello"))
+    assert asked.turns == (ChatMessage("system", "Be brief."), ChatMessage("user", "Hello"))
     assert asked.system == "Be brief."
     assert asked.schema is None
     assert not asked.is_stream
@@ -322,7 +322,7 @@ def test_vectors_can_go_wrong_too() -> None:
 
 
 def _asked(text: str) -> Asked:
-    return Asked("openai", "/v1/chat/completions", "m", turns=(Turn("user", text),))
+    return Asked("openai", "/v1/chat/completions", "m", turns=(ChatMessage("user", text),))
 
 
 def test_a_third_goes_wrong_in_each_way_whatever_the_order() -> None:

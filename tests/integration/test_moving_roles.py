@@ -101,7 +101,7 @@ def test_who_owns_the_tables_without_being_superuser_restores(
         done = Memolith.restore_backup(
             backup, at.urls[_OWNER], force=force, config=at.config, cipher=at.ciphers
         )
-        assert (done.owners, done.kept is not None) == (2, force)
+        assert (done.owners, done.previous_store is not None) == (2, force)
         with at.opened(_OWNER) as memory:
             assert memory.owners() == ["alice", "bob"]
             assert memory.recall("alice lives", owner="alice").memories

@@ -23,7 +23,7 @@ from memolith.adapters.crypto.xchacha import KeyRingCiphers
 from memolith.adapters.sqlite.connections import Connection
 from memolith.domain.messages import Role
 from memolith.errors import InvalidInput, ServiceFailed, WrongEmbeddingModel
-from memolith.exchange.files import rereadable
+from memolith.exchange.files import open_rereadable
 from memolith.ports.embedder import TextRole
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import WordCounter
@@ -96,7 +96,7 @@ def test_no_word_stands_in_any_file_or_log_whatever_is_done(
 ) -> None:
     no_temporary_files(path.parent, monkeypatch)
     caplog.set_level(logging.DEBUG)
-    words, folders = Words(11), (path.parent, Path(str(ring.place)).parent)
+    words, folders = Words(11), (path.parent, Path(str(ring.storage)).parent)
     backup = path.with_name("backup.db")
     done, seen = [], set[bytes]()
 
@@ -139,7 +139,7 @@ def test_what_comes_by_a_pipe_is_not_laid_down_on_the_disk(
         def read(self) -> bytes:
             return b"x" * (1 << 25)
 
-    with rereadable(Pipe()) as file:  # type: ignore[arg-type]
+    with open_rereadable(Pipe()) as file:  # type: ignore[arg-type]
         assert len(file.read()) == 1 << 25
         file.seek(0)
         assert file.read(3) == b"xxx"

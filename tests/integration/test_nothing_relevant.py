@@ -14,11 +14,11 @@ from fastapi.testclient import TestClient
 from memolith import Memolith, OwnerMemory, tools
 from memolith.adapters.embedders.local import LocalEmbedder
 from memolith.domain.messages import Message, Role
-from memolith.domain.recall import Mode
+from memolith.domain.recall import SearchMode
 from memolith.entrypoints.cli.output import console
-from memolith.entrypoints.cli.results import show
-from memolith.entrypoints.http.app import Serving, create_app
-from memolith.policies.ranking.relevance import RELEVANT_FROM, Relevance
+from memolith.entrypoints.cli.results import show_recall
+from memolith.entrypoints.http.app import ServerOptions, create_app
+from memolith.policies.ranking.relevance import RELEVANCE_THRESHOLD, Relevance
 from memolith.profiles.standard import standard
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 from support.http_server import running
@@ -57,26 +57,26 @@ def test_what_is_known_is_told_from_what_is_not(alice: OwnerMemory) -> None:
     known = [alice.recall(query) for query in KNOWN]
     foreign = [alice.recall(query) for query in FOREIGN]
     assert all(one.relevance and one.relevance > 0.8 for one in known)
-    assert not any(one.nothing_relevant for one in known)
-    assert all(one.nothing_relevant for one in foreign)
+    assert not any(one.likely_unanswerable for one in known)
+    assert all(one.likely_unanswerable for one in foreign)
 
 
 def test_it_leaves_nothing_out(alice: OwnerMemory) -> None:
     found = alice.recall(FOREIGN[0])
-    assert found.nothing_relevant
+    assert found.likely_unanswerable
     assert len(found.memories) == len(FACTS)
 
 
 def test_an_empty_memory_has_nothing(memory: Memolith) -> None:
     found = memory.owner("bob").recall("anything")
-    assert (found.memories, found.relevance, found.nothing_relevant) == ((), 0.0, True)
+    assert (found.memories, found.relevance, found.likely_unanswerable) == ((), 0.0, True)
 
 
 def test_what_another_owner_knows_is_not_relevant(memory: Memolith, alice: OwnerMemory) -> None:
     bob = memory.owner("bob")
     bob.remember("I bought a boat.")
-    assert bob.recall(KNOWN[1]).nothing_relevant
-    assert not alice.recall(KNOWN[1]).nothing_relevant
+    assert bob.recall(KNOWN[1]).likely_unanswerable
+    assert not alice.recall(KNOWN[1]).likely_unanswerable
 
 
 def test_how_many_results_are_wanted_changes_nothing(alice: OwnerMemory) -> None:
@@ -85,22 +85,22 @@ def test_how_many_results_are_wanted_changes_nothing(alice: OwnerMemory) -> None
 
 
 def test_only_what_may_be_returned_counts(alice: OwnerMemory) -> None:
-    assert not alice.recall(KNOWN[0]).nothing_relevant
+    assert not alice.recall(KNOWN[0]).likely_unanswerable
     assert alice.recall(KNOWN[0], tags=["work"]).relevance == 0.0
 
 
 def test_one_search_alone_does_not_know(alice: OwnerMemory) -> None:
-    modes: tuple[Mode, ...] = "keyword", "vector"
+    modes: tuple[SearchMode, ...] = "keyword", "vector"
     for mode in modes:
         found = alice.recall(FOREIGN[0], mode=mode)
-        assert (found.relevance, found.nothing_relevant) == (None, False)
+        assert (found.relevance, found.likely_unanswerable) == (None, False)
 
 
 @pytest.mark.parametrize("profile", ["companion", "facts", "chunks", "tiers", "timeline"])
 def test_other_profiles_do_not_know(alice: OwnerMemory, profile: str) -> None:
     alice.switch_profile(profile)
     found = alice.recall(FOREIGN[0])
-    assert (found.relevance, found.nothing_relevant) == (None, False)
+    assert (found.relevance, found.likely_unanswerable) == (None, False)
 
 
 def test_an_embedder_that_nothing_was_fitted_for_does_not_know() -> None:
@@ -116,8 +116,8 @@ def test_a_profile_can_bring_weights_for_another_embedder() -> None:
         ":memory:", profile=own, embedder=HashingEmbedder(), tokens=WordCounter()
     ) as opened:
         opened.remember("I live in Oslo", owner="alice")
-        assert opened.recall("chess", owner="alice").nothing_relevant
-        assert not opened.recall("live in Oslo", owner="alice").nothing_relevant
+        assert opened.recall("chess", owner="alice").likely_unanswerable
+        assert not opened.recall("live in Oslo", owner="alice").likely_unanswerable
 
 
 def test_what_somebody_else_said_is_less_likely_an_answer(memory: Memolith) -> None:
@@ -138,23 +138,23 @@ def test_what_somebody_else_said_is_less_likely_an_answer(memory: Memolith) -> N
 
 def test_the_service_says_so_and_its_client(memory: Memolith, alice: OwnerMemory) -> None:
     key = memory.create_api_key("alice", role="owner", owner="alice").secret
-    app = create_app(memory, Serving())
+    app = create_app(memory, ServerOptions())
     with TestClient(app, base_url="http://localhost") as client:
         headers = {"Authorization": f"Bearer {key}"}
         for query in (KNOWN[0], FOREIGN[0]):
             answer = client.post("/v1/recall", json={"query": query}, headers=headers).json()
             here = alice.recall(query)
             told = answer["relevance"], answer["nothing_relevant"]
-            assert told == (here.relevance, here.nothing_relevant)
-    with running(create_app(memory, Serving())) as url, Memolith.connect(url, key=key) as far:
+            assert told == (here.relevance, here.likely_unanswerable)
+    with running(create_app(memory, ServerOptions())) as url, Memolith.connect(url, key=key) as far:
         found = far.owner("alice").recall(FOREIGN[0])
-        assert (found.relevance, found.nothing_relevant) == (here.relevance, True)
+        assert (found.relevance, found.likely_unanswerable) == (here.relevance, True)
 
 
 def test_the_command_line_says_so(alice: OwnerMemory, capsys: pytest.CaptureFixture[str]) -> None:
-    show(console(), alice.recall(FOREIGN[0]))
+    show_recall(console(), alice.recall(FOREIGN[0]))
     assert capsys.readouterr().out.startswith("It may be that nothing in memory answers this")
-    show(console(), alice.recall(KNOWN[0]))
+    show_recall(console(), alice.recall(KNOWN[0]))
     assert "nothing in memory answers" not in capsys.readouterr().out
 
 
@@ -168,7 +168,7 @@ def test_the_command_line_gives_it_as_data(tmp_path: Path) -> None:
         opened.remember("I live in Oslo.", owner="alice")
     ran = CliRunner().invoke(cli, ["recall", *store, "--owner", "alice", "--json", FOREIGN[0]])
     found: dict[str, Any] = json.loads(ran.stdout)
-    assert found["relevance"] < RELEVANT_FROM
+    assert found["relevance"] < RELEVANCE_THRESHOLD
     assert found["nothing_relevant"] is True
 
 

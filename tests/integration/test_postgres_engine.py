@@ -51,6 +51,6 @@ def test_who_would_not_wait_for_a_lock_does_not_wait_for_ever(url: str) -> None:
         closing(
             PostgresStore.open(url, cipher=PlainCipher(), schema=SCHEMA, busy_timeout_s=0)
         ) as store,
-        store._connections.reading() as connection,
+        store._connections.read() as connection,
     ):
         assert connection.row("SHOW lock_timeout") == ("1ms",)

@@ -12,9 +12,9 @@ from psycopg.conninfo import make_conninfo
 
 from memolith.adapters.crypto.plain import PlainCipher
 from memolith.adapters.postgres.store import PostgresStore
-from memolith.domain.work import Work
+from memolith.domain.work import WorkKind
 from memolith.errors import Conflict, StoreUnavailable
-from memolith.ports.work import Claim
+from memolith.ports.work import WorkLease
 from memolith.testing.builders import DIMENSION, at, memory, record_id, short_entry
 from memolith.testing.store_records import listed, remember
 from support.postgres import emptied, fresh, own
@@ -163,8 +163,8 @@ _LOCK_CLAIMS = "SELECT 1 FROM claims FOR UPDATE"
 _LOCK_OWNERS = "SELECT 1 FROM owners FOR UPDATE"
 
 
-def claimed(store: PostgresStore) -> Claim:
-    claim = store.claims.take("alice", Work.LEARN, now=at(0), lease_s=60)
+def claimed(store: PostgresStore) -> WorkLease:
+    claim = store.leases.acquire("alice", WorkKind.LEARN, now=at(0), lease_s=60)
     assert claim is not None
     return claim
 
@@ -177,7 +177,7 @@ def test_who_is_stopped_in_a_deadlock_has_written_nothing(store: PostgresStore, 
             tx.insert([(memory(2), short_entry("x"))])
             crossing = apart.submit(other.execute, _LOCK_OWNERS)
             with suppress(StoreUnavailable):  # even if the caller goes on
-                tx.holds(claim)
+                tx.holds_lease(claim)
             crossing.result()
 
     def write_and_stop() -> None:
@@ -185,7 +185,7 @@ def test_who_is_stopped_in_a_deadlock_has_written_nothing(store: PostgresStore, 
             tx.insert([(memory(3), short_entry("x"))])
             crossing = apart.submit(other.execute, _LOCK_OWNERS)
             try:
-                tx.holds(claim)
+                tx.holds_lease(claim)
             finally:
                 crossing.result()
 
@@ -210,7 +210,7 @@ def test_who_is_not_stopped_in_a_deadlock_has_written_all(store: PostgresStore, 
         with ThreadPoolExecutor(1) as apart, store.write("alice") as tx:
             tx.insert([(memory(2), short_entry("x"))])
             crossing = apart.submit(other.execute, _LOCK_OWNERS)
-            assert tx.holds(claim)
+            assert tx.holds_lease(claim)
         with pytest.raises(psycopg.errors.DeadlockDetected):
             crossing.result()
     with store.read("alice") as snapshot:
@@ -270,15 +270,15 @@ def test_what_is_removed_is_left_where_somebody_else_has_the_tables(url: str) ->
     store = PostgresStore.open(url, cipher=PlainCipher(), schema=SCHEMA, busy_timeout_s=0.1)
     try:
         with held(url, "LOCK TABLE terms IN SHARE UPDATE EXCLUSIVE MODE"):
-            assert not store.settle()
-        assert store.settle()
+            assert not store.compact()
+        assert store.compact()
     finally:
         store.close()
 
 
 def test_who_vanishes_is_asked_after_by_the_server(postgres_url: str, store: PostgresStore) -> None:
     assert postgres_url
-    with store._connections.reading() as connection:
+    with store._connections.read() as connection:
         # At a socket in the file system there is nothing to ask, and it says 0.
         shown = connection.row("SELECT source FROM pg_settings WHERE name = 'tcp_keepalives_idle'")
     assert shown == ("session",)

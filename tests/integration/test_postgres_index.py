@@ -18,18 +18,24 @@ from memolith.adapters.crypto.master import KeyFile
 from memolith.adapters.crypto.plain import PlainCipher
 from memolith.adapters.crypto.ring import KeyRing
 from memolith.adapters.crypto.xchacha import KeyRingCiphers
-from memolith.adapters.postgres.connections import SEARCHING, Access
-from memolith.adapters.postgres.distributing import distributing
-from memolith.adapters.postgres.places import Place, place_of, session
-from memolith.adapters.postgres.schema import BOUND, FREE, Making
-from memolith.adapters.postgres.search import _BY_INDEX, _NEAREST, VectorTables
+from memolith.adapters.postgres.connections import VECTOR_SEARCH_SETTINGS, ConnectionSettings
+from memolith.adapters.postgres.distributing import build_distribution_statements
+from memolith.adapters.postgres.places import DatabaseLocation, parse_dsn, session
+from memolith.adapters.postgres.schema import OWNER_TABLES, SHARED_TABLES, NewStoreOptions
+from memolith.adapters.postgres.search import _INDEX_ORDER, _NEAREST, PgvectorTables
 from memolith.adapters.postgres.store import PostgresStore
-from memolith.adapters.postgres.vector_index import Wanted, build, building, drop, found
+from memolith.adapters.postgres.vector_index import (
+    VectorIndexSpec,
+    build_index_statements,
+    build_indexes,
+    drop_indexes,
+    list_vector_indexes,
+)
 from memolith.domain.items import Features, Span, Trait
-from memolith.domain.recall import Scope
+from memolith.domain.recall import SearchFilter
 from memolith.errors import Conflict, InvalidInput, StoreReadOnly
 from memolith.policies.vectors import cosines
-from memolith.ports.cipher import Ciphers
+from memolith.ports.cipher import CipherProvider
 from memolith.ports.reembedding import EmbeddingModel
 from memolith.ports.store import IndexEntry, Passage
 from memolith.testing.builders import at, memory
@@ -52,17 +58,17 @@ def url(postgres_url: str) -> Iterator[str]:
 @pytest.fixture(params=["plain", "whole", "encrypted"])
 def opened(request: pytest.FixtureRequest, url: str, tmp_path: Path) -> Iterator[PostgresStore]:
     """A store that searches in the database, with many vectors of Alice's and some of Bob's."""
-    ciphers: Ciphers = PlainCipher()
+    ciphers: CipherProvider = PlainCipher()
     if request.param == "encrypted":
         ciphers = KeyRingCiphers(KeyRing(tmp_path / "ring", KeyFile(tmp_path / "key")))
-    store = filled(url, ciphers, Making(half_precision=request.param == "plain"))
+    store = filled(url, ciphers, NewStoreOptions(half_precision=request.param == "plain"))
     yield store
     store.close()
 
 
-def filled(url: str, ciphers: Ciphers, making: Making) -> PostgresStore:
+def filled(url: str, ciphers: CipherProvider, making: NewStoreOptions) -> PostgresStore:
     store = PostgresStore.open(
-        url, cipher=ciphers, schema=SCHEMA, making=making, vectors_in_memory=0
+        url, cipher=ciphers, schema=SCHEMA, options=making, vectors_in_memory=0
     )
     store.adopt_embedder("builders", DIMENSION)
     for owner, vectors in zip(("alice", "bob"), DRAWN, strict=True):
@@ -76,34 +82,34 @@ def entry(vector: Vectors) -> IndexEntry:
     return IndexEntry(Features(Trait.NONE, 1, 1), (passage,), "")
 
 
-def place(url: str) -> Place:
-    return place_of(url, SCHEMA, 5)
+def place(url: str) -> DatabaseLocation:
+    return parse_dsn(url, SCHEMA, 5)
 
 
 def built(url: str, kind: str = "hnsw", lists: int = 10) -> tuple[bool, list[str]]:
     told: list[str] = []
-    return build(place(url), kind, lists, told.append, lambda _: None), told
+    return build_indexes(place(url), kind, lists, told.append, lambda _: None), told
 
 
 def indexes(url: str) -> dict[str, tuple[str, bool]]:
     with session(place(url)) as raw:
-        return {each.name: (each.kind, each.is_valid) for each in found(raw, SCHEMA)}
+        return {each.name: (each.kind, each.is_valid) for each in list_vector_indexes(raw, SCHEMA)}
 
 
 def asked(
     store: PostgresStore, query: Vectors, before: str = "", column: str = "vector"
 ) -> list[tuple[object, ...]]:
     """Return what the statement of the search gives where only an index puts things in order."""
-    with store._connections.reading("alice") as connection:
+    with store._connections.read("alice") as connection:
         for setting in ("enable_seqscan", "enable_sort"):
             connection.run(f"SET LOCAL {setting} = off")
-        owner = connection.owner("alice")
-        tables = VectorTables(connection, store._sealing("alice", owner), owner.number, column)
-        hidden = tables.hidden(query)
+        owner = connection.get_owner("alice")
+        tables = PgvectorTables(connection, store._encryption("alice", owner), owner.number, column)
+        hidden = tables.encrypt_query(query)
         statement = before + _NEAREST.format(
-            width=tables.width(hidden), vector=column, named="", order=_BY_INDEX
+            width=tables.width(hidden), vector=column, named="", order=_INDEX_ORDER
         )
-        return connection.rows(statement, (owner.number, connection.vector(hidden), 200))
+        return connection.rows(statement, (owner.number, connection.bind_vector(hidden), 200))
 
 
 @pytest.mark.parametrize("kind", ["hnsw", "ivfflat"])
@@ -122,44 +128,49 @@ def test_the_search_uses_the_index_and_finds_the_nearest(
     assert [row[0] for row in rows][:10] == exact[:10]
     # A distance by half precision is off by less than the search allows for.
     off = [abs(1 - float(str(row[1])) - similar[int(str(row[0])) - 1]) for row in rows]
-    assert max(off) < VectorTables.slack
+    assert max(off) < PgvectorTables.distance_tolerance
     with opened.read("alice") as snapshot:
-        assert snapshot.nearest(query, 10, Scope(now=at(9_999))).tolist() == exact[:10]
+        assert snapshot.nearest(query, 10, SearchFilter(now=at(9_999))).tolist() == exact[:10]
 
 
 def test_where_the_index_gives_up_early_all_of_the_owners_are_compared(url: str) -> None:
     """As it does among very many owners: it looks at so many vectors, whosever they are."""
-    with closing(filled(url, PlainCipher(), Making())) as store:
+    with closing(filled(url, PlainCipher(), NewStoreOptions())) as store:
         built(url)
-        with store._connections.reading("alice") as connection:
+        with store._connections.read("alice") as connection:
             for setting in ("enable_sort = off", "hnsw.ef_search = 1", "hnsw.max_scan_tuples = 1"):
                 connection.run(f"SET LOCAL {setting}")
-            owner = connection.owner("alice")
-            sealing = store._sealing("alice", owner)
-            tables = VectorTables(connection, sealing, owner.number, "vector")
+            owner = connection.get_owner("alice")
+            sealing = store._encryption("alice", owner)
+            tables = PgvectorTables(connection, sealing, owner.number, "vector")
             query = DRAWN[0][5] // 2
             assert len(asked(store, query)) == 200
-            near = tables.near(query, 200, None)
+            near = tables.find_candidates(query, 200, None)
         similar = np.sort(cosines(DRAWN[0], query))[::-1]
         assert len(near.items) == 200
-        assert near.beyond == pytest.approx(1 - similar[199], abs=VectorTables.slack)
+        assert near.min_other_distance == pytest.approx(
+            1 - similar[199], abs=PgvectorTables.distance_tolerance
+        )
 
 
 def test_an_index_of_another_kind_takes_the_place_of_the_first(url: str) -> None:
-    filled(url, PlainCipher(), Making()).close()
-    assert built(url) == (True, building(Wanted("hnsw", "vector", DIMENSION), 0))
+    filled(url, PlainCipher(), NewStoreOptions()).close()
+    assert built(url) == (
+        True,
+        build_index_statements(VectorIndexSpec("hnsw", "vector", DIMENSION), 0),
+    )
     assert built(url) == (False, [])
     _, told = built(url, "ivfflat")
     assert told[0] == f"DROP INDEX CONCURRENTLY IF EXISTS {NAME}"
     assert indexes(url) == {NAME: ("ivfflat", True)}
     assert built(url, "ivfflat", 20)[0]
-    assert drop(place(url), lambda _: None)
-    assert not drop(place(url), lambda _: None)
+    assert drop_indexes(place(url), lambda _: None)
+    assert not drop_indexes(place(url), lambda _: None)
     assert indexes(url) == {}
 
 
 def test_a_table_in_parts_has_an_index_of_each_part(url: str) -> None:
-    with closing(filled(url, PlainCipher(), Making(partitions=2))) as store:
+    with closing(filled(url, PlainCipher(), NewStoreOptions(partitions=2))) as store:
         assert built(url)[0]
         assert indexes(url) == dict.fromkeys(
             (NAME, "passages_0_nearest", "passages_1_nearest"), ("hnsw", True)
@@ -169,12 +180,12 @@ def test_a_table_in_parts_has_an_index_of_each_part(url: str) -> None:
         assert built(url) == (False, [])
         assert built(url, "ivfflat")[0]
         assert set(indexes(url).values()) == {("ivfflat", True)}
-        assert drop(place(url), lambda _: None)
+        assert drop_indexes(place(url), lambda _: None)
         assert indexes(url) == {}
 
 
 def test_what_a_killed_build_has_left_is_built_anew(url: str) -> None:
-    filled(url, PlainCipher(), Making()).close()
+    filled(url, PlainCipher(), NewStoreOptions()).close()
     built(url)
     with session(place(url)) as raw:  # as the server leaves it
         raw.execute(
@@ -187,8 +198,8 @@ def test_what_a_killed_build_has_left_is_built_anew(url: str) -> None:
 
 
 def test_parts_that_have_their_index_keep_it_when_the_build_goes_on(url: str) -> None:
-    filled(url, PlainCipher(), Making(partitions=2)).close()
-    statements = building(Wanted("hnsw", "vector", DIMENSION), 2)
+    filled(url, PlainCipher(), NewStoreOptions(partitions=2)).close()
+    statements = build_index_statements(VectorIndexSpec("hnsw", "vector", DIMENSION), 2)
     with session(place(url)) as raw:
         for statement in statements[:3]:
             raw.execute(statement.encode())
@@ -201,7 +212,7 @@ def test_parts_that_have_their_index_keep_it_when_the_build_goes_on(url: str) ->
 
 
 def test_writes_go_on_while_the_index_is_built(url: str) -> None:
-    with closing(filled(url, PlainCipher(), Making())) as store:
+    with closing(filled(url, PlainCipher(), NewStoreOptions())) as store:
         done: list[bool] = []
         building_it = threading.Thread(target=lambda: done.append(built(url)[0]))
         building_it.start()
@@ -214,7 +225,7 @@ def test_writes_go_on_while_the_index_is_built(url: str) -> None:
 
 
 def test_who_does_not_own_the_tables_builds_no_index(url: str) -> None:
-    filled(url, PlainCipher(), Making()).close()
+    filled(url, PlainCipher(), NewStoreOptions()).close()
     login = own("memolith_test_indexer")
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(f"DROP ROLE IF EXISTS {login}".encode())
@@ -224,19 +235,19 @@ def test_who_does_not_own_the_tables_builds_no_index(url: str) -> None:
 
 
 def test_vectors_that_are_being_made_have_an_index_of_their_own(url: str) -> None:
-    with closing(filled(url, PlainCipher(), Making())) as store:
+    with closing(filled(url, PlainCipher(), NewStoreOptions())) as store:
         assert built(url)[0]
         store.begin_reembedding(EmbeddingModel("other", 2 * DIMENSION))
         _, told = built(url)
-        assert told == building(Wanted("hnsw", "vector2", 2 * DIMENSION), 0)
+        assert told == build_index_statements(VectorIndexSpec("hnsw", "vector2", 2 * DIMENSION), 0)
         assert indexes(url) == dict.fromkeys((NAME, f"{NAME}2"), ("hnsw", True))
         store.abandon_reembedding()
-        store.removed_unused()
+        store.mark_unused_removed()
         with pytest.raises(Conflict, match=f"{NAME}2 is of vectors of another length"):
             store.begin_reembedding(EmbeddingModel("third", 3 * DIMENSION))
         store.begin_reembedding(EmbeddingModel("other", 2 * DIMENSION))
         store.abandon_reembedding()
-        store.removed_unused()
+        store.mark_unused_removed()
         _, told = built(url)
         assert told == [f"DROP INDEX CONCURRENTLY IF EXISTS {NAME}2"]
 
@@ -248,19 +259,21 @@ def test_without_vectors_there_is_nothing_to_index(url: str) -> None:
 
 
 def test_every_table_is_distributed_by_owner_or_whole_everywhere() -> None:
-    statements = distributing()
-    assert statements[: len(FREE)] == [
-        f"SELECT create_reference_table('{table}')" for table in FREE
+    statements = build_distribution_statements()
+    assert statements[: len(SHARED_TABLES)] == [
+        f"SELECT create_reference_table('{table}')" for table in SHARED_TABLES
     ]
-    assert statements[len(FREE)] == "SELECT create_distributed_table('owners', 'owner_id')"
-    assert statements[len(FREE) + 1 :] == [
+    assert statements[len(SHARED_TABLES)] == "SELECT create_distributed_table('owners', 'owner_id')"
+    assert statements[len(SHARED_TABLES) + 1 :] == [
         f"SELECT create_distributed_table('{table}', 'owner_id', colocate_with => 'owners')"
-        for table in BOUND[1:]
+        for table in OWNER_TABLES[1:]
     ]
 
 
 def test_where_tables_are_distributed_settings_reach_every_machine() -> None:
     """As Citus passes on `SET LOCAL`, and neither `SET` nor `set_config`."""
-    access = Access("", "a cluster", SCHEMA, None, False, 1, 1, is_distributed=True)
-    assert access.begins_with == "".join(f"; SET LOCAL {setting}" for setting in SEARCHING)
-    assert not replace(access, is_distributed=False).begins_with
+    access = ConnectionSettings("", "a cluster", SCHEMA, None, False, 1, 1, is_distributed=True)
+    assert access.transaction_settings == "".join(
+        f"; SET LOCAL {setting}" for setting in VECTOR_SEARCH_SETTINGS
+    )
+    assert not replace(access, is_distributed=False).transaction_settings

@@ -11,11 +11,11 @@ import psycopg
 import pytest
 
 from memolith import Memolith
-from memolith.adapters.crypto.backup import back_up, restore
+from memolith.adapters.crypto.backup import back_up_keys, restore_keys
 from memolith.adapters.postgres.guarding import MAINTENANCE
-from memolith.config import Loaded, load
+from memolith.config import LoadedSettings, load
 from memolith.errors import KeyUnavailable, StoreReadOnly
-from memolith.stores import key_file, open_ring, reset_store
+from memolith.stores import key_file, open_key_ring, reset_store
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 from support.postgres import dropped, own
 
@@ -35,12 +35,12 @@ def _folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
 
 
-def loaded(url: str, **more: object) -> Loaded:
+def loaded(url: str, **more: object) -> LoadedSettings:
     dotted = {name.replace("__", "."): value for name, value in more.items()}
     return load(overrides={"store": url, "postgres.schema": SCHEMA, **dotted})
 
 
-def opened(config: Loaded) -> Memolith:
+def opened(config: LoadedSettings) -> Memolith:
     return Memolith.open(config=config, embedder=HashingEmbedder(), tokens=WordCounter())
 
 
@@ -82,17 +82,19 @@ def test_who_opens_a_new_store_at_once_gets_the_same_one(url: str) -> None:
     with opened(config) as memory:
         assert len(memory.owners()) == 4
         assert memory.verify().findings == ()
-    with closing(open_ring(config.settings)) as ring:
-        assert len(ring.contents()[1].stores) == 1
+    with closing(open_key_ring(config.settings)) as ring:
+        assert len(ring.export_contents()[1].stores) == 1
 
 
 def test_no_key_stands_in_the_stores_own_schema(url: str) -> None:
     config = loaded(url)
     with opened(config) as memory:
         memory.owner("alice").remember(SAID)
-    ring = open_ring(config.settings)
+    ring = open_key_ring(config.settings)
     wrapped = {
-        row[-1] for rows in (ring.contents()[1].stores, ring.contents()[1].owners) for row in rows
+        row[-1]
+        for rows in (ring.export_contents()[1].stores, ring.export_contents()[1].owners)
+        for row in rows
     }
     ring.close()
     with psycopg.connect(url) as connection:
@@ -128,9 +130,9 @@ def test_an_owner_who_was_erased_has_no_key_any_more(url: str) -> None:
         memory.owner("alice").remember(SAID)
         memory.owner("bob").remember(SAID)
         memory.erase("alice")
-        assert memory._parts.store.is_erased("alice")
-    ring = open_ring(config.settings)
-    rows = ring.contents()[1].owners
+        assert memory._app.store.is_erased("alice")
+    ring = open_key_ring(config.settings)
+    rows = ring.export_contents()[1].owners
     ring.close()
     assert sorted(row[3] is None for row in rows) == [False, True]
 
@@ -142,7 +144,7 @@ def test_the_keys_of_an_owner_and_the_master_are_changed(url: str) -> None:
         assert memory.rotate_key("alice") == 2
         assert recalled(memory) == [SAID]
     before = key_file(config.settings).path.read_text()
-    ring = open_ring(config.settings)
+    ring = open_key_ring(config.settings)
     ring.rotate()
     ring.close()
     assert key_file(config.settings).path.read_text() != before
@@ -159,7 +161,7 @@ def test_the_master_key_of_files_is_another(url: str, tmp_path: Path) -> None:
     with opened(other) as memory:
         memory.owner("alice").remember(SAID)
     for each in (config, other):
-        ring = open_ring(each.settings)
+        ring = open_key_ring(each.settings)
         ring.rotate()
         ring.close()
     for each in (config, other):
@@ -171,16 +173,16 @@ def test_a_backup_of_the_keys_brings_a_lost_ring_back(url: str, tmp_path: Path) 
     config = loaded(url)
     with opened(config) as memory:
         memory.owner("alice").remember(SAID)
-    ring, file = open_ring(config.settings), tmp_path / "keys.json"
-    back_up(ring, file, None)
+    ring, file = open_key_ring(config.settings), tmp_path / "keys.json"
+    back_up_keys(ring, file, None)
     key_file(config.settings).path.unlink()
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(f"DROP SCHEMA {SCHEMA}_keys CASCADE".encode())
     ring.close()
     with pytest.raises(KeyUnavailable, match="the key ring is missing"):
         opened(config)
-    ring = open_ring(config.settings)
-    restore(file, None, ring, key_file(config.settings))
+    ring = open_key_ring(config.settings)
+    restore_keys(file, None, ring, key_file(config.settings))
     ring.close()
     with opened(config) as memory:
         assert recalled(memory) == [SAID]
@@ -214,7 +216,7 @@ def test_who_may_not_make_a_ring_is_told_so(url: str) -> None:
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(f"DROP ROLE IF EXISTS {login}".encode())
         connection.execute(f"CREATE ROLE {login} LOGIN".encode())
-    ring = open_ring(loaded(f"{url}{'&' if '?' in url else '?'}user={login}").settings)
+    ring = open_key_ring(loaded(f"{url}{'&' if '?' in url else '?'}user={login}").settings)
     with pytest.raises(StoreReadOnly, match="may not make one"):
         ring.add_store()
     ring.close()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memolith.adapters.postgres.values import Numbers, adapt
+from memolith.adapters.postgres.values import BigintArray, register_adapters
 from support.postgres import on_server
 
 _ASKED = "SELECT pg_typeof($1)::text, array_agg(w.value ORDER BY w.rowid) FROM unnest($1)"
@@ -19,7 +19,7 @@ _ASKED += " WITH ORDINALITY AS w (value, rowid)"
 @pytest.fixture(scope="module")
 def cursor() -> Iterator[psycopg.RawCursor[tuple[str, list[int]]]]:
     with psycopg.connect(on_server(), autocommit=True) as connection:
-        adapt(connection)
+        register_adapters(connection)
         yield psycopg.RawCursor(connection)
 
 
@@ -28,5 +28,5 @@ def cursor() -> Iterator[psycopg.RawCursor[tuple[str, list[int]]]]:
 def test_many_numbers_arrive_as_they_are(
     cursor: psycopg.RawCursor[tuple[str, list[int]]], values: list[int]
 ) -> None:
-    found = cursor.execute(_ASKED, (Numbers(values),), binary=True).fetchone()
+    found = cursor.execute(_ASKED, (BigintArray(values),), binary=True).fetchone()
     assert found == ("bigint[]", values)

@@ -8,10 +8,10 @@ import pytest
 
 from memolith.adapters.crypto.plain import PlainCipher
 from memolith.adapters.postgres.connections import Connection
-from memolith.adapters.postgres.places import place_of, session
-from memolith.adapters.postgres.schema import APPLICATION, BOUND, MAINTENANCE, owner_number
+from memolith.adapters.postgres.places import parse_dsn, session
+from memolith.adapters.postgres.schema import APPLICATION, MAINTENANCE, OWNER_TABLES, owner_number
 from memolith.adapters.postgres.store import PostgresStore
-from memolith.domain.work import Work
+from memolith.domain.work import WorkKind
 from memolith.errors import (
     InvalidConfiguration,
     StoreReadOnly,
@@ -32,7 +32,7 @@ def store(postgres_url: str) -> Iterator[PostgresStore]:
     with fresh(postgres_url, SCHEMA, PlainCipher()) as opened:
         opened.adopt_embedder("builders", DIMENSION)
         do_everything(opened)
-        assert opened.claims.take("alice", Work.LEARN, now=at(0), lease_s=60)
+        assert opened.leases.acquire("alice", WorkKind.LEARN, now=at(0), lease_s=60)
         with opened.write("bob") as tx:
             tx.insert([(memory(1, "water", owner_id="bob"), short_entry("water"))])
         yield opened
@@ -40,7 +40,7 @@ def store(postgres_url: str) -> Iterator[PostgresStore]:
 
 @contextmanager
 def as_superuser(url: str) -> Iterator[psycopg.Connection[tuple[object, ...]]]:
-    with session(place_of(url, SCHEMA, 5)) as raw:
+    with session(parse_dsn(url, SCHEMA, 5)) as raw:
         yield raw
 
 
@@ -50,7 +50,7 @@ def numbers_in(connection: Connection, table: str) -> set[int]:
 
 
 def test_no_connection_of_the_store_is_a_superusers(store: PostgresStore) -> None:
-    for lend in (store._connections.reading, store._connections.writing):
+    for lend in (store._connections.read, store._connections.write):
         with lend("alice") as connection:
             who = connection.row(
                 "SELECT current_user, rolsuper, rolbypassrls FROM pg_roles"
@@ -59,38 +59,38 @@ def test_no_connection_of_the_store_is_a_superusers(store: PostgresStore) -> Non
             assert who == (APPLICATION, False, False)
 
 
-@pytest.mark.parametrize("table", BOUND)
+@pytest.mark.parametrize("table", OWNER_TABLES)
 def test_a_statement_without_a_condition_sees_one_owner(store: PostgresStore, table: str) -> None:
-    with store._connections.reading("alice") as connection:
+    with store._connections.read("alice") as connection:
         seen = numbers_in(connection, table)
     assert seen == {ALICE}
 
 
-@pytest.mark.parametrize("table", BOUND)
+@pytest.mark.parametrize("table", OWNER_TABLES)
 def test_where_no_owner_is_named_nothing_is_seen(store: PostgresStore, table: str) -> None:
-    with store._connections.reading("alice") as connection:
+    with store._connections.read("alice") as connection:
         numbers_in(connection, table)
-    with store._connections.reading() as connection:
+    with store._connections.read() as connection:
         assert numbers_in(connection, table) == set()
 
 
 def test_a_setting_does_not_outlive_its_transaction(store: PostgresStore) -> None:
-    with store._connections.reading("alice"):
+    with store._connections.read("alice"):
         pass
-    with store._connections.idle() as connection:
+    with store._connections.autocommit() as connection:
         assert numbers_in(connection, "memories") == set()
 
 
 def test_what_is_not_the_owners_is_neither_changed_nor_removed(store: PostgresStore) -> None:
-    with store._connections.writing("alice") as connection:
+    with store._connections.write("alice") as connection:
         assert connection.run("UPDATE memories SET strength = 0 WHERE owner_id = ?", (BOB,)) == 0
         assert connection.run("DELETE FROM memories WHERE owner_id = ?", (BOB,)) == 0
         assert connection.run("DELETE FROM memories WHERE owner_id <> ?", (ALICE,)) == 0
 
 
-@pytest.mark.parametrize("table", BOUND)
+@pytest.mark.parametrize("table", OWNER_TABLES)
 def test_no_row_is_given_to_another(store: PostgresStore, table: str) -> None:
-    with store._connections.writing("alice") as connection, pytest.raises(StoreReadOnly):
+    with store._connections.write("alice") as connection, pytest.raises(StoreReadOnly):
         connection.run(f"UPDATE {table} SET owner_id = ?", (BOB,))  # noqa: S608 - one of ours
 
 
@@ -105,21 +105,21 @@ def test_every_table_of_owners_is_bound_and_the_others_are_known(
     )
     with as_superuser(postgres_url) as raw:
         found: dict[str, bool] = dict(raw.execute(asked, (SCHEMA,)).fetchall())  # type: ignore[arg-type]
-    assert {table for table, is_owners in found.items() if is_owners} == {*BOUND, "probe"}
+    assert {table for table, is_owners in found.items() if is_owners} == {*OWNER_TABLES, "probe"}
     others = {table for table, is_owners in found.items() if not is_owners}
     assert others == {"meta", "idempotency", "jobs", "api_keys", "tombstones"}
 
 
 def test_nothing_is_written_in_anothers_name(store: PostgresStore) -> None:
-    with store._connections.writing("alice") as connection, pytest.raises(StoreReadOnly):
+    with store._connections.write("alice") as connection, pytest.raises(StoreReadOnly):
         connection.run("INSERT INTO tags VALUES (?, ?, ?)", (BOB, b"t", 1))
-    with store._connections.writing("alice") as connection, pytest.raises(StoreReadOnly):
+    with store._connections.write("alice") as connection, pytest.raises(StoreReadOnly):
         connection.run("UPDATE tags SET owner_id = ?", (BOB,))
 
 
 def test_across_owners_only_what_functions_give_is_known(store: PostgresStore) -> None:
     assert store.owners() == ["alice", "bob"]
-    with store._connections.reading() as connection:
+    with store._connections.read() as connection:
         assert numbers_in(connection, "owners") == set()
 
 
@@ -176,8 +176,8 @@ def test_keywords_are_found_by_their_index_under_the_policy(
         "EXPLAIN SELECT w.rowid - 1, t.item, t.part, t.tf FROM carray(?1) AS w CROSS JOIN terms"
         " AS t ON t.owner_id = ?2 AND t.term = w.value AND t.item >= ?3"
     )
-    with store._connections.reading("alice") as connection:
-        terms = connection.many([b"word7", b"word8"])
+    with store._connections.read("alice") as connection:
+        terms = connection.bind_values([b"word7", b"word8"])
         plan = "\n".join(line for (line,) in connection.rows(statement, (terms, ALICE, 1)))
     assert "Seq Scan" not in plan
     (condition,) = [line for line in plan.splitlines() if "Index Cond" in line]
@@ -207,7 +207,7 @@ def test_a_role_of_the_applications_group_is_enough(
     try:
         with again.read("bob") as snapshot:
             assert snapshot.memories([record_id(1)])
-        with again._connections.writing() as connection, pytest.raises(StoreReadOnly):
+        with again._connections.write() as connection, pytest.raises(StoreReadOnly):
             connection.run(f"SET LOCAL ROLE {MAINTENANCE}")
     finally:
         again.close()

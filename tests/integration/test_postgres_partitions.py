@@ -18,11 +18,11 @@ from memolith.adapters.crypto.ring import KeyRing
 from memolith.adapters.crypto.xchacha import KeyRingCiphers
 from memolith.adapters.postgres import connections
 from memolith.adapters.postgres.connections import Connection
-from memolith.adapters.postgres.schema import Making
+from memolith.adapters.postgres.schema import NewStoreOptions
 from memolith.adapters.postgres.store import PostgresStore
-from memolith.adapters.postgres.words import in_words
+from memolith.adapters.postgres.words import translate
 from memolith.adapters.sql.checks import CHECKS
-from memolith.adapters.sql.copying import page
+from memolith.adapters.sql.copying import page_statement
 from memolith.adapters.sql.tables import TABLES
 from memolith.config import load
 from memolith.errors import MemolithError
@@ -66,7 +66,7 @@ class Noting(Connection):
 def store(postgres_url: str) -> Iterator[PostgresStore]:
     emptied(postgres_url, SCHEMA)
     opened = PostgresStore.open(
-        postgres_url, cipher=PlainCipher(), schema=SCHEMA, making=Making(partitions=PARTS)
+        postgres_url, cipher=PlainCipher(), schema=SCHEMA, options=NewStoreOptions(partitions=PARTS)
     )
     opened.adopt_embedder("builders", DIMENSION)
     yield opened
@@ -79,33 +79,33 @@ def asked(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> list[Asked]:
     Noting.asked = []
     monkeypatch.setattr(connections, "Connection", Noting)
     do_everything(store)
-    store.settle()
+    store.compact()
     store.owners()
     return list({said: (said, values) for said, values in Noting.asked}.values())
 
 
 def test_every_statement_touches_one_part(store: PostgresStore, asked: list[Asked]) -> None:
-    with store._connections.reading("alice") as connection:
-        number = connection.owner("alice").number
+    with store._connections.read("alice") as connection:
+        number = connection.get_owner("alice").number
     asked += [(check.find, (number,)) for check in CHECKS]
-    asked += [(check.mend, (number,)) for check in CHECKS if check.mend]
-    with store.rows_of("alice") as batches:
+    asked += [(check.repair, (number,)) for check in CHECKS if check.repair]
+    with store.read_rows("alice") as batches:
         for name, rows in batches:
             table = TABLES.get(name)
             if table is not None:
                 key = rows[0][: len(table.key)]
-                asked.append((page(table, is_first=False), (number, *key, 9)))
+                asked.append((page_statement(table, is_first=False), (number, *key, 9)))
     assert check_one_part(store, asked) > 100
 
 
 def check_one_part(store: PostgresStore, asked: list[Asked]) -> int:
     """Check that what was asked for Alice looks into one part; return how many that were."""
-    words = [(in_words(statement), values) for statement, values in asked]
+    words = [(translate(statement), values) for statement, values in asked]
     explained = [
         each for each in words if _EXPLAINED.match(each[0]) and not _ACROSS.search(each[0])
     ]
     for statement, values in explained:
-        with store._connections.writing("alice") as connection:
+        with store._connections.write("alice") as connection:
             options = "ANALYZE, FORMAT JSON"
             if " turned" in statement:  # a table of the transaction's own, and empty here
                 connection.run(_TURNED)
@@ -149,7 +149,7 @@ def test_every_statement_of_every_door_touches_one_part(
         memory.work()
         memory.flush()
         asked = {said: (said, values) for said, values in Noting.asked}
-        store = memory._parts.store
+        store = memory._app.store
         assert isinstance(store, PostgresStore)
         assert check_one_part(store, list(asked.values())) > 100
     dropped(postgres_url, schema)

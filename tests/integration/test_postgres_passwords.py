@@ -15,7 +15,7 @@ import pytest
 
 from memolith import Memolith
 from memolith.adapters.crypto.plain import PlainCipher
-from memolith.adapters.postgres.places import place_of
+from memolith.adapters.postgres.places import parse_dsn
 from memolith.adapters.postgres.store import PostgresStore
 from memolith.config import Settings, load
 from memolith.errors import InvalidConfiguration, MemolithError, StoreUnavailable
@@ -134,7 +134,7 @@ def test_what_libpq_would_misread_is_refused_and_not_told(url: str) -> None:
 
 def test_no_password_stands_in_what_programs_print() -> None:
     url = f"postgresql://me:{SECRET}@host/db"
-    shown = [repr(place_of(url, "memolith", 1)), repr(load(overrides={"store": url}))]
+    shown = [repr(parse_dsn(url, "memolith", 1)), repr(load(overrides={"store": url}))]
     assert SECRET not in "".join([*shown, repr(Settings(store=url))])
 
 
@@ -142,9 +142,10 @@ def test_a_database_is_named_as_libpq_finds_it(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("PGHOST", "db.example")
     monkeypatch.setenv("PGPORT", "6000")
     assert (
-        place_of("postgresql:///notes", "memolith", 1).name == "PostgreSQL at db.example:6000/notes"
+        parse_dsn("postgresql:///notes", "memolith", 1).display_name
+        == "PostgreSQL at db.example:6000/notes"
     )
-    assert place_of("postgresql://h/n", "memolith", 1).name == "PostgreSQL at h:6000/n"
+    assert parse_dsn("postgresql://h/n", "memolith", 1).display_name == "PostgreSQL at h:6000/n"
 
 
 def test_libpqs_other_form_is_no_files_name(
@@ -161,4 +162,4 @@ def test_libpqs_other_form_is_no_files_name(
 @check_each("schema", ["", "pg_mine", "Mine", "a b", "a" * 56, "1st"])
 def test_a_schemas_name_that_needs_quotes_is_refused(schema: str) -> None:
     with pytest.raises(InvalidConfiguration, match=r"postgres\.schema"):
-        place_of("postgresql:///db", schema, 1)
+        parse_dsn("postgresql:///db", schema, 1)

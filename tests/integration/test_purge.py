@@ -34,7 +34,7 @@ def test_a_purged_memory_is_nowhere_and_never_comes_back(alice: OwnerMemory) -> 
     stored = alice.remember("The alarm code is zyxglorp", key="alarm", tags=["home"])
     alice.update(stored.id, "The alarm code is quobbish")
     gone = alice.purge(stored.id)
-    assert (gone.memories, gone.settled) == ((stored.id,), True)
+    assert (gone.memories, gone.compacted) == ((stored.id,), True)
     for door in (alice.get, alice.history, alice.restore, alice.purge):
         with pytest.raises(NotFound):
             door(stored.id)
@@ -162,7 +162,7 @@ def test_no_byte_of_the_store_holds_what_was_purged(tmp_path: Path) -> None:
             alice.forget(one.id)
         assert held(tmp_path, *secret) == secret
         for one in (*learned.memories, noted):
-            assert alice.purge(one.id).settled
+            assert alice.purge(one.id).compacted
         assert held(tmp_path, *secret) == []
         assert "We walk at seven" in said(alice)
     assert held(tmp_path, *secret) == []
@@ -172,9 +172,9 @@ def test_no_byte_of_the_store_holds_what_was_purged(tmp_path: Path) -> None:
 def test_a_purge_that_a_reader_delays_is_said_to_be_unsettled(tmp_path: Path) -> None:
     with plain(tmp_path, busy_timeout_s=0.1) as memory, plain(tmp_path) as other:
         stored = memory.remember("The gnome is called Zyxglorp", owner="alice")
-        with other._parts.store.read("alice") as snapshot:
+        with other._app.store.read("alice") as snapshot:
             assert snapshot.memories([stored.id])
-            assert not memory.purge(stored.id, owner="alice").settled
+            assert not memory.purge(stored.id, owner="alice").compacted
         assert held(tmp_path, "zyxglorp") == ["zyxglorp"]
         memory.close()
         assert held(tmp_path, "zyxglorp") == []

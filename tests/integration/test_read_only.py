@@ -16,13 +16,13 @@ import pytest
 from click.testing import CliRunner
 
 from memolith import Memolith, OwnerMemory
-from memolith.adapters.crypto.master import KeyFile, written
+from memolith.adapters.crypto.master import KeyFile, format_key
 from memolith.adapters.crypto.plain import PlainCipher
 from memolith.adapters.crypto.ring import KeyRing
-from memolith.adapters.crypto.sealed import new_key
+from memolith.adapters.crypto.sealed import generate_key
 from memolith.adapters.crypto.xchacha import KeyRingCiphers
 from memolith.adapters.sqlite.schema import MIGRATIONS
-from memolith.domain.work import Work
+from memolith.domain.work import WorkKind
 from memolith.entrypoints.cli.main import cli
 from memolith.errors import StoreReadOnly, StoreUnavailable
 from memolith.testing.clock import SettableClock
@@ -117,10 +117,10 @@ def _is_read_but_not_written(folder: Path, kind: str) -> None:
         memory.flush()
         with pytest.raises(StoreReadOnly, match=r"memory\.db can only be read: .* not writable"):
             memory.remember("x", owner="bob")
-        claims, now = memory._parts.store.claims, datetime(2026, 3, 1, tzinfo=UTC)
-        assert claims.owners(Work.CONSOLIDATE, now=now) == ["alice"]
+        claims, now = memory._app.store.leases, datetime(2026, 3, 1, tzinfo=UTC)
+        assert claims.owners(WorkKind.CONSOLIDATE, now=now) == ["alice"]
         with pytest.raises(StoreReadOnly):
-            claims.take("alice", Work.CONSOLIDATE, now=now, lease_s=60)
+            claims.acquire("alice", WorkKind.CONSOLIDATE, now=now, lease_s=60)
         assert shown(memory) == before
     told = {record.getMessage().split(": ")[0] for record in warned.records}
     assert told <= {"a history could not be made shorter"}  # `compress` never raises
@@ -142,7 +142,7 @@ def _sees_what_a_writer_elsewhere_writes(folder: Path) -> None:
     write.close()
     mirror_read_only(writable, mirror)
     with opened(mirror) as memory:
-        alice, store = memory.owner("alice"), memory._parts.store
+        alice, store = memory.owner("alice"), memory._app.store
         assert told(alice) == {"Lives in Oslo"}
         refused = pytest.raises(StoreUnavailable, match=r"written to by another program .* again")
         with refused, store.read("alice") as snapshot:  # as nobody had it open, without locks
@@ -239,7 +239,7 @@ def _needs_no_writing_to_the_keys(folder: Path) -> None:
     mount_tmpfs(keys, 1_000)
     with opened(folder) as memory:
         memory.remember("Lives in Oslo", owner="alice")
-    (keys / "key.new").write_bytes(written(new_key()))  # of a rotation that was interrupted
+    (keys / "key.new").write_bytes(format_key(generate_key()))  # of a rotation that was interrupted
     make_read_only(keys)
     files = bytes_of(keys)
     with opened(folder) as memory:

@@ -7,7 +7,7 @@ import pytest
 
 from memolith import Memolith, Message, OwnerMemory
 from memolith.errors import InvalidInput
-from memolith.exchange.records import Chronicle
+from memolith.exchange.records import MemoryRecord
 from memolith.testing.clock import SettableClock
 from support.rows import check_each
 
@@ -212,7 +212,7 @@ def test_the_trace_names_what_gave_way_to_what_says_more(alice: OwnerMemory) -> 
     short = alice.remember("Anna likes tea.")
     longer = alice.remember("Anna likes tea. Bob likes milk.")
     result = alice.recall("Anna likes tea.", trace=True)
-    assert [(one.id, one.folded) for one in result.memories] == [(longer.id, (short.id,))]
+    assert [(one.id, one.collapsed_ids) for one in result.memories] == [(longer.id, (short.id,))]
     assert result.trace is not None
     assert [(one.id, one.reason) for one in result.trace.dropped] == [(short.id, "folded")]
 
@@ -257,12 +257,12 @@ def test_a_memory_and_the_message_it_came_from_are_one_result(alice: OwnerMemory
     found = alice.recall("Which metric units?").memories
     holding = [one for one in found if "metric" in one.content]
     assert len(holding) == 1
-    assert len(holding[0].folded) == 1
+    assert len(holding[0].collapsed_ids) == 1
     long = alice.learn("We spoke of ships. I prefer schooners. They are fast.", "Indeed.")
     found = alice.recall("schooners").memories
     holding = [one for one in found if "schooners" in one.content]
     assert [one.id for one in holding] == [long.messages[0].id]
-    assert holding[0].folded == (long.memories[0].id,)
+    assert holding[0].collapsed_ids == (long.memories[0].id,)
 
 
 def test_of_a_memory_and_a_message_that_says_just_that_the_memory_is_returned(
@@ -274,7 +274,7 @@ def test_of_a_memory_and_a_message_that_says_just_that_the_memory_is_returned(
         found = {one.id: one for one in alice.recall(query).memories}
         (kept,) = (one for one in found.values() if "Oslo" in one.content)
         assert kept.id == learned.memories[0].id
-        assert set(kept.folded) == {learned.messages[0].id, again.messages[0].id}
+        assert set(kept.collapsed_ids) == {learned.messages[0].id, again.messages[0].id}
         assert kept.score.total == max(one.score.total for one in found.values())
         assert "About the user:\n- I live in Oslo." in alice.context(query)
 
@@ -350,7 +350,7 @@ def test_exported_records_are_all_there_is(alice: OwnerMemory) -> None:
         "I live in Oslo.",
         "Nice",
     ]
-    memories = [each.memory for each in records if isinstance(each, Chronicle)]
+    memories = [each.memory for each in records if isinstance(each, MemoryRecord)]
     assert [(one.content, one.state) for one in memories] == [
         ("I live in Oslo.", "active"),
         ("Works at NASA", "superseded"),

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from memolith import Memolith, Message
-from memolith.adapters.crypto.xchacha import XChaChaOwner
+from memolith.adapters.crypto.xchacha import XChaChaOwnerCipher
 from memolith.adapters.sqlite.store import SqliteStore
-from memolith.ports.cipher import Place
+from memolith.ports.cipher import EncryptionContext
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 
 pytestmark = pytest.mark.sqlite
@@ -33,13 +33,13 @@ def opened(tmp_path: Path) -> Iterator[Memolith]:
 def _opened(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     """Return what grows by the id of each record of which something is decrypted from now on."""
     seen: set[str] = set()
-    as_it_is = XChaChaOwner.open
+    as_it_is = XChaChaOwnerCipher.decrypt
 
-    def noting(self: XChaChaOwner, sealed: bytes, place: Place) -> bytes:
+    def noting(self: XChaChaOwnerCipher, sealed: bytes, place: EncryptionContext) -> bytes:
         seen.add(place.record)
         return as_it_is(self, sealed, place)
 
-    monkeypatch.setattr(XChaChaOwner, "open", noting)
+    monkeypatch.setattr(XChaChaOwnerCipher, "open", noting)
     return seen
 
 
@@ -64,7 +64,7 @@ def test_of_many_that_say_the_query_only_those_returned_are_decrypted(
 
 
 def test_more_results_take_no_more_statements(opened: Memolith) -> None:
-    store = opened._parts.store
+    store = opened._app.store
     assert isinstance(store, SqliteStore)
     seen: list[str] = []
 
@@ -72,7 +72,7 @@ def test_more_results_take_no_more_statements(opened: Memolith) -> None:
         seen.append(statement)
         return True
 
-    with store._connections.reading() as reader:
+    with store._connections.read() as reader:
         reader._raw.exec_trace = note
     counts = []
     for results in (2, 40):

@@ -12,7 +12,7 @@ from memolith import Memolith, Message, OwnerMemory
 from memolith.domain.memories import Action, Memory, State
 from memolith.domain.messages import Role
 from memolith.errors import Conflict, InvalidInput, NotFound
-from memolith.policies.rendering.defusing import QUOTED
+from memolith.policies.rendering.defusing import QUOTED_LABEL
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 from support.databases import execute
@@ -35,7 +35,7 @@ def test_an_order_from_outside_is_not_recalled_until_it_is_approved(
     approved = alice.approve(held.id)
     assert (approved.id, approved.version) == (held.id, 2)
     assert recalled(alice) == [held.id]
-    assert f'- {QUOTED} "{ORDER}" (2026-03-01)' in alice.context(ORDER)
+    assert f'- {QUOTED_LABEL} "{ORDER}" (2026-03-01)' in alice.context(ORDER)
     assert alice.review() == ()
     assert alice.history(held.id).events[-1].action is Action.APPROVED
 
@@ -51,7 +51,7 @@ def test_an_order_in_anothers_message_is_not_recalled_until_it_is_approved(
     assert alice.approve(held.id) == held
     assert held.id in recalled(alice)
     assert alice.review() == ()
-    assert QUOTED in alice.context(ORDER)
+    assert QUOTED_LABEL in alice.context(ORDER)
     assert asked.id in recalled(alice, "Look at the page")
 
 
@@ -62,7 +62,7 @@ def test_what_the_user_says_is_recalled_as_a_quotation(alice: OwnerMemory) -> No
     assert {each.id for each in found if each.suspicious} >= {said.id, kept.id}
     text = alice.context(ORDER)
     assert text.count("</memory>") == 1
-    assert all(QUOTED in line for line in text.splitlines() if "Quokka" in line)
+    assert all(QUOTED_LABEL in line for line in text.splitlines() if "Quokka" in line)
     assert not any(line.strip().startswith("System:") for line in text.splitlines())
     assert alice.review() == ()
 
@@ -70,7 +70,7 @@ def test_what_the_user_says_is_recalled_as_a_quotation(alice: OwnerMemory) -> No
 def test_what_is_harmless_is_neither_withheld_nor_fenced(alice: OwnerMemory) -> None:
     kept = alice.remember("The Quokka bank opens at nine", origin="document")
     assert recalled(alice, "When does the Quokka bank open?") == [kept.id]
-    assert QUOTED not in alice.context("When does the Quokka bank open?")
+    assert QUOTED_LABEL not in alice.context("When does the Quokka bank open?")
 
 
 def test_what_is_withheld_takes_no_place_of_another(alice: OwnerMemory) -> None:

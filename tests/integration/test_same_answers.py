@@ -27,7 +27,7 @@ from memolith.adapters.embedders.local import LocalEmbedder
 from memolith.config import load
 from memolith.domain.messages import Role
 from memolith.exchange.records import Record
-from memolith.ports.cipher import Ciphers
+from memolith.ports.cipher import CipherProvider
 from memolith.ports.embedder import TextRole
 from memolith.testing.clock import SettableClock
 from support.postgres import dropped, on_server, own
@@ -133,7 +133,7 @@ def embedder() -> EachOnce:
 
 
 def opened(
-    url: str | Path, embedder: EachOnce, cipher: Ciphers, in_memory: int = 20_000
+    url: str | Path, embedder: EachOnce, cipher: CipherProvider, in_memory: int = 20_000
 ) -> tuple[Memolith, SettableClock]:
     """Open a store anew; on the server in a schema that is new."""
     clock = SettableClock(FIRST)
@@ -213,7 +213,7 @@ def in_memory(request: pytest.FixtureRequest) -> int:
 
 
 @pytest.fixture(params=["plain", "encrypted"])
-def cipher(request: pytest.FixtureRequest, tmp_path: Path) -> Ciphers:
+def cipher(request: pytest.FixtureRequest, tmp_path: Path) -> CipherProvider:
     if request.param == "plain":
         return PlainCipher()
     return KeyRingCiphers(KeyRing(tmp_path / "key.ring", KeyFile(tmp_path / "key")))
@@ -225,7 +225,7 @@ def test_each_database_gives_the_same_answers(
     embedder: EachOnce,
     url: str | Path,
     in_memory: int,
-    cipher: Ciphers,
+    cipher: CipherProvider,
 ) -> None:
     records, expected = reference
     memory, clock = opened(url, embedder, cipher, in_memory)
@@ -243,7 +243,7 @@ def test_one_by_one_or_at_once_is_the_same(
     embedder: EachOnce,
     url: str | Path,
     in_memory: int,
-    cipher: Ciphers,
+    cipher: CipherProvider,
 ) -> None:
     memory, clock = opened(url, embedder, cipher, in_memory)
     with memory:

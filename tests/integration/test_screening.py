@@ -14,7 +14,7 @@ from corpora.secret_samples import HARMLESS, SECRETS, Sample
 from memolith import Memolith, Message, OwnerMemory
 from memolith.domain.messages import Role
 from memolith.errors import InvalidInput
-from memolith.exchange.records import Chronicle, Record
+from memolith.exchange.records import MemoryRecord, Record
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import WordCounter
 from support.databases import bytes_under
@@ -150,13 +150,13 @@ def records(alice: OwnerMemory) -> list[Record]:
 def _told(record: Record) -> Record:
     if isinstance(record, Message):
         return replace(record, content=record.content.replace("TOKEN", TOKEN))
-    assert isinstance(record, Chronicle)
+    assert isinstance(record, MemoryRecord)
     memory = replace(record.memory, content=record.memory.content.replace("TOKEN", TOKEN))
     versions = tuple(
         replace(each, memory=replace(each.memory, content=f"{each.memory.content} {TOKEN}"))
         for each in record.history.versions
     )
-    return Chronicle(memory, replace(record.history, versions=versions))
+    return MemoryRecord(memory, replace(record.history, versions=versions))
 
 
 def test_an_import_is_screened_and_taken_again_adds_nothing(
@@ -166,5 +166,5 @@ def test_an_import_is_screened_and_taken_again_adds_nothing(
     first = plain.import_(records)
     assert (first.messages, first.memories) == (1, 1)
     again = plain.import_(records)
-    assert (again.messages, again.memories, again.already) == (0, 0, 2)
+    assert (again.messages, again.memories, again.duplicates_skipped) == (0, 0, 2)
     assert not leaks([TOKEN], folder, embedder)

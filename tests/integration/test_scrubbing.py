@@ -107,7 +107,7 @@ def test_no_word_of_many_purged_memories_is_left(tmp_path: Path) -> None:
             for n in range(300)
         ]
         for one in stored[::10]:
-            assert alice.purge(one.id).settled
+            assert alice.purge(one.id).compacted
         assert not found_in((tmp_path / "memory.db").read_bytes(), words.all)
         for _ in range(20):
             alice.remember(kept.text(12))

@@ -19,7 +19,7 @@ from memolith.config import load
 from memolith.domain.memories import Event, Source
 from memolith.entrypoints.cli.main import cli
 from memolith.errors import InvalidInput, MemolithError
-from memolith.exchange.records import Chronicle, Ending, Record
+from memolith.exchange.records import MemoryRecord, Record, SessionEnd
 from memolith.ports.clock import Clock
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import WordCounter
@@ -145,7 +145,7 @@ def test_an_owner_is_not_named_by_a_secret(watched: Watched) -> None:
     assert watched.leaks() == []
 
 
-def told(chronicle: Chronicle) -> Iterator[Chronicle]:
+def told(chronicle: MemoryRecord) -> Iterator[MemoryRecord]:
     """Yield an exported memory with the token in each of its texts in turn."""
     memory, history = chronicle.memory, chronicle.history
     for change in (
@@ -162,14 +162,14 @@ def told(chronicle: Chronicle) -> Iterator[Chronicle]:
         version = history.versions[-1]
         poisoned = replace(version, memory=replace(version.memory, **changed))
         versions = (*history.versions[:-1], poisoned)
-        yield Chronicle(replace(memory, **changed), replace(history, versions=versions))
+        yield MemoryRecord(replace(memory, **changed), replace(history, versions=versions))
     event = history.events[0]
     for each in (
         replace(event, by=TOKEN),
         replace(event, details={TOKEN: "x"}),
         replace(event, details={"why": f"because of {TOKEN}"}),
     ):
-        yield Chronicle(memory, replace(history, events=(each,)))
+        yield MemoryRecord(memory, replace(history, events=(each,)))
 
 
 def spoken(message: Message) -> Iterator[Record]:
@@ -177,7 +177,7 @@ def spoken(message: Message) -> Iterator[Record]:
         changed: Any = {change: TOKEN}
         yield replace(message, **changed)
     assert message.at is not None
-    yield Ending(TOKEN, message.at)
+    yield SessionEnd(TOKEN, message.at)
 
 
 def test_no_record_of_an_import_brings_a_secret(watched: Watched) -> None:
@@ -185,7 +185,7 @@ def test_no_record_of_an_import_brings_a_secret(watched: Watched) -> None:
         furnish(other.owner("alice"), "wallaby")
         records = list(other.export(owner="alice"))
     poisoned: list[Record] = [
-        *(each for r in records if isinstance(r, Chronicle) for each in told(r)),
+        *(each for r in records if isinstance(r, MemoryRecord) for each in told(r)),
         *(each for r in records if isinstance(r, Message) for each in spoken(r)),
     ]
     refused = 0
@@ -196,7 +196,7 @@ def test_no_record_of_an_import_brings_a_secret(watched: Watched) -> None:
         assert TOKEN not in repr(list(watched.memory.export(owner=f"{number}")))
     assert 0 < refused < len(poisoned)
     assert watched.leaks() == []
-    assert isinstance(records[-1], Chronicle)
+    assert isinstance(records[-1], MemoryRecord)
     assert isinstance(records[-1].history.events[0], Event)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from memolith import Memolith
-from memolith.adapters.embedders.configured import service_embedder
+from memolith.adapters.embedders.configured import build_service_embedder
 from memolith.config import load
 from memolith.config.settings import Embedding
 from memolith.errors import InvalidConfiguration, ServiceFailed, WrongEmbeddingModel
@@ -55,7 +55,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def embedder(model: Path, **more: Any) -> Any:
     own = Embedding(provider="sentence-transformers", model=str(model), **more)
-    return service_embedder(own, {})
+    return build_service_embedder(own, {})
 
 
 def test_each_text_has_its_own_vector_of_length_1(model: Path) -> None:

@@ -124,7 +124,10 @@ def test_a_newer_schema_is_refused_untouched(path: Path) -> None:
     before = path.read_bytes()
     with pytest.raises(StoreTooNew) as refused:
         open_store(path)
-    assert (refused.value.found, refused.value.known) == (len(MIGRATIONS) + 1, len(MIGRATIONS))
+    assert (refused.value.schema_version, refused.value.supported_version) == (
+        len(MIGRATIONS) + 1,
+        len(MIGRATIONS),
+    )
     assert path.read_bytes() == before
 
 

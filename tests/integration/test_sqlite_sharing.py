@@ -15,7 +15,7 @@ import pytest
 
 from memolith.adapters.crypto.plain import PlainCipher
 from memolith.adapters.sql.cache import IndexCache
-from memolith.adapters.sqlite.connections import translated
+from memolith.adapters.sqlite.connections import translate_error
 from memolith.adapters.sqlite.store import SqliteStore
 from memolith.errors import MemolithError, StoreDamaged, StoreReadOnly, StoreUnavailable
 from memolith.policies.vectors import cosines, quantise
@@ -138,7 +138,7 @@ def test_of_several_processes_one_holds_a_job(path: Path, tmp_path: Path) -> Non
         assert each.wait(60) == 0
         each.stdout.close()
     store = open_store(path)
-    lease = store.jobs.take("decay", now=at(0), every_s=0, lease_s=1)
+    lease = store.jobs.acquire("decay", now=at(0), every_s=0, lease_s=1)
     store.close()
     assert lease is not None
     assert lease.state == str(done)
@@ -161,8 +161,8 @@ def test_a_killed_workers_job_is_taken_over_where_it_stopped(path: Path) -> None
     store = open_store(path)
     begun = datetime(2026, 1, 1, tzinfo=UTC)
     after = {s: begun + timedelta(seconds=s) for s in (60, 3_601)}
-    assert store.jobs.take("decay", now=after[60], every_s=0, lease_s=9) is None
-    lease = store.jobs.take("decay", now=after[3_601], every_s=0, lease_s=9)
+    assert store.jobs.acquire("decay", now=after[60], every_s=0, lease_s=9) is None
+    lease = store.jobs.acquire("decay", now=after[3_601], every_s=0, lease_s=9)
     store.close()
     assert lease is not None
     assert lease.state == "1"
@@ -226,7 +226,7 @@ def test_a_writer_in_another_thread_is_waited_for_and_then_reported(store: Sqlit
 
 def test_a_full_disk_undoes_the_transaction_and_says_so(store: SqliteStore) -> None:
     remember(store, memory(1, "tea"))
-    with store._connections.writing() as connection:
+    with store._connections.write() as connection:
         pages = connection.row("PRAGMA page_count")
         assert pages is not None
         connection.run(f"PRAGMA max_page_count = {pages[0]}")
@@ -235,7 +235,7 @@ def test_a_full_disk_undoes_the_transaction_and_says_so(store: SqliteStore) -> N
     with store.read("alice") as snapshot:
         assert snapshot.counter == 1
         assert worded(snapshot, "tea") == [[1]]
-    with store._connections.writing() as connection:
+    with store._connections.write() as connection:
         connection.run("PRAGMA max_page_count = 1000000")
     remember(store, memory(3, "tea"))
     with store.read("alice") as snapshot:
@@ -261,7 +261,7 @@ def test_a_full_disk_undoes_the_transaction_and_says_so(store: SqliteStore) -> N
 def test_every_error_of_the_driver_is_translated(
     error: type[apsw.Error], expected: type[MemolithError]
 ) -> None:
-    assert type(translated(error("told"), Path("memory.db"))) is expected
+    assert type(translate_error(error("told"), Path("memory.db"))) is expected
 
 
 def test_a_forked_child_reads_and_writes_with_connections_of_its_own(
@@ -300,7 +300,7 @@ def test_an_owner_made_smaller_for_good_is_indexed_anew(store: SqliteStore) -> N
     remember(store, memory(1, "tea"), memory(2, "tea"))
     with store.read("alice") as snapshot:
         assert found(snapshot) == [1, 2]
-    with store._connections.writing() as connection:
+    with store._connections.write() as connection:
         for table in ("items", "passages", "terms"):
             connection.run(f"DELETE FROM {table} WHERE item = 1")  # noqa: S608
         connection.run("UPDATE owners SET generation = generation + 1, revision = revision + 1")
@@ -393,7 +393,7 @@ def test_of_an_erased_owner_no_index_is_kept(store: SqliteStore) -> None:
     store.erase("alice", at(1))
     cache: IndexCache = store._indexes
     assert [*cache._states] == [2]
-    assert cache._size == cache._sizes[2].in_all
+    assert cache._size == cache._sizes[2].total_bytes
     with store.read("alice") as snapshot:
         assert found(snapshot) == []
 
@@ -402,11 +402,11 @@ def test_no_index_is_kept_of_before_rows_were_removed_for_good(store: SqliteStor
     remember(store, memory(1, "tea"))
     with store.read("alice") as old:
         assert found(old) == [1]
-        with store._connections.writing() as connection:
+        with store._connections.write() as connection:
             connection.run("UPDATE owners SET generation = generation + 1, revision = revision + 1")
             connection.run("COMMIT")
         with store.read("alice") as new:
             assert found(new) == [1]
         assert worded(old, "tea") == [[1]]
     (states,) = store._indexes._states.values()
-    assert [state.stamp.generation for state in states] == [1]
+    assert [state.version.generation for state in states] == [1]

@@ -11,11 +11,11 @@ import apsw.ext
 import pytest
 
 from memolith.adapters.crypto.plain import PlainCipher
-from memolith.adapters.sql.copying import page
+from memolith.adapters.sql.copying import page_statement
 from memolith.adapters.sql.tables import TABLES
 from memolith.adapters.sqlite.connections import Connection
 from memolith.adapters.sqlite.store import SqliteStore
-from memolith.domain.work import Work
+from memolith.domain.work import WorkKind
 from memolith.ports.store import Snapshot
 from memolith.testing.builders import (
     DIMENSION,
@@ -54,13 +54,13 @@ def statements(tmp_path: Path) -> list[str]:
 
     store = SqliteStore.open(tmp_path / "memory.db", cipher=PlainCipher())
     store.adopt_embedder("builders", DIMENSION)
-    with store._connections.writing() as writer:
+    with store._connections.write() as writer:
         writer._raw.exec_trace = note
-    with store._connections.reading() as reader:
+    with store._connections.read() as reader:
         reader._raw.exec_trace = note
     do_everything(store)
     store.close()
-    seen += [page(table, is_first=False) for table in TABLES.values() if table.is_owned]
+    seen += [page_statement(table, is_first=False) for table in TABLES.values() if table.is_owned]
     return list(dict.fromkeys(seen))
 
 
@@ -78,7 +78,9 @@ def test_every_statement_names_the_owner(statements: list[str]) -> None:
 
 
 def test_every_statement_finds_its_rows_by_an_index(statements: list[str], tmp_path: Path) -> None:
-    read_whole = {page(table, is_first=True) for table in TABLES.values() if not table.is_owned}
+    read_whole = {
+        page_statement(table, is_first=True) for table in TABLES.values() if not table.is_owned
+    }
     with closing(Connection(tmp_path / "memory.db", 1)) as connection:
         for statement in set(statements) - read_whole:
             if not re.match("WITH|SELECT|UPDATE|DELETE|INSERT INTO .* SELECT", statement):
@@ -100,7 +102,7 @@ def test_rows_are_given_in_the_order_in_which_they_stand(
             for is_first in (True, False):
                 assert not any(
                     "TEMP B-TREE" in line
-                    for line in _plan(connection._raw, page(table, is_first=is_first))
+                    for line in _plan(connection._raw, page_statement(table, is_first=is_first))
                 ), table.name
 
 
@@ -129,24 +131,24 @@ def busy(tmp_path: Path) -> Iterator[SqliteStore]:
         with store.write(owner) as tx:
             said = [(message(n, sequence=n), short_entry("x")) for n in range(1, MANY)]
             tx.log("s1", said)
-            tx.summarised([record_id(n) for n in range(1, MANY)], at(9))
+            tx.mark_summarised([record_id(n) for n in range(1, MANY)], at(9))
     with store.write("bob") as tx:
-        tx.await_learning([record_id(n) for n in (5, 6, 7)])
-        tx.postpone([record_id(6)], retry_at=None)
-        tx.summarised([record_id(n) for n in (8, 9)], None)
+        tx.mark_pending([record_id(n) for n in (5, 6, 7)])
+        tx.schedule_retry([record_id(6)], retry_at=None)
+        tx.mark_summarised([record_id(n) for n in (8, 9)], None)
     yield store
     store.close()
 
 
 READING_WORK: dict[str, Callable[[SqliteStore, Snapshot], object]] = {
-    "owners who learn": lambda store, _: store.claims.owners(Work.LEARN, now=at(9)),
-    "owners": lambda store, _: store.claims.owners(Work.CONSOLIDATE, now=at(9)),
-    "awaiting": lambda _, snapshot: snapshot.awaiting(99, now=at(9)),
-    "backlog": lambda _, snapshot: snapshot.backlog(),
-    "unsummarised": lambda _, snapshot: snapshot.unsummarised(),
-    "unsummarised of": lambda _, snapshot: snapshot.unsummarised(9, session_id="s1"),
-    "unsummarised count": lambda _, snapshot: snapshot.unsummarised_count(),
-    "unsummarised by session": lambda _, snapshot: snapshot.unsummarised_by_session(),
+    "owners who learn": lambda store, _: store.leases.owners(WorkKind.LEARN, now=at(9)),
+    "owners": lambda store, _: store.leases.owners(WorkKind.CONSOLIDATE, now=at(9)),
+    "awaiting": lambda _, snapshot: snapshot.pending_messages(99, now=at(9)),
+    "backlog": lambda _, snapshot: snapshot.pending_work(),
+    "unsummarised": lambda _, snapshot: snapshot.unsummarised_messages(),
+    "unsummarised of": lambda _, snapshot: snapshot.unsummarised_messages(9, session_id="s1"),
+    "unsummarised count": lambda _, snapshot: snapshot.count_unsummarised_messages(),
+    "unsummarised by session": lambda _, snapshot: snapshot.count_unsummarised_by_session(),
 }
 
 
@@ -160,7 +162,7 @@ def test_what_waits_is_found_past_messages_that_wait_for_nothing(
     def count(event: dict[str, Any]) -> None:
         steps.append(event["stmt_status"]["SQLITE_STMTSTATUS_VM_STEP"])
 
-    with busy.read(owner) as snapshot, busy._connections.reading() as other:
+    with busy.read(owner) as snapshot, busy._connections.read() as other:
         for connection in (snapshot._connection, other):  # type: ignore[attr-defined] # of SQLite
             connection._raw.trace_v2(apsw.SQLITE_TRACE_PROFILE, count)
     with busy.read(owner) as snapshot:

@@ -16,7 +16,7 @@ import memolith.services
 from memolith import Memolith
 from memolith.domain.memories import Memory
 from memolith.errors import InvalidInput, ServiceFailed
-from memolith.policies.kinds import kept_kinds, with_kept
+from memolith.policies.kinds import add_previous_kind, parse_previous_kinds
 from memolith.ports.embedder import TextRole
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
@@ -179,5 +179,5 @@ NAMES = st.from_regex(r"[a-z][a-z0-9-]{0,8}", fullmatch=True)
 def test_what_is_kept_is_read_again(kinds: dict[str, str]) -> None:
     kept: str | None = None
     for profile, kind in kinds.items():
-        kept = with_kept(kept, profile, kind)
-    assert kept_kinds(kept) == kinds
+        kept = add_previous_kind(kept, profile, kind)
+    assert parse_previous_kinds(kept) == kinds

@@ -11,8 +11,8 @@ import pytest
 from memolith import Memolith, Message, OwnerMemory
 from memolith.domain.memories import State
 from memolith.domain.messages import Role
-from memolith.exchange.jsonl import Remembered
-from memolith.exchange.records import Chronicle, Ending, Record
+from memolith.exchange.jsonl import ImportedMemory
+from memolith.exchange.records import MemoryRecord, Record, SessionEnd
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 
@@ -41,11 +41,16 @@ def test_all_of_it_comes_back_the_same(records: list[Record], clock: SettableClo
     other = bob_in(clock)
     taken = other.import_(records)
     assert list(other.export()) == records
-    assert (taken.messages, taken.memories, taken.already, taken.unkeyed) == (3, 2, 0, ())
+    assert (taken.messages, taken.memories, taken.duplicates_skipped, taken.keys_dropped) == (
+        3,
+        2,
+        0,
+        (),
+    )
 
 
 def test_the_end_of_a_session_is_kept(records: list[Record], clock: SettableClock) -> None:
-    (ending,) = [record for record in records if isinstance(record, Ending)]
+    (ending,) = [record for record in records if isinstance(record, SessionEnd)]
     other = bob_in(clock)
     other.import_(records)
     assert other.sessions()[0].ended_at == ending.at
@@ -53,7 +58,7 @@ def test_the_end_of_a_session_is_kept(records: list[Record], clock: SettableCloc
 
 def test_taking_it_again_adds_nothing(records: list[Record], alice: OwnerMemory) -> None:
     taken = alice.import_(records)
-    assert (taken.messages, taken.memories, taken.already) == (0, 0, 5)
+    assert (taken.messages, taken.memories, taken.duplicates_skipped) == (0, 0, 5)
     assert list(alice.export()) == records
 
 
@@ -72,7 +77,7 @@ def test_a_message_whose_external_id_is_there_is_not_taken_twice(
 ) -> None:
     other = bob_in(clock)
     other.log([Message("Bob", "The key is blue", external_id="D1:1")], session="s1")
-    assert other.import_(records).already == 1
+    assert other.import_(records).duplicates_skipped == 1
     assert len(other.messages("s1")) == 1
 
 
@@ -89,7 +94,7 @@ def test_what_was_known_then_is_known_there_too(
 ) -> None:
     other = bob_in(clock)
     other.import_(records)
-    (job,) = [r for r in records if isinstance(r, Chronicle) and r.memory.key == "job"]
+    (job,) = [r for r in records if isinstance(r, MemoryRecord) and r.memory.key == "job"]
     for version in job.history.versions:
         then = version.valid_from + timedelta(minutes=1)
         here = alice.recall("Where does she work?", as_of=then, touch=False)
@@ -104,16 +109,18 @@ def test_it_says_how_many_secrets_it_took_out_of_what_is_new(
     for record in records:
         if isinstance(record, Message):
             told.append(replace(record, content=f"{record.content} {token} {token}"))
-        elif isinstance(record, Chronicle) and record.memory.key == "job":
+        elif isinstance(record, MemoryRecord) and record.memory.key == "job":
             versions = tuple(
                 replace(each, memory=replace(each.memory, content=f"Has [REDACTED] and {token}"))
                 for each in record.history.versions
             )
-            told.append(Chronicle(versions[-1].memory, replace(record.history, versions=versions)))
+            told.append(
+                MemoryRecord(versions[-1].memory, replace(record.history, versions=versions))
+            )
     other = bob_in(clock)
     assert other.import_(told).redactions == 3 * 2 + 3
     assert other.import_(told).redactions == 0
-    assert other.import_([Remembered(content=f"Uses {token}")]).redactions == 1
+    assert other.import_([ImportedMemory(content=f"Uses {token}")]).redactions == 1
 
 
 def test_memories_that_never_changed_come_back_the_same_also_twice_in_one_call(
@@ -127,7 +134,7 @@ def test_memories_that_never_changed_come_back_the_same_also_twice_in_one_call(
     records = list(alice.export())
     other = bob_in(clock)
     taken = other.import_([*records, *records])
-    assert (taken.memories, taken.already) == (3, 3)
+    assert (taken.memories, taken.duplicates_skipped) == (3, 3)
     assert list(other.export()) == records
     asked = ("tea", "Where does she live?", "cat")
     found = [[memory.id for memory in alice.recall(each).memories] for each in asked]
@@ -146,7 +153,7 @@ def test_a_memory_whose_successor_is_nowhere_comes_without_it(
     alice: OwnerMemory, clock: SettableClock, tmp_path: Path
 ) -> None:
     old, _ = superseded(alice, clock)
-    assert isinstance(old, Chronicle)
+    assert isinstance(old, MemoryRecord)
     with Memolith.open(
         tmp_path / "m.db", embedder=HashingEmbedder(), clock=clock, tokens=WordCounter()
     ) as memory:
@@ -181,7 +188,7 @@ def test_given_again_a_memory_that_was_changed_since_stays_as_it_is(
     alice: OwnerMemory, clock: SettableClock
 ) -> None:
     old, new = superseded(alice, clock)
-    assert isinstance(old, Chronicle)
+    assert isinstance(old, MemoryRecord)
     other = bob_in(clock)
     other.import_([old])
     clock.advance(timedelta(days=1))

@@ -13,8 +13,8 @@ from memolith.domain.memories import Memory, Origin, State
 from memolith.domain.messages import Role
 from memolith.errors import ServiceFailed
 from memolith.policies.merging import Operation, Verdict
-from memolith.policies.rendering.defusing import QUOTED
-from memolith.ports.chat import Prompt, Reply
+from memolith.policies.rendering.defusing import QUOTED_LABEL
+from memolith.ports.chat import Completion, Prompt
 from memolith.testing.arbitrators import ScriptedArbitrator
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
@@ -248,7 +248,7 @@ def test_an_order_in_the_base_memory_is_shown_as_a_quotation(clock: SettableCloc
         own = opened(clock, profile).owner(OWNER)
         own.set_base_memory(f"Preferences:\n- Likes tea\n- {ORDER}")
         text = own.context("tea")
-        assert f'- {QUOTED} "{ORDER}"' in text
+        assert f'- {QUOTED_LABEL} "{ORDER}"' in text
         assert "- Likes tea" in text
 
 
@@ -257,7 +257,7 @@ class Unreachable:
 
     name = "unreachable"
 
-    def complete(self, prompt: Prompt) -> Reply:
+    def complete(self, prompt: Prompt) -> Completion:
         """Fail."""
         raise ServiceFailed(self.name, f"no answer to a prompt for {prompt.purpose}")
 

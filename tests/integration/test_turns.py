@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from memolith import Memolith
-from memolith.domain.work import Work
-from memolith.services.turns import LEASE_S, TURN
+from memolith.domain.work import WorkKind
+from memolith.services.turns import EXCHANGES_PER_TURN, LEASE_S
 from memolith.testing.clock import SettableClock
 from memolith.testing.model_server import Asked
 from support.scripted_learning import START, remembering
@@ -77,15 +77,15 @@ class Gate:
 def test_who_says_little_does_not_wait_for_who_said_much(clock: SettableClock) -> None:
     gate = Gate()
     with remembering("tiers", gate, clock) as (memory, _), ThreadPoolExecutor(1) as apart:
-        talk(memory, "ann", 3 * TURN)
+        talk(memory, "ann", 3 * EXCHANGES_PER_TURN)
         working = apart.submit(memory.work)
         gate.wait_for(_AT_ONCE)
         talk(memory, "bob", 1)
         gate.open()
         working.result(_PATIENCE_S)
-        assert learned(memory, "ann") == list(range(3 * TURN))
+        assert learned(memory, "ann") == list(range(3 * EXCHANGES_PER_TURN))
         assert learned(memory, "bob") == [0]
-    assert gate.asked.index("bob") <= 2 * TURN
+    assert gate.asked.index("bob") <= 2 * EXCHANGES_PER_TURN
 
 
 def test_what_was_asked_when_it_is_to_stop_is_kept_and_no_more_is_asked(
@@ -102,9 +102,9 @@ def test_what_was_asked_when_it_is_to_stop_is_kept_and_no_more_is_asked(
         asked = len(server.asked)
         assert asked == _AT_ONCE
         assert learned(memory, "ann") == list(range(asked))
-        assert memory.backlog(owner="ann").waiting == 2 * (20 - asked)
-        claims = memory._parts.store.claims
-        assert claims.take("ann", Work.LEARN, now=clock.now(), lease_s=1.0) is not None
+        assert memory.backlog(owner="ann").pending_messages == 2 * (20 - asked)
+        claims = memory._app.store.leases
+        assert claims.acquire("ann", WorkKind.LEARN, now=clock.now(), lease_s=1.0) is not None
 
 
 class Ticking(SettableClock):
@@ -121,8 +121,8 @@ def test_a_claim_is_held_for_as_long_as_the_work_takes() -> None:
     def rival(asked: Asked) -> Any:
         if '"facts"' not in asked.system:
             return {"summary": "Of boxes."}
-        claims = opened[0]._parts.store.claims
-        rivals.append(claims.take("ann", Work.LEARN, now=clock.now(), lease_s=1.0))
+        claims = opened[0]._app.store.leases
+        rivals.append(claims.acquire("ann", WorkKind.LEARN, now=clock.now(), lease_s=1.0))
         return facts_of(asked)
 
     with remembering("tiers", rival, clock) as (memory, _):

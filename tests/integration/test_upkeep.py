@@ -12,12 +12,12 @@ import pytest
 from memolith import Memolith
 from memolith.domain.messages import Message, Role
 from memolith.errors import InvalidInput, StoreUnavailable
-from memolith.exchange.jsonl import Remembered
-from memolith.services.scheduling import Done
-from memolith.services.working import Worked
+from memolith.exchange.jsonl import ImportedMemory
+from memolith.services.scheduling import JobResult
+from memolith.services.working import WorkResult
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
-from memolith.workers.loop import work
+from memolith.workers.loop import run_loop
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -106,7 +106,9 @@ def test_facts_keeps_a_thousand_and_lets_the_weakest_go(clock: SettableClock) ->
         owner = memory.owner("a")
         weakest = owner.remember("kind of thing 0 alone", kind="identity", importance=0.1)
         texts = (f"n{number}a n{number}b n{number}c n{number}d" for number in range(1, 1_000))
-        owner.import_([Remembered(content=text, kind="identity", importance=0.5) for text in texts])
+        owner.import_(
+            [ImportedMemory(content=text, kind="identity", importance=0.5) for text in texts]
+        )
         assert owner.active_count() == 1_000
         owner.remember("one more thing than there may be", kind="identity", importance=0.4)
         assert owner.active_count() == 1_000
@@ -191,7 +193,7 @@ def test_many_workers_on_one_store_do_each_job_once(tmp_path: Path, clock: Setta
         for owner in "abcd":
             memory.remember("Parking until noon", owner=owner, expires_in="1h")
     clock.advance(timedelta(hours=2))
-    found: list[Done] = []
+    found: list[JobResult] = []
     engines = [opened(clock, store=tmp_path / "m.db") for _ in range(4)]
     threads = [
         threading.Thread(target=lambda each=each: found.extend(each.run_jobs())) for each in engines
@@ -208,17 +210,17 @@ def test_many_workers_on_one_store_do_each_job_once(tmp_path: Path, clock: Setta
 
 def test_the_loop_reports_what_it_did_survives_a_failure_and_stops() -> None:
     stop = threading.Event()
-    reported: list[Done | Worked] = []
+    reported: list[JobResult | WorkResult] = []
     calls = 0
 
-    def run_due(_stopped: object) -> tuple[Done, ...]:
+    def run_due(_stopped: object) -> tuple[JobResult, ...]:
         nonlocal calls
         calls += 1
         if calls == 1:
             raise StoreUnavailable("m.db", 10.0)
         if calls == 3:
             stop.set()
-        return (Done(f"job {calls}", 1, 1, finished=True),)
+        return (JobResult(f"job {calls}", 1, 1, finished=True),)
 
-    work(run_due, stop, poll_s=0.0, report=reported.append)
-    assert [each.job for each in reported if isinstance(each, Done)] == ["job 2", "job 3"]
+    run_loop(run_due, stop, poll_s=0.0, on_result=reported.append)
+    assert [each.job for each in reported if isinstance(each, JobResult)] == ["job 2", "job 3"]

@@ -12,7 +12,7 @@ import pytest
 
 from memolith import Memolith, Message, Role
 from memolith.adapters.chroma.server import ChromaServer
-from memolith.config import Loaded, load
+from memolith.config import LoadedSettings, load
 from memolith.errors import InvalidConfiguration, ServiceFailed
 from memolith.stores import reset_store
 from memolith.testing.clock import SettableClock
@@ -24,7 +24,7 @@ THINGS = ("key", "map", "lamp", "letter", "coin", "book", "rope", "clock", "ston
 QUERIES = ("Where is the key?", "the lamp in the garden", "a book", "harbour rope", "nothing")
 
 
-def configured(folder: Path, backend: str) -> Loaded:
+def configured(folder: Path, backend: str) -> LoadedSettings:
     """Return settings of a store in a folder of its own."""
     lines = [f'store = "{backend}/memory.db"', 'encryption_key_path = "keys/key"']
     own = {
@@ -41,7 +41,7 @@ def configured(folder: Path, backend: str) -> Loaded:
     return load(file, {})
 
 
-def opened(config: Loaded) -> Memolith:
+def opened(config: LoadedSettings) -> Memolith:
     return Memolith.open(
         config=config,
         embedder=HashingEmbedder(),
@@ -88,10 +88,10 @@ def test_answers_and_scores_do_not_depend_on_what_searches(
         furnish(memory)
         assert answers(memory) == expected  # partly before all is sent, where it is sent
     with opened(config) as memory:  # after: closing has waited for that
-        assert memory.stats(owner="anna").vectors_due == 0
+        assert memory.stats(owner="anna").vectors_pending == 0
         assert answers(memory) == expected
         assert memory.verify().findings == ()
-        assert memory.erase("bob").settled
+        assert memory.erase("bob").compacted
         assert {one for one, _ in answers(memory)} == {
             one for one, _ in expected if "bob" not in one
         }
@@ -116,7 +116,7 @@ def test_a_store_is_not_reset_while_chroma_still_has_its_vectors(tmp_path: Path)
     config = configured(tmp_path, "nobody")
     with opened(config) as memory:
         furnish(memory)
-        assert memory.stats(owner="anna").vectors_due == 81
+        assert memory.stats(owner="anna").vectors_pending == 81
         findings = memory.verify().findings
         assert any("can't be reached" in each.detail for each in findings)
     with sqlite(Path(config.settings.store)) as file:  # as if some had been sent before

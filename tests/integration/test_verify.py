@@ -20,10 +20,10 @@ from memolith.adapters.crypto.ring import KeyRing
 from memolith.adapters.crypto.xchacha import KeyRingCiphers
 from memolith.domain.memories import Memory, Source
 from memolith.domain.messages import Role
-from memolith.domain.work import Mark, Progress, Work
+from memolith.domain.work import ConsolidationProgress, ProcessingFlag, WorkKind
 from memolith.errors import InvalidInput, MemolithError, StoreDamaged
-from memolith.ports.idempotency import Reply
-from memolith.ports.usage import Spent
+from memolith.ports.idempotency import StoredResponse
+from memolith.ports.usage import ModelUsage
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 from support.databases import POSTGRES, SQLITE, execute
@@ -76,23 +76,31 @@ def live(alice: OwnerMemory) -> None:
 
 def work(memory: Memolith, owner: str) -> None:
     """Have something waiting, parked, claimed and counted of every kind."""
-    now, store = datetime(2026, 1, 3, tzinfo=UTC), memory._parts.store
+    now, store = datetime(2026, 1, 3, tzinfo=UTC), memory._app.store
     with store.write(owner) as tx:
         first, second, third, fourth, *_ = (one.id for one in tx.messages())
-        tx.await_learning([first, second, third, fourth])
-        tx.learned([first], now)
-        tx.postpone([second], retry_at=now)
-        tx.postpone([third], retry_at=None)
-        tx.summarised([first, second], now)
-        tx.mark([one.id for one in tx.unmarked(Mark.INCORPORATED, frozenset({"fact"}))], Mark(1))
-        tx.set_progress("s", Progress(1, 0, now))
-        tx.set_progress("nothing was said in it", Progress(4, 1))
-    for kind in Work:
-        claim = store.claims.take(owner, kind, now=now, lease_s=9)
+        tx.mark_pending([first, second, third, fourth])
+        tx.mark_learned([first], now)
+        tx.schedule_retry([second], retry_at=now)
+        tx.schedule_retry([third], retry_at=None)
+        tx.mark_summarised([first, second], now)
+        tx.add_mark(
+            [
+                one.id
+                for one in tx.memories_without_mark(
+                    ProcessingFlag.INCORPORATED, frozenset({"fact"})
+                )
+            ],
+            ProcessingFlag(1),
+        )
+        tx.set_progress("s", ConsolidationProgress(1, 0, now))
+        tx.set_progress("nothing was said in it", ConsolidationProgress(4, 1))
+    for kind in WorkKind:
+        claim = store.leases.acquire(owner, kind, now=now, lease_s=9)
         assert claim is not None
-        if kind is Work.CONSOLIDATE:
-            store.claims.fail(claim, retry_at=None)
-    store.usage.add(owner, "extract", Spent(1, 2, 3), at=now)
+        if kind is WorkKind.CONSOLIDATE:
+            store.leases.fail(claim, retry_at=None)
+    store.usage.add(owner, "extract", ModelUsage(1, 2, 3), at=now)
 
 
 @pytest.fixture(scope="module", params=["plain", "encrypted"])
@@ -111,7 +119,7 @@ def fill(store: Path) -> None:
         for owner in ("alice", "bob"):
             live(memory.owner(owner))
             for text in ("Likes tea", "Likes coffee"):
-                with memory._parts.store.write(owner) as tx:
+                with memory._app.store.write(owner) as tx:
                     tx.set_base_memory(text, sources=(), at=datetime(2026, 1, 2, tzinfo=UTC))
             work(memory, owner)
 
@@ -449,7 +457,7 @@ def test_a_base_memory_that_does_not_open_is_found(tmp_path: Path) -> None:
     path = tmp_path / "encrypted" / "memory.db"
     with again(path) as memory:
         for text in ("Likes tea", "Likes coffee"):
-            with memory._parts.store.write("alice") as tx:
+            with memory._app.store.write("alice") as tx:
                 tx.set_base_memory(text, sources=(), at=datetime(2026, 1, 2, tzinfo=UTC))
     plant(
         path,
@@ -490,7 +498,7 @@ def test_what_does_not_open_is_found_and_left_and_nothing_else_is_blamed(
         live(memory.owner("alice"))
         said = Message("Bob", "The gate code is 99-13.", external_id="m1")
         memory.log([said], owner="alice", session="s")
-        with memory._parts.store.write("alice") as tx:
+        with memory._app.store.write("alice") as tx:
             sources = (Source(tx.messages()[0].id, "message", "m9"),)
             tx.set_base_memory("Likes tea", sources=sources, at=datetime(2026, 1, 2, tzinfo=UTC))
     plant(path, _ENDING_OTHERWISE.format(table=table, column=column))
@@ -522,10 +530,10 @@ def test_a_kept_reply_that_does_not_open_is_found(tmp_path: Path) -> None:
     path, now = tmp_path / "encrypted" / "memory.db", datetime(2026, 1, 1, tzinfo=UTC)
     with again(path) as memory:
         memory.remember("Lives in Oslo", owner="alice")
-        replies = memory._parts.store.idempotency
+        replies = memory._app.store.idempotency
         for key in ("done", "being done"):
             assert replies.begin("alice", key, b"asked", now=now) is None
-        replies.finish("alice", "done", Reply(200, b"told"))
+        replies.finish("alice", "done", StoredResponse(200, b"told"))
         assert memory.verify().findings == ()
     plant(path, _ENDING_OTHERWISE.format(table="idempotency", column="response"))
     for repair in (False, True, False):
@@ -556,7 +564,7 @@ def test_after_sessions_were_removed_nothing_is_wrong(path: Path) -> None:
     with again(path) as memory:
         sessions = [each.id for each in memory.sessions(owner="alice")]
         for some in (sessions[:1], sessions):
-            with memory._parts.store.write("alice") as tx:
+            with memory._app.store.write("alice") as tx:
                 tx.remove_sessions(some)
             assert memory.verify().findings == ()
         assert memory.list(owner="alice").total > 2

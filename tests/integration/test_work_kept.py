@@ -10,10 +10,10 @@ import pytest
 
 from memolith import Memolith, Message, OwnerMemory
 from memolith.adapters.crypto.plain import PlainCipher
-from memolith.adapters.sql.tables import OWNED
-from memolith.domain.work import Mark, Progress, Work
+from memolith.adapters.sql.tables import OWNED_TABLES
+from memolith.domain.work import ConsolidationProgress, ProcessingFlag, WorkKind
 from memolith.ports.store import Store
-from memolith.ports.usage import Spent
+from memolith.ports.usage import ModelUsage
 from memolith.testing.clock import SettableClock
 from support.databases import SQLITE, rows
 from support.plaintext_search import Opener
@@ -22,7 +22,7 @@ _KINDS = frozenset({"fact", "identity", "preference"})
 
 
 def store_of(memory: Memolith) -> Store:
-    return memory._parts.store
+    return memory._app.store
 
 
 def let_wait(memory: Memolith, clock: SettableClock, owner: str = "alice") -> list[str]:
@@ -32,19 +32,22 @@ def let_wait(memory: Memolith, clock: SettableClock, owner: str = "alice") -> li
     memory.remember("Likes tea", owner=owner)
     now, store = clock.now(), store_of(memory)
     with store.write(owner) as tx:
-        tx.await_learning(ids)
-        tx.learned(ids[:1], now)
-        tx.postpone(ids[1:2], retry_at=now + timedelta(hours=1))
-        tx.postpone(ids[2:3], retry_at=None)
-        tx.summarised(ids[:3], now)
-        tx.mark([tx.unmarked(Mark.INCORPORATED, _KINDS)[0].id], Mark.INCORPORATED)
-        tx.set_progress("s1", Progress(3, 1, now))
-    for work in Work:
-        claim = store.claims.take(owner, work, now=now, lease_s=60)
+        tx.mark_pending(ids)
+        tx.mark_learned(ids[:1], now)
+        tx.schedule_retry(ids[1:2], retry_at=now + timedelta(hours=1))
+        tx.schedule_retry(ids[2:3], retry_at=None)
+        tx.mark_summarised(ids[:3], now)
+        tx.add_mark(
+            [tx.memories_without_mark(ProcessingFlag.INCORPORATED, _KINDS)[0].id],
+            ProcessingFlag.INCORPORATED,
+        )
+        tx.set_progress("s1", ConsolidationProgress(3, 1, now))
+    for work in WorkKind:
+        claim = store.leases.acquire(owner, work, now=now, lease_s=60)
         assert claim is not None
-        if work is Work.CONSOLIDATE:
-            store.claims.fail(claim, retry_at=None)
-    store.usage.add(owner, "extract", Spent(1, 2, 3), at=now)
+        if work is WorkKind.CONSOLIDATE:
+            store.leases.fail(claim, retry_at=None)
+    store.usage.add(owner, "extract", ModelUsage(1, 2, 3), at=now)
     return ids
 
 
@@ -54,15 +57,18 @@ def state_of(memory: Memolith, clock: SettableClock, owner: str = "alice") -> di
     later = now + timedelta(hours=1)
     with store.read(owner) as snapshot:
         return {
-            "waiting": [one.id for one in snapshot.awaiting(99, now=now)],
-            "later": [one.id for one in snapshot.awaiting(99, now=later)],
+            "waiting": [one.id for one in snapshot.pending_messages(99, now=now)],
+            "later": [one.id for one in snapshot.pending_messages(99, now=later)],
             "attempts": snapshot.attempts([one.id for one in snapshot.messages()]),
-            "unsummarised": [one.id for one in snapshot.unsummarised()],
-            "unmarked": [one.id for one in snapshot.unmarked(Mark.INCORPORATED, _KINDS)],
+            "unsummarised": [one.id for one in snapshot.unsummarised_messages()],
+            "unmarked": [
+                one.id
+                for one in snapshot.memories_without_mark(ProcessingFlag.INCORPORATED, _KINDS)
+            ],
             "progress": snapshot.progress("s1"),
-            "backlog": snapshot.backlog(),
-            "claimed": [owner in store.claims.owners(work, now=now) for work in Work],
-            "usage": store.usage.since(owner, now),
+            "backlog": snapshot.pending_work(),
+            "claimed": [owner in store.leases.owners(work, now=now) for work in WorkKind],
+            "usage": store.usage.get_usage(owner, now),
         }
 
 
@@ -90,10 +96,10 @@ def test_a_message_of_which_a_sentence_was_forgotten_waits_with_the_rest(
 ) -> None:
     learned = alice.learn("I prefer tea to coffee. It rains here.", "Noted.")
     with store_of(memory).write("alice") as tx:
-        tx.await_learning([learned.messages[0].id])
+        tx.mark_pending([learned.messages[0].id])
     alice.forget(learned.memories[0].id)
     with store_of(memory).read("alice") as snapshot:
-        (left,) = snapshot.awaiting(9, now=clock.now())
+        (left,) = snapshot.pending_messages(9, now=clock.now())
     assert left.content == "It rains here."
 
 
@@ -108,7 +114,7 @@ def test_what_is_purged_or_retired_by_age_waits_no_longer(
     state = state_of(memory, clock)
     assert (state["later"], state["unsummarised"]) == ([], [])
     assert (state["backlog"].waiting, state["backlog"].parked) == (0, 0)
-    assert state["progress"] == Progress()
+    assert state["progress"] == ConsolidationProgress()
 
 
 def test_switching_the_profile_and_back_changes_nothing_of_it(
@@ -151,7 +157,7 @@ def test_a_backup_holds_it(opened: Opener, path: Path, clock: SettableClock) -> 
         before = state_of(memory, clock)
         memory.backup(kept)
         with store_of(memory).write("alice") as tx:
-            tx.learned(ids, clock.now())
+            tx.mark_learned(ids, clock.now())
     with opened(kept) as memory:
         assert state_of(memory, clock) == before
 
@@ -174,7 +180,7 @@ def test_an_erased_owner_has_no_row_in_any_table(
         memory.erase("alice")
         assert state_of(memory, clock, "bob") == before
         assert memory.verify().findings == ()
-    tables = rows(path, TABLES) if database == SQLITE else [(name,) for name in OWNED]
+    tables = rows(path, TABLES) if database == SQLITE else [(name,) for name in OWNED_TABLES]
     left = {
         table: rows(path, f"SELECT DISTINCT owner_id = 2 FROM {table}")  # noqa: S608
         for (table,) in tables

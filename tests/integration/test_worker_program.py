@@ -15,7 +15,7 @@ import pytest
 
 from memolith import Memolith
 from memolith.config import load
-from memolith.domain.work import Work
+from memolith.domain.work import WorkKind
 from memolith.services.turns import LEASE_S
 from memolith.testing.model_server import Asked, ModelServer
 from support.databases import PLACES
@@ -114,8 +114,8 @@ def assert_left_whole(memory: Memolith, asked: list[str]) -> None:
     assert _AT_ONCE <= len(asked) < _EXCHANGES
     page = memory.list(owner=OWNER, limit=1_000)
     assert sorted(each.content for each in page.memories) == sorted(asked)
-    assert memory.backlog(owner=OWNER).waiting == 2 * (_EXCHANGES - len(asked))
-    store, now = memory._parts.store, memory.messages(owner=OWNER)[0].at
+    assert memory.backlog(owner=OWNER).pending_messages == 2 * (_EXCHANGES - len(asked))
+    store, now = memory._app.store, memory.messages(owner=OWNER)[0].at
     assert now is not None
-    assert store.claims.take(OWNER, Work.LEARN, now=now, lease_s=LEASE_S) is not None
+    assert store.leases.acquire(OWNER, WorkKind.LEARN, now=now, lease_s=LEASE_S) is not None
     assert memory.verify().findings == ()

@@ -6,19 +6,19 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from corpora.audited import load_audited
-from memolith.domain.audits import Audit, Told
-from memolith.policies.auditing import judged
-from memolith.policies.nearness import nearest_before
+from memolith.domain.audits import Audit, AuditEntry
+from memolith.policies.auditing import classify_junk
+from memolith.policies.nearness import find_nearest_before
 from memolith.policies.vectors import cosines
-from memolith.services.audit import audited
+from memolith.services.audit import audit_memories
 
 GOOD = [each.text for each in load_audited() if each.label == "good"]
 TEXTS = [each.text for each in load_audited()]
 INT8 = st.integers(-127, 127)
 
 
-def told(texts: list[str]) -> list[Told]:
-    return [Told(str(number), text) for number, text in enumerate(texts)]
+def told(texts: list[str]) -> list[AuditEntry]:
+    return [AuditEntry(str(number), text) for number, text in enumerate(texts)]
 
 
 def shares(audit: Audit) -> list[int]:
@@ -28,7 +28,7 @@ def shares(audit: Audit) -> list[int]:
 
 @given(st.lists(st.sampled_from(GOOD), unique=True))
 def test_of_distinct_facts_nothing_is_junk(texts: list[str]) -> None:
-    audit = audited(told(texts), None)
+    audit = audit_memories(told(texts), None)
     assert audit.memories == len(texts)
     assert audit.junk == 0
     assert audit.rate == 0.0
@@ -41,17 +41,17 @@ def test_planted_duplicates_are_all_found_and_nothing_else(
 ) -> None:
     again = data.draw(st.lists(st.sampled_from(texts), max_size=8))
     planted = [f" {text} " if data.draw(st.booleans()) else text for text in again]
-    audit = audited(told([*texts, *planted]), None, examples=100)
+    audit = audit_memories(told([*texts, *planted]), None, examples=100)
     assert shares(audit) == [len(planted), 0, 0, 0]
     assert audit.junk == len(planted)
     assert audit.duplicates.ids == tuple(map(str, range(len(texts), len(texts) + len(planted))))
-    originals = [texts[int(each.of or -1)] for each in audit.duplicates.examples]
+    originals = [texts[int(each.duplicate_of or -1)] for each in audit.duplicates.examples]
     assert originals == again
 
 
 @given(st.lists(st.sampled_from(TEXTS)), st.integers(0, 4))
 def test_the_figures_agree(texts: list[str], examples: int) -> None:
-    audit = audited(told(texts), None, examples=examples)
+    audit = audit_memories(told(texts), None, examples=examples)
     assert max(shares(audit)) <= audit.junk <= min(sum(shares(audit)), audit.memories)
     for each in (audit.duplicates, audit.fragments, audit.filler, audit.echoes):
         assert len(each.ids) == each.count == sum(each.reasons.values())
@@ -61,13 +61,13 @@ def test_the_figures_agree(texts: list[str], examples: int) -> None:
 
 @given(st.text() | st.text(alphabet="aI{[(\"'`:- .…\n<>Q:A?", max_size=60))
 def test_every_text_can_be_judged(text: str) -> None:
-    assert all(reason for reason in judged(text).values())
+    assert all(reason for reason in classify_junk(text).values())
 
 
 @settings(max_examples=30)
 @given(arrays(np.int8, st.tuples(st.integers(0, 600), st.just(3)), elements=INT8, fill=INT8))
 def test_the_nearest_before_is_that_of_a_plain_search(stored: np.ndarray) -> None:
-    rows, best = nearest_before(stored)
+    rows, best = find_nearest_before(stored)
     assert rows.shape == best.shape == (len(stored),)
     for row in range(len(stored)):
         before = cosines(stored[:row], stored[row])

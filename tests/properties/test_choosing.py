@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memolith import Memolith, Message, OwnerMemory
-from memolith.domain.recall import Recalled
-from memolith.services.choosing import Choice
+from memolith.domain.recall import RecalledItem
+from memolith.services.choosing import ResultSelection
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 
@@ -40,7 +40,7 @@ def answers(alice: OwnerMemory, query: str, budget: int, top_k: int) -> tuple[An
     assert found.trace is not None
     ids = [one.id for one in found.memories] + [one.id for one in found.trace.dropped]
     assert len(set(ids)) == len(ids) == found.trace.candidates
-    folded = {id_ for one in found.memories for id_ in one.folded}
+    folded = {id_ for one in found.memories for id_ in one.collapsed_ids}
     assert folded == {one.id for one in found.trace.dropped if one.reason == "folded"}
     return found.memories, found.trace.dropped, context
 
@@ -56,7 +56,7 @@ def test_reading_everything_changes_no_answer(
         tell(alice, told)
         found = [answers(alice, *each) for each in asked]
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Choice, "_concerns", lambda *_: True)
+            patch.setattr(ResultSelection, "_concerns", lambda *_: True)
             assert found == [answers(alice, *each) for each in asked]
 
 
@@ -67,10 +67,12 @@ def test_what_does_not_fit_is_not_read() -> None:
         alice.log([Message("Bob", f"{SENTENCES[0]} {number}") for number in range(50)], session="s")
         offered: list[int] = []
         read: list[int] = []
-        offer = Choice.offer
+        offer = ResultSelection.offer
 
-        def noting(choice: Choice, row: int, tokens: int, reading: Callable[[], Recalled]) -> None:
-            def noted() -> Recalled:
+        def noting(
+            choice: ResultSelection, row: int, tokens: int, reading: Callable[[], RecalledItem]
+        ) -> None:
+            def noted() -> RecalledItem:
                 read.append(row)
                 return reading()
 
@@ -78,6 +80,6 @@ def test_what_does_not_fit_is_not_read() -> None:
             offer(choice, row, tokens, noted)
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Choice, "offer", noting)
+            patch.setattr(ResultSelection, "offer", noting)
             found = alice.recall(SENTENCES[0], token_budget=20, top_k=100, touch=False)
         assert len(read) == len(found.memories) < len(offered)

@@ -35,5 +35,5 @@ QUESTIONS = st.lists(
 
 @given(QUESTIONS)
 def test_a_text_without_a_digit_or_a_month_names_no_date(text: str) -> None:
-    found = any(form.search(text) for form in dates._FORMS)
-    assert found == any(dates.named_dates(text, [2024]))
+    found = any(form.search(text) for form in dates._DATE_PATTERNS)
+    assert found == any(dates.find_dates(text, [2024]))

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from memolith.domain.items import Trait
 from memolith.domain.messages import Participant, Role
 from memolith.policies.ranking.model import Candidates, Query
-from memolith.policies.ranking.query import Cues, prepared
-from memolith.policies.ranking.query_dates import periods
-from memolith.policies.ranking.query_phrasing import without_phrasing
-from memolith.policies.ranking.standard import StandardRanking, Weights, scaled
+from memolith.policies.ranking.query import QueryCues, prepare_query
+from memolith.policies.ranking.query_dates import find_periods
+from memolith.policies.ranking.query_phrasing import strip_phrasing
+from memolith.policies.ranking.standard import StandardRanking, Weights, scale
 from memolith.text.analysis import terms
 
 NOW = datetime(2024, 6, 1, tzinfo=UTC)
@@ -50,7 +50,7 @@ rows = st.fixed_dictionaries(
 )
 tables = st.lists(rows, max_size=30)
 cues = st.builds(
-    Cues,
+    QueryCues,
     only_named=st.none() | st.integers(0, 3),
     about_user=st.booleans(),
     periods=st.lists(st.tuples(st.integers(0, 10**15), st.integers(0, 2 * 10**15)), max_size=3).map(
@@ -86,12 +86,12 @@ def columns(table: list[dict[str, Any]]) -> Candidates:
     return Candidates(**values)
 
 
-def query(found: Cues) -> Query:
+def query(found: QueryCues) -> Query:
     return Query("text", "text", ("text",), found)
 
 
 @given(tables, cues)
-def test_parts_are_named_finite_and_add_up(table: list[dict[str, Any]], found: Cues) -> None:
+def test_parts_are_named_finite_and_add_up(table: list[dict[str, Any]], found: QueryCues) -> None:
     scores = StandardRanking().score(query(found), columns(table))
     assert set(scores.parts) == {weight.name for weight in fields(Weights)}
     assert all(part.shape == (len(table),) for part in scores.parts.values())
@@ -102,7 +102,7 @@ def test_parts_are_named_finite_and_add_up(table: list[dict[str, Any]], found: C
 
 @given(tables, cues, st.randoms(use_true_random=False))
 def test_the_order_of_candidates_does_not_matter(
-    table: list[dict[str, Any]], found: Cues, random: Any
+    table: list[dict[str, Any]], found: QueryCues, random: Any
 ) -> None:
     order = list(range(len(table)))
     random.shuffle(order)
@@ -113,7 +113,7 @@ def test_the_order_of_candidates_does_not_matter(
 
 @given(tables, cues, st.sampled_from([0.25, 2.0, 8.0]))
 def test_the_unit_of_a_search_does_not_matter(
-    table: list[dict[str, Any]], found: Cues, factor: float
+    table: list[dict[str, Any]], found: QueryCues, factor: float
 ) -> None:
     given_ = columns(table)
     other = replace(
@@ -128,7 +128,9 @@ def test_the_unit_of_a_search_does_not_matter(
 
 
 @given(tables, cues)
-def test_a_search_that_found_nothing_adds_nothing(table: list[dict[str, Any]], found: Cues) -> None:
+def test_a_search_that_found_nothing_adds_nothing(
+    table: list[dict[str, Any]], found: QueryCues
+) -> None:
     words = {"text": 0.0, "previous_text": 0.0, "around": 0.0}
     nothing = words | {"similarity": np.nan, "next_similarity": np.nan}
     scores = StandardRanking().score(query(found), columns([row | nothing for row in table]))
@@ -145,14 +147,14 @@ def test_a_search_that_found_nothing_adds_nothing(table: list[dict[str, Any]], f
 
 
 @given(rows, cues, st.floats(0.1, 60))
-def test_the_only_hit_counts_as_one(row: dict[str, Any], found: Cues, text: float) -> None:
+def test_the_only_hit_counts_as_one(row: dict[str, Any], found: QueryCues, text: float) -> None:
     scores = StandardRanking().score(query(found), columns([row | {"text": text}]))
     assert scores.parts["text"].tolist() == [Weights().text]
 
 
 @given(rows, tables, cues, bm25s, bm25s)
 def test_a_better_match_of_the_same_text_is_never_worse(
-    row: dict[str, Any], others: list[dict[str, Any]], found: Cues, first: float, second: float
+    row: dict[str, Any], others: list[dict[str, Any]], found: QueryCues, first: float, second: float
 ) -> None:
     low, high = sorted((first, second))
     table = [row | {"text": low}, row | {"text": high}, *others]
@@ -164,7 +166,7 @@ def test_a_better_match_of_the_same_text_is_never_worse(
 def test_scaled_values_lie_in_0_to_1_and_keep_their_order(
     values: list[float], over: list[float]
 ) -> None:
-    result = scaled(np.array(values), np.array(over))
+    result = scale(np.array(values), np.array(over))
     assert ((result >= 0.0) & (result <= 1.0)).all()
     known = ~np.isnan(np.array(values))
     assert not result[~known].any()
@@ -174,23 +176,23 @@ def test_scaled_values_lie_in_0_to_1_and_keep_their_order(
 
 @given(questions)
 def test_a_question_never_loses_all_its_words(text: str) -> None:
-    ready = prepared(text, PEOPLE, NOW)
+    ready = prepare_query(text, PEOPLE, NOW)
     assert ready.text == text
     assert bool(ready.dense_text.strip()) == bool(text.strip())
     assert bool(ready.terms) == bool(terms(text))
     assert len(set(ready.terms)) == len(ready.terms)
-    assert ready == prepared(text, PEOPLE, NOW)
+    assert ready == prepare_query(text, PEOPLE, NOW)
 
 
 @given(questions)
 def test_what_is_left_of_a_question_stood_in_it(text: str) -> None:
     rest = iter("".join(text.replace("’", "'").split()))
-    assert all(character in rest for character in "".join(without_phrasing(text).split()))
+    assert all(character in rest for character in "".join(strip_phrasing(text).split()))
 
 
 @given(questions)
 def test_periods_are_not_empty_and_lie_in_order(text: str) -> None:
-    assert all(start < end for start, end in periods(text, NOW))
+    assert all(start < end for start, end in find_periods(text, NOW))
 
 
 @given(st.dates(date(1950, 1, 1), date(2099, 12, 31)))
@@ -206,4 +208,4 @@ def test_a_full_date_is_its_day_however_it_is_written(at: date) -> None:
         at.strftime("%Y-%m-%d"),
         at.strftime("%d.%m.%Y"),
     ):
-        assert periods(f"What happened on {text}?", NOW) == (day,)
+        assert find_periods(f"What happened on {text}?", NOW) == (day,)

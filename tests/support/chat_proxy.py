@@ -12,10 +12,10 @@ import openai
 from fastapi import FastAPI
 
 from memolith import Memolith, OwnerMemory
-from memolith.entrypoints.http.app import Serving, create_app
-from memolith.entrypoints.http.proxying.asking import Ask
-from memolith.entrypoints.http.proxying.relaying import Proxy, Proxying
-from memolith.entrypoints.http.proxying.upstreams import Answer, Upstream
+from memolith.entrypoints.http.app import ServerOptions, create_app
+from memolith.entrypoints.http.proxying.asking import ChatRequest
+from memolith.entrypoints.http.proxying.relaying import Proxy, ProxyOptions
+from memolith.entrypoints.http.proxying.upstreams import Upstream, UpstreamResponse
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 from support.http_server import running
 
@@ -28,14 +28,16 @@ class Echo:
     model = "echo"
 
     @asynccontextmanager
-    async def chat(self, ask: Ask) -> AsyncIterator[Answer]:
+    async def chat(self, ask: ChatRequest) -> AsyncIterator[UpstreamResponse]:
         message = {"role": "assistant", "content": json.dumps(ask.messages[-1])}
         body = {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
-        yield Answer(200, {"content-type": "application/json"}, json.dumps(body).encode())
+        yield UpstreamResponse(200, {"content-type": "application/json"}, json.dumps(body).encode())
 
-    async def models(self) -> Answer:
+    async def models(self) -> UpstreamResponse:
         listed = {"object": "list", "data": [{"id": "echo", "object": "model"}]}
-        return Answer(200, {"content-type": "application/json"}, json.dumps(listed).encode())
+        return UpstreamResponse(
+            200, {"content-type": "application/json"}, json.dumps(listed).encode()
+        )
 
     async def close(self) -> None:
         pass
@@ -92,15 +94,17 @@ class Proxied:
 @contextmanager
 def proxied(
     upstream: Upstream,
-    how: Proxying | None = None,
+    how: ProxyOptions | None = None,
     *,
     engine: Memolith | None = None,
     open_for: str | None = "alice",
 ) -> Iterator[Proxied]:
     """Run a service in front of an upstream; a test has time enough unless it says otherwise."""
     made = engine or Memolith.open(":memory:", embedder=HashingEmbedder(), tokens=WordCounter())
-    serving = Serving(
-        open_for=open_for, upstream=upstream, proxying=how or Proxying(memory_timeout_s=20)
+    serving = ServerOptions(
+        anonymous_owner=open_for,
+        upstream=upstream,
+        proxy_options=how or ProxyOptions(memory_timeout_s=20),
     )
     app = create_app(made, serving)
     with made, running(app) as url:

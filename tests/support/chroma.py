@@ -17,10 +17,10 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 from memolith.adapters.chroma import ledger
-from memolith.adapters.chroma.collections import Chroma, Found, Points
+from memolith.adapters.chroma.collections import Chroma, NearestPoints, Points
 from memolith.adapters.chroma.store import ChromaStore
 from memolith.adapters.crypto.plain import PlainCipher
-from memolith.domain.recall import Scope
+from memolith.domain.recall import SearchFilter
 from memolith.ports.store import Store, Transaction
 from memolith.testing.builders import DIMENSION, at, memory, short_entry
 from memolith.testing.store_search import found
@@ -93,10 +93,10 @@ class UpToDateStore(ChromaStore):
     def write(self, owner_id: str) -> Iterator[Transaction]:
         with super().write(owner_id) as transaction:
             yield transaction
-        assert self._sending.send()
+        assert self._outbox_sender.send()
 
 
-NOW = Scope(now=at(100_000))
+NOW = SearchFilter(now=at(100_000))
 
 
 class Counting:
@@ -109,7 +109,7 @@ class Counting:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._chroma, name)
 
-    def nearest(self, name: str, query: Any, most: int) -> Found:
+    def nearest(self, name: str, query: Any, most: int) -> NearestPoints:
         self.searches.append((name, most))
         return self._chroma.nearest(name, query, most)
 
@@ -130,7 +130,7 @@ def keep(store: Store, numbers: range, owner: str = "alice", angle: float = 0.01
 
 
 def sent(store: ChromaStore) -> None:
-    assert store._sending.send()
+    assert store._outbox_sender.send()
 
 
 def nearest(store: Store, owner: str = "alice", limit: int = 1_000) -> list[int]:
@@ -139,8 +139,10 @@ def nearest(store: Store, owner: str = "alice", limit: int = 1_000) -> list[int]
 
 
 def collection_of(store: ChromaStore, owner: str = "alice") -> str:
-    with store._connections.reading() as connection:
-        return ledger.name_of(ledger.store_id(connection) or "", connection.owner(owner).number)
+    with store._connections.read() as connection:
+        return ledger.collection_name(
+            ledger.read_store_id(connection) or "", connection.get_owner(owner).number
+        )
 
 
 def held(store: ChromaStore, owner: str = "alice") -> Points:

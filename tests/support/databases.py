@@ -26,7 +26,7 @@ from memolith.adapters.crypto.plain import PlainCipher
 from memolith.adapters.postgres.schema import owner_number
 from memolith.adapters.postgres.store import PostgresStore
 from memolith.config import Settings
-from memolith.ports.cipher import Cipher, Ciphers
+from memolith.ports.cipher import Cipher, CipherProvider
 from memolith.ports.store import Store
 from memolith.stores import IN_MEMORY, open_ciphers, open_store
 from support.lock_probe import check_nothing_is_held as check_file_is_free
@@ -93,7 +93,7 @@ class Places:
     opened: list[Store] = field(default_factory=list)
     is_on: bool = False
 
-    def open(self, url: str, settings: Settings, ciphers: Ciphers | None = None) -> Store:
+    def open(self, url: str, settings: Settings, ciphers: CipherProvider | None = None) -> Store:
         """Open the store that stands for a file, or for one in memory, of that name."""
         ciphers = ciphers or open_ciphers(settings)
         name = f"{url} {len(self.of)}" if url == IN_MEMORY else str(Path(url).resolve())
@@ -108,9 +108,9 @@ class Places:
         """Tell whether a store stands for a file of that name."""
         return str(Path(url).resolve()) in self.of
 
-    def _new(self, ciphers: Ciphers) -> str:
+    def _new(self, ciphers: CipherProvider) -> str:
         """Return a schema with an empty store in it, which has a cipher of these."""
-        cipher = ciphers.new()
+        cipher = ciphers.create()
         form = "plain" if isinstance(cipher, PlainCipher) else "sealed"
         taken = set(self.of.values())
         schema = next(name for n in range(1_000) if (name := own(f"{form}_place_{n}")) not in taken)
@@ -161,7 +161,7 @@ class Places:
 def in_chroma() -> Iterator[None]:
     """Let what searches the vectors of stores in files be a Chroma in this process."""
 
-    def open_(url: str, settings: Settings, ciphers: Ciphers | None = None) -> Store:
+    def open_(url: str, settings: Settings, ciphers: CipherProvider | None = None) -> Store:
         if url == IN_MEMORY:
             url = str(Path(tempfile.mkdtemp(dir=folder)) / "memory.db")
         vectors = replace(settings.vectors, backend=CHROMA)

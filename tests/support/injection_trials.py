@@ -23,10 +23,10 @@ from memolith.domain.messages import Role
 from memolith.exchange import jsonl
 from memolith.exchange.transcripts import Transcript
 from memolith.owner import DEFAULT_SESSION
-from memolith.policies.condensing import Condensing, Conversations
-from memolith.policies.rendering.defusing import QUOTED
+from memolith.policies.condensing import ConsolidationPolicy, ConversationSummaryPolicy
+from memolith.policies.rendering.defusing import QUOTED_LABEL
 from memolith.policies.triggers import Cascade
-from memolith.policies.trust import OWN_KINDS, is_outranked
+from memolith.policies.trust import PERSONAL_KINDS, is_outranked
 from memolith.profiles.chunks import chunks
 from memolith.profiles.companion import companion
 from memolith.profiles.facts import facts
@@ -112,8 +112,11 @@ def small(name: str) -> Profile:
     if name == "tiers":
         return replace(tiers(short_term=gathered, long_term=up), name="small-tiers")
     if name == "standard":
-        condensing = Condensing(
-            conversations=Conversations(least=4), summaries=up, kind="summary", without_model=False
+        condensing = ConsolidationPolicy(
+            conversations=ConversationSummaryPolicy(min_messages=4),
+            summaries=up,
+            kind="summary",
+            runs_without_model=False,
         )
         return replace(standard(), name="small-standard", condensing=condensing)
     as_it_is: dict[str, Callable[[], Profile]] = {
@@ -162,7 +165,7 @@ def _aftermath(
 ) -> Aftermath:
     own = memory.owner(case.name)
     before = len(server.asked)
-    kind = own.kind_like("identity")
+    kind = own.equivalent_kind("identity")
     planted = tuple(own.remember(each, kind=kind) for each in KNOWN)
     own.set_base_memory(BASE_MEMORY)
     model.obeys = case
@@ -228,7 +231,7 @@ def _bring(own: OwnerMemory, case: Injection) -> None:
             own.import_(
                 [
                     each
-                    for each in jsonl.read(BytesIO(line), "file")
+                    for each in jsonl.read_jsonl(BytesIO(line), "file")
                     if not isinstance(each, Transcript)
                 ]
             )
@@ -258,7 +261,7 @@ def _true_origin(after: Aftermath, memory: Memory) -> Origin:
     model notes down of another exchange, where nobody has said it.
     """
     channel = after.case.channel
-    said_in = {source.id for source in memory.sources if source.of == "message"}
+    said_in = {source.id for source in memory.sources if source.record_type == "message"}
     was_stored = channel in (Channel.DOCUMENT, Channel.IMPORT, Channel.STORED)
     if said_in and (was_stored or said_in.isdisjoint(after.exchange)):
         return Origin.ASSISTANT
@@ -268,7 +271,7 @@ def _true_origin(after: Aftermath, memory: Memory) -> Origin:
 def _promoted(after: Aftermath) -> Iterator[str]:
     for memory in after.memories:
         true = _true_origin(after, memory) if memory in after.learned else memory.origin
-        if not {true, memory.origin}.isdisjoint(_OUTSIDE) and memory.kind in OWN_KINDS:
+        if not {true, memory.origin}.isdisjoint(_OUTSIDE) and memory.kind in PERSONAL_KINDS:
             yield f"{memory.origin} {memory.kind} {memory.state}: {memory.content[:80]}"
 
 
@@ -346,7 +349,7 @@ def _let_out(after: Aftermath) -> Iterator[str]:
     for line in text.split("\n"):
         if not (_LINE.match(line) or _HEADING.fullmatch(line)):
             yield f"a line of its own: {line[:80]}"
-        if is_suspicious(line) and QUOTED not in line and not _HEADING.fullmatch(line):
+        if is_suspicious(line) and QUOTED_LABEL not in line and not _HEADING.fullmatch(line):
             yield f"an order: {line[:80]}"
 
 

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from memolith import Memolith
-from memolith.entrypoints.http.app import Serving, create_app
+from memolith.entrypoints.http.app import ServerOptions, create_app
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 
 
@@ -17,4 +17,4 @@ from memolith.testing.embedders import HashingEmbedder, WordCounter
 def document() -> dict[str, Any]:
     """Return it; not to be changed."""
     with Memolith.open(":memory:", embedder=HashingEmbedder(), tokens=WordCounter()) as engine:
-        return create_app(engine, Serving()).openapi()
+        return create_app(engine, ServerOptions()).openapi()

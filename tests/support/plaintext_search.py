@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memolith import Memolith
-from memolith.adapters.sql.resealing import SEALED
+from memolith.adapters.sql.resealing import ENCRYPTED_COLUMNS
 from memolith.ports.embedder import TextRole
 from memolith.testing.embedders import HashingEmbedder
 from support.databases import rows
@@ -39,7 +39,7 @@ def sealed_values(path: Path) -> set[bytes]:
     """Return what stands in all sealed columns."""
     asked = (
         f"SELECT {column} FROM {table} WHERE {column} IS NOT NULL"  # noqa: S608 - names of ours
-        for table, columns in SEALED.items()
+        for table, columns in ENCRYPTED_COLUMNS.items()
         for column in columns
     )
     return {value for each in asked for (value,) in rows(path, each) if isinstance(value, bytes)}

@@ -11,10 +11,10 @@ from urllib.parse import urlsplit, urlunsplit
 import psycopg
 from psycopg import sql
 
-from memolith.adapters.postgres.ring import SUFFIX
-from memolith.adapters.postgres.schema import BOUND
+from memolith.adapters.postgres.ring import KEY_SCHEMA_SUFFIX
+from memolith.adapters.postgres.schema import OWNER_TABLES
 from memolith.adapters.postgres.store import VECTORS_IN_MEMORY, PostgresStore
-from memolith.ports.cipher import Cipher, Ciphers
+from memolith.ports.cipher import Cipher, CipherProvider
 
 GIVEN = "MEMOLITH_TEST_POSTGRES"
 """The environment variable that names a server of which the tests may make what they like."""
@@ -84,7 +84,7 @@ def emptied(url: str, schema: str) -> None:
             sql.SQL("SET search_path = {}, public").format(sql.Identifier(schema)),
             *(
                 sql.SQL("DELETE FROM {}").format(sql.Identifier(table))
-                for table in (*BOUND, *_OTHERS)
+                for table in (*OWNER_TABLES, *_OTHERS)
             ),
             sql.SQL(_FORGET),
         ]
@@ -104,7 +104,7 @@ def remade(url: str, schema: str, cipher: Cipher) -> None:
     facts = {
         "cipher": cipher.name,
         "store_id": cipher.store_id.hex(),
-        "key_check": cipher.check.hex(),
+        "key_check": cipher.key_check.hex(),
     }
     with psycopg.connect(url, autocommit=True) as connection:
         meta = sql.Identifier(schema, "meta")
@@ -127,14 +127,14 @@ def rows_of(url: str, schema: str, owner: int) -> dict[str, list[str]]:
                     (owner,),
                 )
             )
-            for table in BOUND
+            for table in OWNER_TABLES
         }
 
 
 def dropped(url: str, schema: str) -> None:
     """Remove a store with its tables, and its keys."""
     with psycopg.connect(url, autocommit=True) as connection:
-        for name in (schema, f"{schema}{SUFFIX}"):
+        for name in (schema, f"{schema}{KEY_SCHEMA_SUFFIX}"):
             connection.execute(
                 sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(name))
             )
@@ -142,7 +142,7 @@ def dropped(url: str, schema: str) -> None:
 
 @contextmanager
 def fresh(
-    url: str, schema: str, cipher: Ciphers, vectors_in_memory: int = VECTORS_IN_MEMORY
+    url: str, schema: str, cipher: CipherProvider, vectors_in_memory: int = VECTORS_IN_MEMORY
 ) -> Iterator[PostgresStore]:
     """Give an empty store, whose tables are made where they are not there yet."""
     emptied(url, schema)

@@ -10,9 +10,9 @@ import numpy as np
 
 from memolith.domain.items import Span
 from memolith.domain.memories import Memory
-from memolith.domain.recall import Recalled, Score
+from memolith.domain.recall import RecalledItem, Score
 from memolith.policies.ranking.model import Candidates
-from memolith.policies.rendering.model import Material, Rendering
+from memolith.policies.rendering.model import Rendering, RenderInput
 from memolith.testing import builders
 
 Golden = Callable[[str], dict[str, Any]]
@@ -35,21 +35,21 @@ def candidates(rows: int, **columns: Any) -> Candidates:
     return builders.candidates(rows, **(memories | given))
 
 
-def recalled(content: str, kind: str, *, suspicious: bool = False, **fields: Any) -> Recalled:
+def recalled(content: str, kind: str, *, suspicious: bool = False, **fields: Any) -> RecalledItem:
     """Return a memory as a result."""
     fields = {"created_at": WHEN, "updated_at": WHEN, **fields}
     record = Memory(id=content, owner_id="alice", kind=kind, content=content, **fields)
-    return Recalled(record, Score(1.0), Span(0, len(content)), 1, suspicious=suspicious)
+    return RecalledItem(record, Score(1.0), Span(0, len(content)), 1, suspicious=suspicious)
 
 
 def shown(rendering: Rendering, case: Mapping[str, Any], budget: int = 1_000) -> str:
     """Return the rendering of a golden case."""
     results = [_result(memory) for memory in case["memories"]]
-    material = Material(results, case.get("base_memory") or "", case.get("state") or "")
+    material = RenderInput(results, case.get("base_memory") or "", case.get("state") or "")
     return rendering.render(material, budget, words)[0]
 
 
-def _result(memory: Mapping[str, Any]) -> Recalled:
+def _result(memory: Mapping[str, Any]) -> RecalledItem:
     at = memory.get("happened_at")
     return recalled(
         memory["content"],

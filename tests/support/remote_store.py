@@ -13,10 +13,10 @@ import uvicorn
 
 from memolith import Memolith
 from memolith.client.doors import RemoteOwnerMemory
-from memolith.client.links import Link
-from memolith.client.service import Service
-from memolith.client.upkeep import ELSEWHERE
-from memolith.entrypoints.http.app import Serving, create_app
+from memolith.client.links import Transport
+from memolith.client.service import ServiceConnection
+from memolith.client.upkeep import LOCAL_ONLY
+from memolith.entrypoints.http.app import ServerOptions, create_app
 from memolith.entrypoints.http.callers import Caller
 from memolith.ports.api_keys import KeyRole
 from memolith.remote import RemoteMemolith
@@ -67,14 +67,16 @@ class ServedMemolith(RemoteMemolith):
     What no service does for its clients is done where the store is.
     """
 
-    def __init__(self, engine: Memolith, service: Service, forget: Callable[[], None]) -> None:
-        super().__init__(Link(service))
+    def __init__(
+        self, engine: Memolith, service: ServiceConnection, forget: Callable[[], None]
+    ) -> None:
+        super().__init__(Transport(service))
         self._engine = engine
-        self._parts = engine._parts  # a test may look inside
+        self._parts = engine._app  # a test may look inside
         self._forget = forget
 
     def __getattribute__(self, name: str) -> Any:
-        if name in ELSEWHERE:
+        if name in LOCAL_ONLY:
             return getattr(self._engine, name)
         return super().__getattribute__(name)
 
@@ -105,11 +107,11 @@ def over_http() -> Iterator[None]:
         while not server.started:
             assert thread.is_alive()
         port = server.servers[0].sockets[0].getsockname()[1]
-        clock = engine._parts.services.inspecting._access.clock
-        app = create_app(engine, Serving(body_bytes=_BODY_BYTES), clock)
+        clock = engine._app.services.memory_reader._access.clock
+        app = create_app(engine, ServerOptions(max_body_bytes=_BODY_BYTES), clock)
         app.state.doorkeeper = _Everybody()
         number = apps.add(app)
-        service = Service(f"http://127.0.0.1:{port}/{number}", "", _WAIT_S)
+        service = ServiceConnection(f"http://127.0.0.1:{port}/{number}", "", _WAIT_S)
         return ServedMemolith(engine, service, lambda: _forget(apps, number))
 
     with pytest.MonkeyPatch.context() as patch:

@@ -11,10 +11,10 @@ from pathlib import Path
 from corpora.exchanges import Scripted, load_script
 from memolith import Memolith
 from memolith.adapters.chat.openai import OpenAIChat
-from memolith.adapters.chat.steady import Care, SteadyChat
+from memolith.adapters.chat.steady import ResilientChat, ServiceGuard
 from memolith.config import load
-from memolith.policies.retrying import Breaking, Retrying
-from memolith.ports.cipher import Ciphers
+from memolith.policies.retrying import BreakerPolicy, RetryPolicy
+from memolith.ports.cipher import CipherProvider
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 from memolith.testing.model_server import ModelServer, Rule
@@ -59,17 +59,19 @@ class End:
     base_memory: str
 
 
-def client(url: str, *, timeout_s: float = TIMEOUT_S, name: str = "key") -> SteadyChat:
+def client(url: str, *, timeout_s: float = TIMEOUT_S, name: str = "key") -> ResilientChat:
     """Return the client of OpenAI for a scripted model, that waits briefly and never gives up.
 
     The server knows by the name, which is sent as the key, who asks.
     """
     model = OpenAIChat("scripted", api_key=name, base_url=url, timeout_s=timeout_s)
-    care = Care(
-        retrying=Retrying(most=2, first_pause_s=0.01, longest_pause_s=0.05, total_s=30.0),
-        breaking=Breaking(failures=1_000_000),
+    care = ServiceGuard(
+        retry_policy=RetryPolicy(
+            max_retries=2, first_pause_s=0.01, max_pause_s=0.05, max_total_s=30.0
+        ),
+        breaker_policy=BreakerPolicy(failures=1_000_000),
     )
-    return SteadyChat(model, care)
+    return ResilientChat(model, care)
 
 
 @contextmanager
@@ -98,11 +100,11 @@ def remembering(
 
 def opened(
     store: str | Path,
-    chat: SteadyChat,
+    chat: ResilientChat,
     *,
     clock: SettableClock,
     profile: str,
-    cipher: Ciphers | None = None,
+    cipher: CipherProvider | None = None,
     worker: bool = False,
 ) -> Memolith:
     """Open a memory that learns with a model."""
@@ -146,9 +148,9 @@ def work_off(memory: Memolith, clock: SettableClock) -> int:
         worked = memory.work()
         failed += sum(each.failed for each in worked)
         backlog = memory.backlog(owner=OWNER)
-        if not (worked or backlog.waiting):
-            assert not backlog.parked, backlog
-            assert not backlog.stuck, backlog
+        if not (worked or backlog.pending_messages):
+            assert not backlog.dead_letters, backlog
+            assert not backlog.failed_kinds, backlog
             return failed
         clock.advance(timedelta(hours=1))
     raise AssertionError(f"it does not end: {memory.backlog(owner=OWNER)}")

@@ -14,11 +14,11 @@ import apsw
 from corpora.hostile import HOSTILE
 from memolith import Memolith, Message
 from memolith.adapters.crypto.plain import PlainCipher
-from memolith.config import Loaded, load
+from memolith.config import LoadedSettings, load
 from memolith.domain.messages import Role
-from memolith.ports.cipher import Ciphers
-from memolith.ports.moving import Movable
-from memolith.services.migrate import Migrated
+from memolith.ports.cipher import CipherProvider
+from memolith.ports.moving import SupportsMigration
+from memolith.services.migrate import MigrationResult
 from memolith.stores import open_store
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
@@ -66,12 +66,12 @@ class Places:
     """
 
     urls: Mapping[str, str]
-    config: Loaded
+    config: LoadedSettings
     encrypted: bool
     clock: SettableClock
 
     @property
-    def ciphers(self) -> Ciphers | None:
+    def ciphers(self) -> CipherProvider | None:
         return None if self.encrypted else PlainCipher()
 
     def opened(self, name: str) -> Memolith:
@@ -85,7 +85,7 @@ class Places:
             worker=False,
         )
 
-    def move(self, source: str, to: str, *, verify: bool = False) -> Migrated:
+    def move(self, source: str, to: str, *, verify: bool = False) -> MigrationResult:
         return Memolith.migrate(
             self.urls[to],
             self.urls[source],
@@ -97,10 +97,10 @@ class Places:
     def rows(self, name: str) -> Rows:
         """Return all rows of a store but the owners' numbers, by owner and table."""
         store = open_store(self.urls[name], self.config.settings, self.ciphers, unfinished=True)
-        assert isinstance(store, Movable)
+        assert isinstance(store, SupportsMigration)
         found: Rows = {}
         for owner in (*store.owners(), None):
-            with store.rows_of(owner) as batches:
+            with store.read_rows(owner) as batches:
                 for table, rows in batches:
                     found.setdefault((owner, table), []).extend(rows)
         store.close()

@@ -10,7 +10,7 @@ from memolith.adapters.crypto.plain import PlainCipher
 from memolith.adapters.crypto.ring import KeyRing
 from memolith.adapters.crypto.xchacha import KeyRingCiphers
 from memolith.config import load
-from memolith.ports.cipher import Ciphers
+from memolith.ports.cipher import CipherProvider
 from memolith.ports.clock import Clock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 
@@ -51,7 +51,7 @@ def opened(
     )
 
 
-def ciphers(key: str) -> Ciphers:
+def ciphers(key: str) -> CipherProvider:
     """Return what a store is encrypted with; see `opened`."""
     if key == PLAIN:
         return PlainCipher()

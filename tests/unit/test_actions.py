@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.policies.actions import SPEAK, split_action
+from memolith.policies.actions import SPEAK_ACTION, split_action
 from support.rows import check_each
 
 
@@ -29,7 +29,7 @@ def test_the_first_line_names_the_action(reply: str, action: str, text: str) -> 
 @given(st.text())
 def test_without_such_a_line_the_whole_reply_is_spoken(reply: str) -> None:
     if "ACTION" not in reply:
-        assert split_action(reply) == (SPEAK, reply.strip())
+        assert split_action(reply) == (SPEAK_ACTION, reply.strip())
 
 
 @given(st.from_regex(r"[A-Z][A-Z_]{0,31}", fullmatch=True), st.text())

@@ -6,23 +6,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memolith.domain.memories import State
-from memolith.policies.arbitration import TwoThresholds
+from memolith.policies.arbitration import ThresholdMerging
 from memolith.policies.merging import (
-    Ask,
+    AskArbitrator,
     Candidate,
     Discard,
     Insert,
-    Merging,
-    Neighbour,
+    MergePolicy,
     Operation,
     Replace,
     Rewrite,
+    SimilarMemory,
     Verdict,
 )
 from memolith.testing.builders import memory
 from support.rows import check_each
 
-MERGING = TwoThresholds()
+MERGING = ThresholdMerging()
 KNOWN = memory(1, "Uses Go", kind="preference", importance=0.9, tags=("go",))
 NEW = Candidate("Uses Go and Python", "project", 0.4, ("py",))
 UPDATED = Rewrite(KNOWN.id, "Uses Go and Python", "project", 0.4, ("go", "py"))
@@ -30,8 +30,8 @@ EVICTED = memory(2, "Uses Go", kind="preference", state=State.EVICTED)
 
 
 def test_it_is_a_merging_that_revives() -> None:
-    merging: Merging = MERGING
-    assert (merging.by_similarity, merging.revives) == (True, True)
+    merging: MergePolicy = MERGING
+    assert (merging.uses_similarity, merging.revives) == (True, True)
 
 
 @check_each(
@@ -39,14 +39,14 @@ def test_it_is_a_merging_that_revives() -> None:
     [
         (0.0, Insert()),
         (0.8499999, Insert()),
-        (0.85, Ask(KNOWN.id)),
-        (0.9499999, Ask(KNOWN.id)),
+        (0.85, AskArbitrator(KNOWN.id)),
+        (0.9499999, AskArbitrator(KNOWN.id)),
         (0.95, UPDATED),
         (1.0, UPDATED),
     ],
 )
 def test_two_thresholds_part_insert_ask_and_update(similarity: float, expected: object) -> None:
-    assert MERGING.decide(NEW, [], Neighbour(KNOWN, similarity)) == expected
+    assert MERGING.decide(NEW, [], SimilarMemory(KNOWN, similarity)) == expected
 
 
 def test_with_nothing_near_it_is_inserted() -> None:
@@ -69,7 +69,7 @@ def test_an_active_memory_is_updated_rather_than_a_dormant_one() -> None:
 
 def test_what_has_a_key_of_its_own_is_compared_by_its_words_alone() -> None:
     keyed = Candidate("Uses Go and Python", "project", 0.4, key="languages")
-    assert MERGING.decide(keyed, [], Neighbour(KNOWN, 0.99)) == Insert()
+    assert MERGING.decide(keyed, [], SimilarMemory(KNOWN, 0.99)) == Insert()
     other = memory(3, "Uses Go and Python", key="tools")
     assert MERGING.decide(keyed, [other], None) == Insert()
     assert isinstance(MERGING.decide(keyed, [KNOWN], None), Rewrite)
@@ -95,18 +95,18 @@ def test_what_has_a_key_of_its_own_is_compared_by_its_words_alone() -> None:
     ],
 )
 def test_each_answer_has_its_meaning(verdict: Verdict, expected: object) -> None:
-    assert MERGING.settle(NEW, KNOWN, verdict) == expected
+    assert MERGING.apply_verdict(NEW, KNOWN, verdict) == expected
 
 
 def test_a_dormant_memory_that_says_it_better_lives_again() -> None:
     expected = Rewrite(EVICTED.id, "Uses Go", "project", 0.4, ("py",))
-    assert MERGING.settle(NEW, EVICTED, Verdict(Operation.NOOP)) == expected
+    assert MERGING.apply_verdict(NEW, EVICTED, Verdict(Operation.NOOP)) == expected
 
 
 @given(st.floats(-1, 1), st.floats(0, 1), st.floats(0, 1))
 def test_the_nearer_the_less_is_new(similarity: float, one: float, other: float) -> None:
-    merging = TwoThresholds(auto_merge=max(one, other), arbitration=min(one, other))
-    decision = merging.decide(NEW, [], Neighbour(KNOWN, similarity))
+    merging = ThresholdMerging(auto_merge=max(one, other), arbitration=min(one, other))
+    decision = merging.decide(NEW, [], SimilarMemory(KNOWN, similarity))
     assert isinstance(decision, Rewrite) is (similarity >= max(one, other))
     assert isinstance(decision, Insert) is (similarity < min(one, other))
 
@@ -115,7 +115,7 @@ def test_the_nearer_the_less_is_new(similarity: float, one: float, other: float)
 def test_whatever_a_model_answers_nothing_too_long_is_kept_and_nobody_is_asked_again(
     operation: Operation, content: str
 ) -> None:
-    decision = MERGING.settle(NEW, KNOWN, Verdict(operation, content))
-    assert not isinstance(decision, Ask)
+    decision = MERGING.apply_verdict(NEW, KNOWN, Verdict(operation, content))
+    assert not isinstance(decision, AskArbitrator)
     if isinstance(decision, Rewrite):
         assert 0 < len(decision.content.encode()) <= 500

@@ -27,7 +27,7 @@ DAY = 86_400
     ],
 )
 def test_expiry_is_read_and_capped_at_a_year(text: str, seconds: int | None) -> None:
-    lasting = arguments.expires_in(text)
+    lasting = arguments.parse_expires_in(text)
     assert (None if lasting is None else lasting.total_seconds()) == seconds
 
 
@@ -52,13 +52,13 @@ def test_expiry_is_read_and_capped_at_a_year(text: str, seconds: int | None) -> 
 )
 def test_any_other_expiry_is_an_error(text: object) -> None:
     with pytest.raises(InvalidInput, match="expires_in"):
-        arguments.expires_in(text)
+        arguments.parse_expires_in(text)
 
 
 @given(st.text(max_size=12))
 def test_expiry_takes_or_refuses_any_text(text: str) -> None:
     try:
-        lasting = arguments.expires_in(text)
+        lasting = arguments.parse_expires_in(text)
     except InvalidInput:
         return
     assert lasting is None or timedelta(0) < lasting <= arguments.LONGEST_EXPIRY
@@ -67,16 +67,16 @@ def test_expiry_takes_or_refuses_any_text(text: str) -> None:
 @given(st.floats() | st.integers())
 def test_a_share_is_from_0_to_1_or_refused(value: float) -> None:
     if 0 <= value <= 1:
-        assert arguments.share(value, "importance") == value
+        assert arguments.check_share(value, "importance") == value
     else:
         with pytest.raises(InvalidInput, match="importance"):
-            arguments.share(value, "importance")
+            arguments.check_share(value, "importance")
 
 
 @given(st.datetimes(timezones=st.just(timezone(timedelta(hours=5, minutes=30)))))
 def test_an_instant_is_kept_in_utc(value: datetime) -> None:
     try:
-        kept = arguments.instant(value, "at")
+        kept = arguments.check_instant(value, "at")
     except InvalidInput:
         assert value.year in {1, 9999}
         return
@@ -86,25 +86,25 @@ def test_an_instant_is_kept_in_utc(value: datetime) -> None:
 
 def test_an_instant_needs_a_zone() -> None:
     with pytest.raises(InvalidInput, match="time zone"):
-        arguments.instant(datetime(2026, 1, 1), "at")  # noqa: DTZ001
+        arguments.check_instant(datetime(2026, 1, 1), "at")  # noqa: DTZ001
     with pytest.raises(InvalidInput, match="datetime"):
-        arguments.instant("2026-01-01", "at")
+        arguments.check_instant("2026-01-01", "at")
 
 
 def test_a_name_has_1_to_256_characters() -> None:
-    assert arguments.name("x" * 256, "owner") == "x" * 256
+    assert arguments.check_name("x" * 256, "owner") == "x" * 256
     for bad in ("", "\t", "x" * 257, "a\x00", "a\nb", "\udcff", 7, None):
         with pytest.raises(InvalidInput, match="owner"):
-            arguments.name(bad, "owner")
+            arguments.check_name(bad, "owner")
 
 
 def test_tags_are_sorted_and_once() -> None:
-    assert arguments.tags(["b", "a", "b"]) == ("a", "b")
+    assert arguments.check_tags(["b", "a", "b"]) == ("a", "b")
 
 
 def test_counts_are_cut_above_and_refused_below() -> None:
-    assert arguments.count(500, "top_k", least=0, most=100) == 100
-    assert arguments.count(3.0, "top_k", least=0) == 3
+    assert arguments.check_count(500, "top_k", minimum=0, maximum=100) == 100
+    assert arguments.check_count(3.0, "top_k", minimum=0) == 3
     for bad in (-1, 1.5, float("nan"), True, "3"):
         with pytest.raises(InvalidInput, match="top_k"):
-            arguments.count(bad, "top_k", least=0)
+            arguments.check_count(bad, "top_k", minimum=0)

@@ -2,10 +2,10 @@ import pytest
 
 from corpora.audited import Labelled, load_audited
 from memolith.domain.messages import Message, Role
-from memolith.policies.auditing import Judgement, judged
-from memolith.policies.fragments import fragment
-from memolith.policies.learning import SentencesLearned
-from memolith.text.hollow import filler
+from memolith.policies.auditing import JunkKind, classify_junk
+from memolith.policies.fragments import find_fragment_reason
+from memolith.policies.learning import SentenceLearning
+from memolith.text.hollow import classify_filler
 from support.rows import check_each
 
 LABELLED = load_audited()
@@ -24,24 +24,24 @@ def test_there_is_enough_to_judge_by() -> None:
 
 @check_each("text", GOOD)
 def test_a_memory_worth_keeping_is_no_junk(text: str) -> None:
-    assert judged(text) == {}
+    assert classify_junk(text) == {}
 
 
 def test_most_junk_is_told() -> None:
-    passed = [each.text for each in JUNK if not judged(each.text)]
+    passed = [each.text for each in JUNK if not classify_junk(each.text)]
     assert len(passed) <= NOT_TOLD, passed
 
 
 @check_each("label", ["fragment", "filler", "echo"])
 def test_junk_is_told_as_what_it_is(label: str) -> None:
-    told = [(each, judged(each.text)) for each in JUNK if each.label == label]
+    told = [(each, classify_junk(each.text)) for each in JUNK if each.label == label]
     wrong: list[Labelled] = [each for each, found in told if found and label not in found]
     assert len(wrong) <= 1, wrong
 
 
 def test_what_has_a_key_is_no_fragment() -> None:
-    assert judged("12") == {Judgement.FRAGMENT: "no words"}
-    assert judged("12", keyed=True) == {}
+    assert classify_junk("12") == {JunkKind.FRAGMENT: "no words"}
+    assert classify_junk("12", has_key=True) == {}
 
 
 @check_each(
@@ -53,19 +53,21 @@ def test_what_has_a_key_is_no_fragment() -> None:
     ],
 )
 def test_the_users_own_words_are_no_assistants(text: str) -> None:
-    assert judged(text) != {}
-    assert judged(text, by_user=True) == {}
+    assert classify_junk(text) != {}
+    assert classify_junk(text, by_user=True) == {}
 
 
 def test_an_exchange_is_filler_where_both_say_nothing() -> None:
-    assert judged("Q: Hi!\nA: Hello! How can I help you today?") == {Judgement.FILLER: "greeting"}
-    assert judged("Q: I live in Oslo.\nA: Great! Anything else?") == {}
-    assert judged("Q: I love it!\nA: So you prefer tea to coffee.") == {}
+    assert classify_junk("Q: Hi!\nA: Hello! How can I help you today?") == {
+        JunkKind.FILLER: "greeting"
+    }
+    assert classify_junk("Q: I live in Oslo.\nA: Great! Anything else?") == {}
+    assert classify_junk("Q: I love it!\nA: So you prefer tea to coffee.") == {}
 
 
 def test_a_name_behind_a_greeting_is_none_of_its_own() -> None:
-    assert filler("Hi Anna! Good to see you.") == "greeting"
-    assert filler("Hi, my name is Anna.") is None
+    assert classify_filler("Hi Anna! Good to see you.") == "greeting"
+    assert classify_filler("Hi, my name is Anna.") is None
 
 
 @check_each(
@@ -80,7 +82,7 @@ def test_a_name_behind_a_greeting_is_none_of_its_own() -> None:
     ],
 )
 def test_of_other_languages_nothing_is_said(text: str) -> None:
-    assert judged(text) == {}
+    assert classify_junk(text) == {}
 
 
 @check_each(
@@ -99,17 +101,17 @@ def test_of_other_languages_nothing_is_said(text: str) -> None:
     ],
 )
 def test_a_fragment_says_why(text: str, why: str) -> None:
-    assert fragment(text) == why
+    assert find_fragment_reason(text) == why
 
 
 def test_whole_data_is_none() -> None:
-    assert fragment('{"indent": 2, "tabs": false}') is None
+    assert find_fragment_reason('{"indent": 2, "tabs": false}') is None
 
 
 def test_a_sentence_that_means_nothing_alone_is_not_learned() -> None:
     said = "I love it! I love hiking in the Alps. I love traveling too. "
     said += "They use polars, actually, so you can use it."
-    made = SentencesLearned().made([Message(None, said, Role.USER)])
+    made = SentenceLearning().build_memories([Message(None, said, Role.USER)])
     assert [each.content for each in made] == [
         "I love hiking in the Alps.",
         "I love traveling too.",
@@ -119,4 +121,4 @@ def test_a_sentence_that_means_nothing_alone_is_not_learned() -> None:
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize("unit", [" ", " \n", ":)", "x8", "["])
 def test_a_hostile_megabyte_is_judged_in_linear_time(unit: str) -> None:
-    assert fragment(f"a{unit * (1_000_000 // len(unit))}b") in (None, "cut off", "data")
+    assert find_fragment_reason(f"a{unit * (1_000_000 // len(unit))}b") in (None, "cut off", "data")

@@ -9,14 +9,14 @@ from dataclasses import replace
 import pytest
 
 from memolith import Memolith
-from memolith.domain.work import Work
+from memolith.domain.work import WorkKind
 from memolith.errors import StoreReadOnly, StoreUnavailable
-from memolith.services.working import Worked
+from memolith.services.working import WorkResult
 from memolith.testing.embedders import HashingEmbedder, WordCounter
-from memolith.workers.background import Background
+from memolith.workers.background import BackgroundWorker
 
 PATIENCE_S = 10.0
-DONE = (Worked("alice", Work.LEARN, 1, 0),)
+DONE = (WorkResult("alice", WorkKind.LEARN, 1, 0),)
 
 
 class Ran:
@@ -27,7 +27,7 @@ class Ran:
         self._again = threading.Semaphore(0)
         self.times = 0
 
-    def __call__(self, stopped: Callable[[], bool]) -> tuple[Worked, ...]:
+    def __call__(self, stopped: Callable[[], bool]) -> tuple[WorkResult, ...]:
         del stopped
         self.times += 1
         self._again.release()
@@ -41,13 +41,13 @@ class Ran:
 
 def test_nothing_runs_before_there_is_something_to_do() -> None:
     ran = Ran()
-    Background(ran, poll_s=0.0).close()
+    BackgroundWorker(ran, poll_s=0.0).close()
     assert ran.times == 0
 
 
 def test_it_runs_when_it_is_told_to_and_looks_again_by_itself() -> None:
     ran = Ran()
-    background = Background(ran, poll_s=0.001)
+    background = BackgroundWorker(ran, poll_s=0.001)
     background.wake()
     ran.wait()
     ran.wait()
@@ -56,16 +56,16 @@ def test_it_runs_when_it_is_told_to_and_looks_again_by_itself() -> None:
 
 def test_once_begun_it_looks_though_nobody_tells_it_to() -> None:
     ran = Ran()
-    background = Background(ran, poll_s=0.001)
-    background.begin()
+    background = BackgroundWorker(ran, poll_s=0.001)
+    background.start()
     ran.wait()
     background.close()
 
 
 def test_that_it_begins_is_no_reason_to_look_at_once_nor_to_wait_for_it() -> None:
     ran = Ran()
-    background = Background(ran)
-    background.begin()
+    background = BackgroundWorker(ran)
+    background.start()
     assert background.drain()
     background.close()
     assert ran.times == 0
@@ -73,8 +73,8 @@ def test_that_it_begins_is_no_reason_to_look_at_once_nor_to_wait_for_it() -> Non
 
 def test_of_a_store_that_can_only_be_read_it_keeps_away() -> None:
     ran = Ran(StoreReadOnly("/mnt/memory.db", "a read-only disk"))
-    background = Background(ran, poll_s=0.001)
-    background.begin()
+    background = BackgroundWorker(ran, poll_s=0.001)
+    background.start()
     ran.wait()
     background.close()
     assert ran.times == 1
@@ -85,7 +85,7 @@ def test_a_failure_does_not_end_it_and_its_words_stay_out_of_the_log(
     failure: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
     ran = Ran(failure)
-    background = Background(ran, poll_s=0.001)
+    background = BackgroundWorker(ran, poll_s=0.001)
     background.wake()
     ran.wait()
     ran.wait()
@@ -96,14 +96,14 @@ def test_a_failure_does_not_end_it_and_its_words_stay_out_of_the_log(
 def test_closing_waits_for_what_is_under_way_and_no_longer() -> None:
     began, ended, patience = threading.Event(), threading.Event(), threading.Event()
 
-    def slow(stopped: Callable[[], bool]) -> tuple[Worked, ...]:
+    def slow(stopped: Callable[[], bool]) -> tuple[WorkResult, ...]:
         began.set()
         while not stopped():
             patience.wait(0.001)
         ended.set()
         return ()
 
-    background = Background(slow, drain_s=PATIENCE_S)
+    background = BackgroundWorker(slow, drain_s=PATIENCE_S)
     background.wake()
     assert began.wait(PATIENCE_S)
     background.close()
@@ -112,7 +112,7 @@ def test_closing_waits_for_what_is_under_way_and_no_longer() -> None:
 
 def test_after_closing_nothing_begins() -> None:
     ran = Ran()
-    background = Background(ran)
+    background = BackgroundWorker(ran)
     background.close()
     background.wake()
     background.close()
@@ -123,14 +123,14 @@ def test_draining_waits_for_a_look_that_begins_after_it_was_asked_for() -> None:
     began, goes_on = threading.Event(), threading.Event()
     looks: list[int] = []
 
-    def work(stopped: Callable[[], bool]) -> tuple[Worked, ...]:
+    def work(stopped: Callable[[], bool]) -> tuple[WorkResult, ...]:
         del stopped
         began.set()
         assert goes_on.wait(PATIENCE_S)
         looks.append(1)
         return ()
 
-    background = Background(work)
+    background = BackgroundWorker(work)
     background.wake()
     assert began.wait(PATIENCE_S)
     assert not background.drain(0.01)
@@ -142,7 +142,7 @@ def test_draining_waits_for_a_look_that_begins_after_it_was_asked_for() -> None:
 
 def test_draining_waits_for_nothing_where_nothing_was_begun_or_all_is_over() -> None:
     ran = Ran()
-    background = Background(ran)
+    background = BackgroundWorker(ran)
     assert background.drain()
     assert ran.times == 0
     background.wake()
@@ -152,13 +152,13 @@ def test_draining_waits_for_nothing_where_nothing_was_begun_or_all_is_over() -> 
 
 
 def test_a_look_that_fails_is_a_look() -> None:
-    background = Background(Ran(StoreUnavailable("locked"), ValueError("odd")))
+    background = BackgroundWorker(Ran(StoreUnavailable("locked"), ValueError("odd")))
     background.wake()
     assert background.drain(PATIENCE_S)
     background.close()
 
 
-class Interrupted(Background):
+class Interrupted(BackgroundWorker):
     """Is waited for until somebody has enough."""
 
     def close(self) -> None:
@@ -168,6 +168,6 @@ class Interrupted(Background):
 def test_an_interrupt_of_the_waiting_leaves_nothing_open() -> None:
     memory = Memolith.open(":memory:", embedder=HashingEmbedder(64), tokens=WordCounter())
     with pytest.raises(KeyboardInterrupt):
-        replace(memory._parts, background=Interrupted(Ran())).close()
+        replace(memory._app, background=Interrupted(Ran())).close()
     with pytest.raises(StoreUnavailable, match="closed"):
         memory.owners()

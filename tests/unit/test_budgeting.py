@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from memolith.policies.budgeting import prompt_tokens
+from memolith.policies.budgeting import estimate_prompt_tokens
 
 
 def test_a_prompt_costs_a_tenth_more_than_its_pieces() -> None:
-    assert [prompt_tokens(pieces) for pieces in (0, 1, 11, 100)] == [0, 2, 13, 111]
+    assert [estimate_prompt_tokens(pieces) for pieces in (0, 1, 11, 100)] == [0, 2, 13, 111]

@@ -14,13 +14,13 @@ from corpora.changes import Change, Label, load_changes
 from corpora.meaning_edits import KINDS as SWAP_KINDS
 from corpora.meaning_edits import Swap, swaps
 from corpora.pairs import load_pairs
-from memolith.policies.changing.likeness import Likeness
-from memolith.policies.changing.relation import Relation, plainly_told, relation
-from memolith.policies.changing.values import KINDS, compare
+from memolith.policies.changing.likeness import ValueComparison
+from memolith.policies.changing.relation import Relation, find_relation, read_comparable
+from memolith.policies.changing.values import COMPARABLE_KINDS, compare
 from memolith.text.analysis import terms
 from memolith.text.normal import content_key
-from memolith.text.statements import read, search_terms
-from memolith.text.statements.reading import _patterns, grammars
+from memolith.text.statements import parse_statements, search_terms
+from memolith.text.statements.reading import _compile_patterns, load_grammars
 from support.rows import check_each
 
 PAIRS = load_changes()
@@ -45,10 +45,10 @@ def test_there_are_enough_pairs_of_each_label() -> None:
 @check_each("label", Label)
 def test_no_pair_is_called_changed_or_restated_that_is_not(label: Label) -> None:
     for pair in _of(label):
-        found = relation(pair.old, pair.new).relation
+        found = find_relation(pair.old, pair.new).relation
         assert found is Relation.DOUBTFUL or found.value == label.value, pair
         if label in {Label.BOTH_TRUE, Label.UNRELATED}:
-            assert relation(pair.new, pair.old).relation is Relation.DOUBTFUL, pair
+            assert find_relation(pair.new, pair.old).relation is Relation.DOUBTFUL, pair
 
 
 def test_most_changes_and_restatements_are_found() -> None:
@@ -56,7 +56,9 @@ def test_most_changes_and_restatements_are_found() -> None:
     # one may have two ("My boss is Tom") that is asked for.
     for label, share in ((Label.CHANGED, 0.75), (Label.RESTATED, 0.8)):
         pairs = _of(label)
-        found = [pair for pair in pairs if relation(pair.old, pair.new).relation == label.value]
+        found = [
+            pair for pair in pairs if find_relation(pair.old, pair.new).relation == label.value
+        ]
         assert len(found) >= share * len(pairs)
 
 
@@ -86,8 +88,8 @@ def test_most_changes_and_restatements_are_found() -> None:
 def test_of_what_one_may_have_two_only_a_word_of_change_tells(
     old: str, new: str, marked: str
 ) -> None:
-    assert relation(old, new).relation is Relation.DOUBTFUL
-    assert relation(old, marked).relation is Relation.CHANGED
+    assert find_relation(old, new).relation is Relation.DOUBTFUL
+    assert find_relation(old, marked).relation is Relation.CHANGED
 
 
 @check_each(("old", "new", "named"), [
@@ -101,14 +103,14 @@ def test_of_what_one_may_have_two_only_a_word_of_change_tells(
 def test_of_what_one_has_several_only_the_name_of_the_old_one_tells(
     old: str, new: str, named: str
 ) -> None:
-    assert relation(old, new).relation is Relation.DOUBTFUL
-    assert relation(old, named).relation is Relation.CHANGED
+    assert find_relation(old, new).relation is Relation.DOUBTFUL
+    assert find_relation(old, named).relation is Relation.CHANGED
 
 
 def test_the_pairs_of_two_facts_are_restated_by_none_and_those_of_one_by_all() -> None:
     for pair in load_pairs():
-        assert (relation(pair.a, pair.b).relation is Relation.RESTATED) == pair.same
-        assert (relation(pair.b, pair.a).relation is Relation.RESTATED) == pair.same
+        assert (find_relation(pair.a, pair.b).relation is Relation.RESTATED) == pair.same
+        assert (find_relation(pair.b, pair.a).relation is Relation.RESTATED) == pair.same
 
 
 @cache
@@ -123,7 +125,7 @@ def _swaps() -> Mapping[str, Sequence[Swap]]:
 def test_a_swap_that_gives_no_other_value_is_no_change(kind: str) -> None:
     for swap in _swaps()[kind]:
         if "no longer" not in swap.changed:
-            assert relation(swap.original, swap.changed).relation is not Relation.CHANGED, swap
+            assert find_relation(swap.original, swap.changed).relation is not Relation.CHANGED, swap
 
 
 def _is_turned_round(text: str) -> bool:
@@ -139,7 +141,7 @@ def test_what_changed_is_no_change_once_it_is_swapped(kind: str) -> None:
     for pair in _of(Label.CHANGED):
         for changed in of_text.get(pair.new, ()):
             if not (kind == "roles" and _is_turned_round(changed)):
-                assert relation(pair.old, changed).relation is not Relation.CHANGED, changed
+                assert find_relation(pair.old, changed).relation is not Relation.CHANGED, changed
 
 
 @check_each(
@@ -162,7 +164,7 @@ def test_what_changed_is_no_change_once_it_is_swapped(kind: str) -> None:
 def test_what_is_not_plainly_told_changes_nothing(told: str) -> None:
     for pair in PAIRS:
         new = told.format(pair.new.rstrip(".") if told.startswith("{}?") else pair.new)
-        assert relation(pair.old, new).relation is not Relation.CHANGED, pair
+        assert find_relation(pair.old, new).relation is not Relation.CHANGED, pair
 
 
 _BEHIND = (
@@ -181,7 +183,7 @@ def test_what_is_so_only_then_or_there_changes_nothing(behind: str, *, are_all: 
     # Otherwise every fifth pair, others behind the next word: each is told with seven of them.
     for pair in PAIRS if are_all else PAIRS[_BEHIND.index(behind) % 5 :: 5]:
         new = f"{pair.new.rstrip('.!?')} {behind}."
-        assert relation(pair.old, new).relation is not Relation.CHANGED, new
+        assert find_relation(pair.old, new).relation is not Relation.CHANGED, new
 
 
 @check_each(
@@ -194,39 +196,39 @@ def test_what_is_so_only_then_or_there_changes_nothing(behind: str, *, are_all: 
     ],
 )
 def test_a_place_that_may_lie_in_another_of_that_name_changes_nothing(old: str, new: str) -> None:
-    assert relation(old, new).relation is Relation.DOUBTFUL
-    assert relation(new, old).relation is Relation.DOUBTFUL
+    assert find_relation(old, new).relation is Relation.DOUBTFUL
+    assert find_relation(new, old).relation is Relation.DOUBTFUL
 
 
 def test_what_is_restated_or_changed_can_be_found_by_its_terms() -> None:
     for pair in PAIRS:
         is_same = content_key(pair.old) == content_key(pair.new)  # which is found by its hash
-        if not is_same and relation(pair.old, pair.new).relation is not Relation.DOUBTFUL:
+        if not is_same and find_relation(pair.old, pair.new).relation is not Relation.DOUBTFUL:
             held = set(terms(pair.old))
-            ways = search_terms(plainly_told(pair.new))
+            ways = search_terms(read_comparable(pair.new))
             assert any(all(group & held for group in way) for way in ways), pair
 
 
 @given(text=st.sampled_from(TEXTS), mark=st.sampled_from(["", ".", "!", " ", "  "]))
 def test_the_same_words_are_never_a_change(text: str, mark: str) -> None:
-    assert relation(text, text.rstrip(".!") + mark).relation is Relation.RESTATED
+    assert find_relation(text, text.rstrip(".!") + mark).relation is Relation.RESTATED
 
 
 @given(one=st.sampled_from(TEXTS), other=st.sampled_from(TEXTS))
 def test_another_subject_is_never_changed(one: str, other: str) -> None:
-    subjects = [{each.subject for each in read(text)} for text in (one, other)]
+    subjects = [{each.subject for each in parse_statements(text)} for text in (one, other)]
     if all(subjects) and subjects[0].isdisjoint(subjects[1]):
-        assert relation(one, other).relation is Relation.DOUBTFUL
-        assert relation(other, one).relation is Relation.DOUBTFUL
+        assert find_relation(one, other).relation is Relation.DOUBTFUL
+        assert find_relation(other, one).relation is Relation.DOUBTFUL
 
 
 @given(old=st.text(max_size=60), new=st.text(max_size=60))
 def test_any_text_is_taken(old: str, new: str) -> None:
-    assert relation(old, new).relation in Relation
+    assert find_relation(old, new).relation in Relation
 
 
 @given(
-    kind=st.sampled_from(sorted(KINDS)),
+    kind=st.sampled_from(sorted(COMPARABLE_KINDS)),
     old=st.text(max_size=20),
     new=st.text(max_size=20),
     marked=st.booleans(),
@@ -234,13 +236,13 @@ def test_any_text_is_taken(old: str, new: str) -> None:
 def test_any_value_is_taken_and_never_other_than_itself(
     kind: str, old: str, new: str, *, marked: bool
 ) -> None:
-    assert compare(kind, old, new, marked=marked) in Likeness
-    assert compare(kind, old, old, marked=marked) is not Likeness.OTHER
+    assert compare(kind, old, new, marked=marked) in ValueComparison
+    assert compare(kind, old, old, marked=marked) is not ValueComparison.DIFFERENT
 
 
-@pytest.mark.parametrize("language", [grammar.language for grammar in grammars()])
+@pytest.mark.parametrize("language", [grammar.language for grammar in load_grammars()])
 def test_a_pattern_that_begins_with_a_part_has_no_way_around_it(language: str) -> None:
-    for pattern in _patterns(language):
+    for pattern in _compile_patterns(language):
         plain = re.sub(r"\\.|\[[^\]]*\]", "", pattern.regex.pattern)
         while (inner := re.sub(r"\([^()]*\)", "", plain)) != plain:
             plain = inner
@@ -248,5 +250,5 @@ def test_a_pattern_that_begins_with_a_part_has_no_way_around_it(language: str) -
 
 
 def test_every_kind_of_value_that_a_grammar_names_can_be_compared() -> None:
-    for grammar in grammars():
-        assert {attribute.value for attribute in grammar.attributes} <= KINDS
+    for grammar in load_grammars():
+        assert {attribute.value for attribute in grammar.attributes} <= COMPARABLE_KINDS

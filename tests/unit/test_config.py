@@ -9,20 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from platformdirs import user_config_path, user_data_path
 
-from memolith.config import Loaded, Settings, load
-from memolith.config.book import ProfileBook
-from memolith.config.fields import parsed
-from memolith.config.loading import ALL, BUILT_IN, default_store, user_folder
-from memolith.config.profiles import profiles
-from memolith.config.reference import in_force, masked
+from memolith.config import LoadedSettings, Settings, load
+from memolith.config.book import ProfileRegistry
+from memolith.config.fields import parse_value
+from memolith.config.loading import ALL_SETTINGS, BUILT_IN_PROFILES, default_store, user_folder
+from memolith.config.profiles import profile_factories
+from memolith.config.reference import iter_effective_settings, mask_credentials
 from memolith.config.settings import Embedding
 from memolith.errors import InvalidConfiguration
-from memolith.policies.forgetting import Fading
+from memolith.policies.forgetting import DecayParameters
 from memolith.profiles import companion as companion_profile
 from memolith.profiles import facts as facts_profile
-from memolith.profiles.chunks import ChunksNumbers, chunks
-from memolith.profiles.companion import CompanionNumbers, companion
-from memolith.profiles.facts import FactsNumbers, facts
+from memolith.profiles.chunks import ChunksSettings, chunks
+from memolith.profiles.companion import CompanionSettings, companion
+from memolith.profiles.facts import FactsSettings, facts
 from memolith.profiles.standard import standard
 from memolith.profiles.tiers import tiers
 from memolith.profiles.timeline import timeline
@@ -78,7 +78,7 @@ def refused(text: str) -> InvalidConfiguration:
     return caught.value
 
 
-def without_store(loaded: Loaded) -> Settings:
+def without_store(loaded: LoadedSettings) -> Settings:
     """Return the settings without what depends on where the tests run."""
     return dataclasses.replace(
         loaded.settings, store="", encryption_key_path=Settings().encryption_key_path
@@ -318,42 +318,42 @@ def test_quoted_and_dotted_names_keep_their_lines() -> None:
 
 
 def test_every_default_lies_in_its_own_range() -> None:
-    for setting in ALL.values():
+    for setting in ALL_SETTINGS.values():
         text = str(setting.default)
         if text:
-            assert parsed(setting, text) == setting.default, setting.name
+            assert parse_value(setting, text) == setting.default, setting.name
 
 
 def test_every_setting_is_described_and_every_number_has_a_range() -> None:
-    for setting in ALL.values():
-        assert setting.about.description, setting.name
+    for setting in ALL_SETTINGS.values():
+        assert setting.info.description, setting.name
         if setting.type in (int, float):
-            assert setting.about.high < float("inf"), setting.name
+            assert setting.info.high < float("inf"), setting.name
 
 
-@given(st.sampled_from(sorted(ALL)), st.text(max_size=20))
+@given(st.sampled_from(sorted(ALL_SETTINGS)), st.text(max_size=20))
 def test_any_text_in_a_variable_gives_a_value_of_the_right_type_or_a_clear_error(
     name: str, text: str
 ) -> None:
-    variable = ALL[name].variable
+    variable = ALL_SETTINGS[name].variable
     try:
-        value = load(env={variable: text}).value(name)
+        value = load(env={variable: text}).get_value(name)
     except InvalidConfiguration as error:
         message = str(error)
         assert variable in message
     else:
-        assert type(value) is ALL[name].type
+        assert type(value) is ALL_SETTINGS[name].type
 
 
 def test_what_is_in_force_has_every_setting_with_its_origin() -> None:
-    rows = {row.name: row for row in in_force(load(env={"MEMOLITH_RAG_LIMIT": "6"}))}
-    assert set(rows) == set(ALL)
+    rows = {row.name: row for row in iter_effective_settings(load(env={"MEMOLITH_RAG_LIMIT": "6"}))}
+    assert set(rows) == set(ALL_SETTINGS)
     assert (rows["rag_limit"].value, rows["rag_limit"].origin) == (
         6,
         "environment MEMOLITH_RAG_LIMIT",
     )
     assert {name: row.note for name, row in rows.items()} == {
-        name: setting.about.note for name, setting in ALL.items()
+        name: setting.info.note for name, setting in ALL_SETTINGS.items()
     }
     assert rows["rag_threshold"].note == "companion only"
 
@@ -368,14 +368,14 @@ def test_what_is_in_force_has_every_setting_with_its_origin() -> None:
     ],
 )
 def test_credentials_are_not_shown(shown: str, expected: str) -> None:
-    assert masked(shown) == expected
+    assert mask_credentials(shown) == expected
 
 
 def test_the_profiles_of_an_empty_configuration_are_those_of_their_own_numbers() -> None:
-    made = ProfileBook(profiles(Settings()))
+    made = ProfileRegistry(profile_factories(Settings()))
     own = (standard(), companion(), facts(), chunks(), tiers(), timeline())
     assert made == {profile.name: profile for profile in own}
-    assert tuple(made) == BUILT_IN
+    assert tuple(made) == BUILT_IN_PROFILES
 
 
 def test_a_profiles_numbers_can_be_set() -> None:
@@ -404,27 +404,27 @@ def test_a_profiles_numbers_can_be_set() -> None:
     [memory.timeline]
     timeline_retention_days = 30
     """)
-    made = ProfileBook(profiles(load(file).settings))
-    own = CompanionNumbers(
+    made = ProfileRegistry(profile_factories(load(file).settings))
+    own = CompanionSettings(
         rag_threshold=0.4,
         merge_threshold=0.8,
         min_importance=0.3,
         rag_limit=7,
         context_chars=900,
-        fadings={**companion_profile.FADINGS, "fact": Fading(0.7, 0.2)},
+        decay_parameters={**companion_profile.DECAY_PARAMETERS, "fact": DecayParameters(0.7, 0.2)},
     )
     assert made["companion"] == companion(own)
     assert made["facts"] == facts(
-        FactsNumbers(
+        FactsSettings(
             auto_merge_threshold=0.9,
             arbitration_threshold=0.7,
             max_per_user=3,
             max_content_length=60,
-            lasting={**facts_profile.LASTING, "project": timedelta(days=2)},
+            lifetimes={**facts_profile.LIFETIMES, "project": timedelta(days=2)},
         )
     )
     assert made["chunks"] == chunks(
-        ChunksNumbers(top_k=7, max_chunk_tokens=100, min_stored_importance=0.4, text_weight=0.2)
+        ChunksSettings(top_k=7, max_chunk_tokens=100, min_stored_importance=0.4, text_weight=0.2)
     )
     assert made["tiers"] == tiers(retrieval_top_k=10, duplicate_distance_threshold=0.2)
     assert made["timeline"] == timeline(timeline_retention_days=30)
@@ -433,4 +433,4 @@ def test_a_profiles_numbers_can_be_set() -> None:
 def test_the_least_chunk_is_no_larger_than_the_largest() -> None:
     file = written("[memory.chunks]\nmin_chunk_tokens = 301")
     with pytest.raises(InvalidConfiguration, match="min_chunk_tokens: is over"):
-        profiles(load(file).settings)
+        profile_factories(load(file).settings)

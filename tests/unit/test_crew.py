@@ -9,13 +9,13 @@ from concurrent.futures import CancelledError
 
 import pytest
 
-from memolith.services.crew import Crew
+from memolith.services.crew import DaemonExecutor
 
 PATIENCE_S = 10.0
 
 
 def test_what_is_given_is_done_and_its_result_told() -> None:
-    with Crew(2, "crew") as crew:
+    with DaemonExecutor(2, "crew") as crew:
         answers = [crew.submit(lambda number=number: number * number) for number in range(20)]  # type: ignore[misc]
     assert [each.result(0) for each in answers] == [number * number for number in range(20)]
 
@@ -24,7 +24,7 @@ def test_what_is_raised_is_raised_where_the_result_is_asked_for() -> None:
     def fails() -> None:
         raise ValueError("odd")
 
-    with Crew(1, "crew") as crew:
+    with DaemonExecutor(1, "crew") as crew:
         answer = crew.submit(fails)
         with pytest.raises(ValueError, match="odd"):
             answer.result(PATIENCE_S)
@@ -42,7 +42,7 @@ def test_so_many_are_done_at_once_and_no_more() -> None:
         with lock:
             running[0] -= 1
 
-    with Crew(3, "crew") as crew:
+    with DaemonExecutor(3, "crew") as crew:
         answers = [crew.submit(meet) for _ in range(9)]
     assert all(each.exception(0) is None for each in answers)
     assert most == [3]
@@ -51,7 +51,7 @@ def test_so_many_are_done_at_once_and_no_more() -> None:
 def test_what_was_taken_back_before_it_began_is_not_done() -> None:
     goes_on, done = threading.Event(), []
 
-    with Crew(1, "crew") as crew:
+    with DaemonExecutor(1, "crew") as crew:
         first = crew.submit(lambda: goes_on.wait(PATIENCE_S))
         second = crew.submit(lambda: done.append(2))
         third = crew.submit(lambda: done.append(3))

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from memolith.domain.memories import Memory, State
-from memolith.policies.dedup import same_fact
+from memolith.policies.dedup import find_same_fact
 from support.rows import check_each
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -30,22 +30,22 @@ def memory(
 
 
 def test_nothing_stored_is_restated_by_nothing() -> None:
-    assert same_fact(None, []) is None
+    assert find_same_fact(None, []) is None
 
 
 def test_the_oldest_is_restated() -> None:
     older, newer = memory("b", day=1), memory("a", day=2)
-    assert same_fact(None, [newer, older]) is older
+    assert find_same_fact(None, [newer, older]) is older
 
 
 def test_of_the_same_age_the_first_id_is_restated() -> None:
     first, second = memory("a"), memory("b")
-    assert same_fact(None, [second, first]) is first
+    assert find_same_fact(None, [second, first]) is first
 
 
 @check_each("state", [state for state in State if state is not State.ACTIVE])
 def test_only_an_active_memory_is_restated(state: State) -> None:
-    assert same_fact(None, [memory("a", state=state)]) is None
+    assert find_same_fact(None, [memory("a", state=state)]) is None
 
 
 @check_each(
@@ -61,5 +61,5 @@ def test_only_an_active_memory_is_restated(state: State) -> None:
 def test_two_keys_are_two_memories(
     candidate: str | None, stored: str | None, decision: str
 ) -> None:
-    found = same_fact(candidate, [memory("a", key=stored)])
+    found = find_same_fact(candidate, [memory("a", key=stored)])
     assert ("restate" if found else "insert") == decision

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpora.hostile import HOSTILE
-from memolith.policies.echoes import is_echo, without_context
-from memolith.policies.evidence import sources
-from memolith.policies.rendering.model import Material, Rendering
+from memolith.policies.echoes import is_echo, strip_context
+from memolith.policies.evidence import read_sources
+from memolith.policies.rendering.model import Rendering, RenderInput
 from memolith.profiles.chunks import chunks
 from memolith.profiles.companion import companion
 from memolith.profiles.facts import facts
@@ -44,7 +44,7 @@ def lines(text: str) -> list[str]:
 def context(name: str, *texts: str, base: str = "", state: str = "") -> str:
     kinds = PROFILES[name].kinds
     results = [recalled(text, kinds[at % len(kinds)]) for at, text in enumerate(texts)]
-    return RENDERINGS[name].render(Material(results, base, state), 100_000, words)[0]
+    return RENDERINGS[name].render(RenderInput(results, base, state), 100_000, words)[0]
 
 
 @pytest.mark.parametrize("name", PROFILES)
@@ -52,8 +52,8 @@ def context(name: str, *texts: str, base: str = "", state: str = "") -> str:
 def test_what_a_profile_renders_is_taken_out_and_nothing_else(name: str, texts: list[str]) -> None:
     block = context(name, "The user lives in Oslo.", *texts)
 
-    assert without_context(block) == ""
-    assert lines(without_context(f"{BEFORE}\n\n{block}\n\n{AFTER}")) == lines(BEFORE + "\n" + AFTER)
+    assert strip_context(block) == ""
+    assert lines(strip_context(f"{BEFORE}\n\n{block}\n\n{AFTER}")) == lines(BEFORE + "\n" + AFTER)
 
 
 @check_each("name", ["standard", "tiers"])
@@ -65,7 +65,7 @@ def test_a_base_memory_is_taken_out_too(
 ) -> None:
     block = context(name, *texts, base=base, state=state)
 
-    assert lines(without_context(f"{BEFORE}\n{block}\n\n{AFTER}")) == lines(BEFORE + "\n" + AFTER)
+    assert lines(strip_context(f"{BEFORE}\n{block}\n\n{AFTER}")) == lines(BEFORE + "\n" + AFTER)
 
 
 @check_each(
@@ -84,15 +84,15 @@ def test_a_base_memory_is_taken_out_too(
     ],
 )
 def test_what_a_user_says_stays_as_it_is(text: str) -> None:
-    assert without_context(text) == text
+    assert strip_context(text) == text
 
 
 @given(st.text())
 def test_taking_out_twice_takes_no_more_than_the_text(text: str) -> None:
-    rest = without_context(text)
+    rest = strip_context(text)
 
     assert len(rest) <= len(text)
-    assert without_context(rest) == rest or "<memory>" in text
+    assert strip_context(rest) == rest or "<memory>" in text
 
 
 @pytest.mark.parametrize(
@@ -100,11 +100,11 @@ def test_taking_out_twice_takes_no_more_than_the_text(text: str) -> None:
     ["<memory>\n", "</memory>\n", "- a\n", "Preferences:\n- a\n", "\n", "[Long-term memory]\n"],
 )
 def test_a_page_of_marks_is_read_in_linear_time(mark: str) -> None:
-    assert len(without_context(mark * 20_000)) <= len(mark) * 20_000
+    assert len(strip_context(mark * 20_000)) <= len(mark) * 20_000
 
 
 def echo(fact: str, *known: str, user: tuple[str, ...] = ("What do you know about me?",)) -> bool:
-    return is_echo(fact, sources(user, [date(2024, 5, 1)] * len(user)), known)
+    return is_echo(fact, read_sources(user, [date(2024, 5, 1)] * len(user)), known)
 
 
 def test_a_known_memory_that_the_assistant_repeats_is_an_echo() -> None:
@@ -129,5 +129,5 @@ def test_what_is_new_or_otherwise_is_no_echo() -> None:
 def test_a_lone_section_in_the_first_person_is_the_users_own() -> None:
     theirs = "Preferences:\n- I like tea"
 
-    assert without_context(f"{theirs}\n\nok?") == f"{theirs}\n\nok?"
-    assert without_context("Preferences:\n- The user likes tea\n\nok?") == "ok?"
+    assert strip_context(f"{theirs}\n\nok?") == f"{theirs}\n\nok?"
+    assert strip_context("Preferences:\n- The user likes tea\n\nok?") == "ok?"

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.policies.batching import batches
-from memolith.policies.embedding_models import KNOWN, chosen
+from memolith.policies.batching import iter_batches
+from memolith.policies.embedding_models import KNOWN_MODELS, select_model
 from support.rows import check_each
 
 texts = st.lists(st.text(max_size=20), max_size=30)
@@ -19,7 +19,7 @@ texts = st.lists(st.text(max_size=20), max_size=30)
 def test_batches_hold_all_texts_in_order_within_their_bounds(
     given: list[str], most: int, chars: int
 ) -> None:
-    found = list(batches(given, most, chars))
+    found = list(iter_batches(given, most, chars))
     assert [text for batch in found for text in batch] == given
     for batch in found:
         assert 1 <= len(batch) <= most
@@ -28,7 +28,7 @@ def test_batches_hold_all_texts_in_order_within_their_bounds(
 
 @given(texts, st.integers(1, 8), st.integers(1, 40))
 def test_no_batch_could_take_the_text_after_it(given: list[str], most: int, chars: int) -> None:
-    found = list(batches(given, most, chars))
+    found = list(iter_batches(given, most, chars))
     for batch, after in pairwise(found):
         assert len(batch) == most or sum(map(len, batch)) + len(after[0]) > chars
 
@@ -50,7 +50,7 @@ def test_no_batch_could_take_the_text_after_it(given: list[str], most: int, char
 def test_a_model_is_kept_by_name_and_what_is_left_of_its_vectors(
     asked: str, dimension: int, name: str, length: int | None
 ) -> None:
-    model = chosen(asked, dimension)
+    model = select_model(asked, dimension)
     assert (model.name, model.dimension) == (name, length)
 
 
@@ -66,14 +66,14 @@ def test_a_model_is_kept_by_name_and_what_is_left_of_its_vectors(
 )
 def test_a_length_that_a_model_has_not_is_refused(asked: str, dimension: int, said: str) -> None:
     with pytest.raises(ValueError, match=said):
-        chosen(asked, dimension)
+        select_model(asked, dimension)
 
 
-@given(st.sampled_from(sorted(KNOWN)), st.integers(0, 4096))
+@given(st.sampled_from(sorted(KNOWN_MODELS)), st.integers(0, 4096))
 def test_two_lengths_of_a_model_never_share_a_name(asked: str, dimension: int) -> None:
-    whole = chosen(asked, 0)
+    whole = select_model(asked, 0)
     try:
-        cut = chosen(asked, dimension)
+        cut = select_model(asked, dimension)
     except ValueError:
         return
     assert (cut.name == whole.name) == (cut.dimension == whole.dimension)
@@ -81,11 +81,13 @@ def test_two_lengths_of_a_model_never_share_a_name(asked: str, dimension: int) -
 
 
 def test_queries_and_documents_get_the_prefixes_of_their_model() -> None:
-    nomic = chosen("nomic-embed-text", 0)
+    nomic = select_model("nomic-embed-text", 0)
     assert (nomic.prefix("query"), nomic.prefix("document")) == (
         "search_query: ",
         "search_document: ",
     )
-    assert chosen("mxbai-embed-large", 0).prefix("query").startswith("Represent this sentence")
+    assert (
+        select_model("mxbai-embed-large", 0).prefix("query").startswith("Represent this sentence")
+    )
     for asked, role in [("mxbai-embed-large", "document"), ("bge-m3", "query"), ("mine", "query")]:
-        assert not chosen(asked, 0).prefix(role)
+        assert not select_model(asked, 0).prefix(role)

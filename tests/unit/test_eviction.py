@@ -6,14 +6,14 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.policies.eviction import weakest
+from memolith.policies.eviction import select_weakest
 
 Row = tuple[float, float, int]
 
 
 def rows(memories: list[Row], count: int) -> list[int]:
     strength, importance, created_at = zip(*memories, strict=True) if memories else ((), (), ())
-    gone = weakest(
+    gone = select_weakest(
         np.array(strength, dtype=float),
         np.array(importance, dtype=float),
         np.array(created_at, dtype=np.int64),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from memolith.policies.evidence import sources
-from memolith.policies.support import supported_by
+from memolith.policies.evidence import read_sources
+from memolith.policies.support import find_support
 from support.rows import check_each
 
 OSLO = "The user lives in Oslo."
@@ -19,8 +19,8 @@ OSLO = "The user lives in Oslo."
     ],
 )
 def test_what_is_said_of_the_user_or_to_you_is_not_the_users_word(said: str) -> None:
-    assert supported_by(OSLO, sources([said]))
-    assert not supported_by(OSLO, sources([said], own=[0]))
+    assert find_support(OSLO, read_sources([said]))
+    assert not find_support(OSLO, read_sources([said], user_texts=[0]))
 
 
 @check_each(
@@ -32,16 +32,16 @@ def test_what_is_said_of_the_user_or_to_you_is_not_the_users_word(said: str) -> 
     ],
 )
 def test_a_name_or_a_home_of_somebody_spoken_to_is_not_the_users(said: str, fact: str) -> None:
-    assert not supported_by(fact, sources([said], own=[0]))
+    assert not find_support(fact, read_sources([said], user_texts=[0]))
 
 
 @check_each(
     "said", ["I live in Oslo.", "I told you that I live in Oslo.", "As you know, I live in Oslo."]
 )
 def test_what_the_user_says_of_themselves_is(said: str) -> None:
-    assert supported_by(OSLO, sources([said], own=[0])) == (0,)
+    assert find_support(OSLO, read_sources([said], user_texts=[0])) == (0,)
 
 
 def test_what_the_user_says_of_others_to_you_is_evidence_of_them() -> None:
-    told = sources(["You should know that Anna lives in Oslo."], own=[0])
-    assert supported_by("Anna lives in Oslo.", told)
+    told = read_sources(["You should know that Anna lives in Oslo."], user_texts=[0])
+    assert find_support("Anna lives in Oslo.", told)

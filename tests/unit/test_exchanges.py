@@ -9,14 +9,19 @@ from hypothesis import strategies as st
 
 from memolith.domain.memories import Origin
 from memolith.domain.messages import Message, Role
-from memolith.policies.exchanges import ExchangesLearned, exchange, grouped, shortened
-from memolith.policies.importance import companion_kind
-from memolith.policies.judging import CueJudging
-from memolith.policies.learning import Made
+from memolith.policies.exchanges import (
+    ExchangeLearning,
+    format_exchange,
+    group_exchanges,
+    truncate_text,
+)
+from memolith.policies.importance import get_companion_kind
+from memolith.policies.judging import CueClassifier
+from memolith.policies.learning import LearnedMemory
 from memolith.testing.builders import at, message
 from support.rows import check_each
 
-LEARNING = ExchangesLearned(CueJudging(companion_kind), max_chars=200)
+LEARNING = ExchangeLearning(CueClassifier(get_companion_kind), max_chars=200)
 
 
 def user(text: str) -> Message:
@@ -27,17 +32,19 @@ def assistant(text: str) -> Message:
     return Message(None, text, Role.ASSISTANT)
 
 
-def made(*messages: Message) -> list[Made]:
-    return LEARNING.made(messages)
+def made(*messages: Message) -> list[LearnedMemory]:
+    return LEARNING.build_memories(messages)
 
 
 def test_a_message_and_its_reply_are_one_memory_of_both() -> None:
     (one,) = made(user("What time is it?"), assistant("3:00 PM"))
-    assert one == Made("Q: What time is it?\nA: 3:00 PM", (0, 1), "context", 0.3, Origin.ASSISTANT)
+    assert one == LearnedMemory(
+        "Q: What time is it?\nA: 3:00 PM", (0, 1), "context", 0.3, Origin.ASSISTANT
+    )
 
 
 def test_a_message_without_a_reply_is_a_memory_of_its_own() -> None:
-    assert made(user("I live in Oslo")) == [Made("Q: I live in Oslo", (0,), "fact", 0.65)]
+    assert made(user("I live in Oslo")) == [LearnedMemory("Q: I live in Oslo", (0,), "fact", 0.65)]
 
 
 def test_what_nobody_asked_for_is_no_memory() -> None:
@@ -104,21 +111,21 @@ def test_a_long_message_is_cut_before_its_reply_is_given_room() -> None:
 def test_shortening_keeps_whole_sentences_then_words_then_letters(
     text: str, max_chars: int, expected: str
 ) -> None:
-    assert shortened(text, max_chars) == expected
+    assert truncate_text(text, max_chars) == expected
 
 
 @given(st.text(min_size=1), st.text(), st.integers(8, 60))
 def test_an_exchange_is_never_too_long_and_begins_with_what_was_said(
     said: str, reply: str, max_chars: int
 ) -> None:
-    text = exchange(said, reply, max_chars=max_chars)
+    text = format_exchange(said, reply, max_chars=max_chars)
     assert len(text) <= max_chars
     assert text.startswith("Q: ")
 
 
 @given(st.text(), st.integers(0, 40))
 def test_what_is_shortened_is_a_beginning_and_says_so(text: str, max_chars: int) -> None:
-    short = shortened(text, max_chars)
+    short = truncate_text(text, max_chars)
     assert len(short) <= max_chars
     assert text.startswith(short.removesuffix(" …"))
     assert short == text or not short or short.endswith(" …")
@@ -130,7 +137,7 @@ OPEN_SINCE = at(100)
 
 
 def numbers(*messages: Message) -> list[list[int]]:
-    groups = grouped(messages, open_since=OPEN_SINCE)
+    groups = group_exchanges(messages, open_since=OPEN_SINCE)
     return [[each.sequence for each in group] for group in groups]
 
 
@@ -163,7 +170,7 @@ def test_where_only_people_talk_an_exchange_has_eight_messages() -> None:
 @given(st.lists(st.tuples(st.sampled_from(Role), st.sampled_from(["s1", "s2"])), max_size=20))
 def test_each_message_is_in_one_exchange_and_in_its_order(told: list[tuple[Role, str]]) -> None:
     messages = [turn(n, role, session_id=session) for n, (role, session) in enumerate(told, 1)]
-    groups = list(grouped(messages, open_since=at(1_000)))
+    groups = list(group_exchanges(messages, open_since=at(1_000)))
     assert sorted(each.sequence for group in groups for each in group) == list(
         range(1, len(told) + 1)
     )

@@ -5,8 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpora.hostile import HOSTILE
-from memolith.policies.extractive import MARK, Candidate, candidates, extract
-from memolith.policies.faithfulness import Limits, Problem, check
+from memolith.policies.extractive import (
+    EXTRACT_MARK,
+    SentenceCandidate,
+    extract_summary,
+    find_candidates,
+)
+from memolith.policies.faithfulness import SummaryLimits, SummaryProblem, check_summary
 from support.rows import check_each
 
 SAID = (
@@ -24,7 +29,7 @@ lines = st.lists(
 
 
 def test_questions_and_interjections_are_no_candidates() -> None:
-    found = [one.text for one in candidates(SAID)]
+    found = [one.text for one in find_candidates(SAID)]
 
     assert "I'm moving to Oslo in May." in found
     assert not any(text.endswith("?") or text in {"Hi!", "Ok."} for text in found)
@@ -32,13 +37,13 @@ def test_questions_and_interjections_are_no_candidates() -> None:
 
 @check_each("text", HOSTILE[:40])
 def test_what_instructs_a_model_is_no_candidate(text: str) -> None:
-    assert candidates([("tool", " ".join(text.split()))]) == ()
+    assert find_candidates([("tool", " ".join(text.split()))]) == ()
 
 
 def test_the_nearest_to_the_centre_stand_in_order_and_none_twice() -> None:
-    text = extract(candidates(SAID), max_sentences=3)
+    text = extract_summary(find_candidates(SAID), max_sentences=3)
 
-    assert text.startswith(f"{MARK} ")
+    assert text.startswith(f"{EXTRACT_MARK} ")
     assert text.count("three rooms") == 1
     assert "turtles" not in text
     assert text.index("1,400") < text.index("three rooms")
@@ -47,32 +52,33 @@ def test_the_nearest_to_the_centre_stand_in_order_and_none_twice() -> None:
 
 def test_vectors_decide_where_there_are_any() -> None:
     among = [
-        Candidate(text) for text in ("Anna sings well.", "Bob cooks soup.", "Eva sails boats.")
+        SentenceCandidate(text)
+        for text in ("Anna sings well.", "Bob cooks soup.", "Eva sails boats.")
     ]
     vectors = np.array([[1.0, 0.0], [0.0, 1.0], [0.1, 0.9]])
 
-    assert extract(among, vectors, max_sentences=1) == f"{MARK} Eva sails boats."
+    assert extract_summary(among, vectors, max_sentences=1) == f"{EXTRACT_MARK} Eva sails boats."
 
 
 def test_what_is_near_to_a_taken_sentence_is_left_out() -> None:
-    among = [Candidate("Anna sings well."), Candidate("Anna's singing is good.")]
+    among = [SentenceCandidate("Anna sings well."), SentenceCandidate("Anna's singing is good.")]
     vectors = np.array([[1.0, 0.01], [1.0, 0.0]])
 
-    assert len(extract(among, vectors).split(".")) == 2
+    assert len(extract_summary(among, vectors).split(".")) == 2
 
 
 def test_nothing_to_say_is_the_empty_text() -> None:
-    assert extract(()) == ""
-    assert extract((), np.zeros((0, 4))) == ""
-    assert extract(candidates(SAID), max_words=2) == ""
+    assert extract_summary(()) == ""
+    assert extract_summary((), np.zeros((0, 4))) == ""
+    assert extract_summary(find_candidates(SAID), max_words=2) == ""
 
 
 def test_vectors_of_length_nought_choose_the_first() -> None:
-    among = candidates(SAID)
+    among = find_candidates(SAID)
 
     assert (
-        extract(among, np.zeros((len(among), 4)), max_sentences=1)
-        == f"{MARK} user: {among[0].text}"
+        extract_summary(among, np.zeros((len(among), 4)), max_sentences=1)
+        == f"{EXTRACT_MARK} user: {among[0].text}"
     )
 
 
@@ -80,23 +86,23 @@ def test_vectors_of_length_nought_choose_the_first() -> None:
 def test_it_holds_no_more_sentences_and_words_than_it_may(
     said: list[tuple[str, str]], sentences: int, words: int
 ) -> None:
-    among = candidates(said)
-    text = extract(among, max_sentences=sentences, max_words=words)
+    among = find_candidates(said)
+    text = extract_summary(among, max_sentences=sentences, max_words=words)
 
     taken = [one for one in among if one.text in text]
-    assert text == extract(among, max_sentences=sentences, max_words=words)
+    assert text == extract_summary(among, max_sentences=sentences, max_words=words)
     assert (text == "") or len(text.split()) <= words + 1 + 2 * sentences
     assert bool(text) <= bool(taken)
 
 
 @given(lines)
 def test_it_invents_nothing(said: list[tuple[str, str]]) -> None:
-    text = extract(candidates(said))
-    found = check(
-        text.removeprefix(MARK),
+    text = extract_summary(find_candidates(said))
+    found = check_summary(
+        text.removeprefix(EXTRACT_MARK),
         [content for _, content in said],
-        Limits(10_000),
+        SummaryLimits(10_000),
         names=["user", "assistant"],
     )
 
-    assert Problem.INVENTS not in found.problems
+    assert SummaryProblem.INVENTS not in found.problems

@@ -9,24 +9,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.policies.forgetting import Ebbinghaus, Fading, Wear, freshness
+from memolith.policies.forgetting import DecayInputs, DecayParameters, EbbinghausDecay, freshness
 from support.rows import check_each
 
 COMPANION = {
-    "correction": Fading(0.50, 0.35),
-    "fact": Fading(0.70, 0.30),
-    "preference": Fading(0.80, 0.25),
-    "tool_result": Fading(1.00, 0.10),
-    "context": Fading(1.00, 0.10),
+    "correction": DecayParameters(0.50, 0.35),
+    "fact": DecayParameters(0.70, 0.30),
+    "preference": DecayParameters(0.80, 0.25),
+    "tool_result": DecayParameters(1.00, 0.10),
+    "context": DecayParameters(1.00, 0.10),
 }
 
 
 def strength(
     kind: str, importance: float, accesses: int, days: float, decay_factor: float = 0.95
 ) -> float:
-    law = Ebbinghaus(decay_factor, COMPANION)
+    law = EbbinghausDecay(decay_factor, COMPANION)
     since = np.array([float(days)])
-    left = law.strength(Wear([kind], np.array([importance]), np.array([accesses]), since, since))
+    left = law.strength(
+        DecayInputs([kind], np.array([importance]), np.array([accesses]), since, since)
+    )
     return float(left[0])
 
 

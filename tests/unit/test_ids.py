@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memolith.errors import InvalidInput
-from memolith.policies.ids import parse, uuid7
+from memolith.policies.ids import parse_id, uuid7
 from support.rows import check_each
 
 INSTANTS = st.datetimes(
@@ -40,9 +40,9 @@ def test_all_74_random_bits_count() -> None:
 @check_each("text", ["", "x", "123", "' OR 1=1", None, 5])
 def test_what_is_no_id_is_refused(text: str) -> None:
     with pytest.raises(InvalidInput, match="id"):
-        parse(text)
+        parse_id(text)
 
 
 def test_an_id_is_read_in_any_usual_form() -> None:
     made = uuid7(datetime(2026, 1, 1, tzinfo=UTC), b"0123456789")
-    assert parse(made.upper()) == parse(f"{{{made}}}") == made
+    assert parse_id(made.upper()) == parse_id(f"{{{made}}}") == made

@@ -1,6 +1,6 @@
 """Importance and kind by cues: the companion profile's arithmetic."""
 
-from memolith.policies.importance import companion_kind, importance, standard_kind
+from memolith.policies.importance import get_companion_kind, get_standard_kind, score_importance
 from memolith.text.cues import CueKind
 from support.rows import check_each
 
@@ -32,7 +32,7 @@ CORRECTION, PREFERENCE = CueKind.CORRECTION, CueKind.PREFERENCE
     ],
 )
 def test_importance_adds_up(cues: list[CueKind], words: int, expected: float) -> None:
-    assert importance(cues, words=words) == expected
+    assert score_importance(cues, word_count=words) == expected
 
 
 @check_each(
@@ -52,5 +52,5 @@ def test_importance_adds_up(cues: list[CueKind], words: int, expected: float) ->
 def test_the_first_kind_that_matches_is_taken(
     cues: list[CueKind], companion: str, standard: str
 ) -> None:
-    assert companion_kind(cues) == companion
-    assert standard_kind(iter(cues)) == standard
+    assert get_companion_kind(cues) == companion
+    assert get_standard_kind(iter(cues)) == standard

@@ -8,46 +8,57 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.adapters.sql.arrays import Growing
-from memolith.adapters.sql.values import find_id, instant, micros, pack_id, unpack_id, unpack_ids
+from memolith.adapters.sql.arrays import AppendOnlyArray
+from memolith.adapters.sql.values import (
+    instant,
+    micros,
+    pack_id,
+    pack_id_or_none,
+    unpack_id,
+    unpack_ids,
+)
 from memolith.errors import InvalidInput
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 90)), min_size=1, max_size=12))
 def test_views_given_out_never_change(steps: list[tuple[int, int]]) -> None:
     """Each step extends one of the arrays there are, not always the longest."""
-    arrays: list[Growing[np.int64]] = [Growing.empty("i8")]
+    arrays: list[AppendOnlyArray[np.int64]] = [AppendOnlyArray.empty("i8")]
     expected: list[list[int]] = [[]]
     for step, (place, count) in enumerate(steps):
         base = place % len(arrays)
         rows = np.full(count, step)
-        arrays.append(arrays[base].extended(rows))
+        arrays.append(arrays[base].append_rows(rows))
         expected.append(expected[base] + rows.tolist())
         assert [array.view.tolist() for array in arrays] == expected
 
 
 def test_an_array_grows_along_its_second_axis() -> None:
-    first = Growing[np.int64].empty("i8", (2, 0), axis=1).extended(np.array([[1, 2], [3, 4]]))
-    second = first.extended(np.array([[5], [6]]))
-    third = first.extended(np.array([[7], [8]]))
+    first = (
+        AppendOnlyArray[np.int64]
+        .empty("i8", (2, 0), axis=1)
+        .append_rows(np.array([[1, 2], [3, 4]]))
+    )
+    second = first.append_rows(np.array([[5], [6]]))
+    third = first.append_rows(np.array([[7], [8]]))
     assert first.view.tolist() == [[1, 2], [3, 4]]
     assert second.view.tolist() == [[1, 2, 5], [3, 4, 6]]
     assert third.view.tolist() == [[1, 2, 7], [3, 4, 8]]
 
 
 def test_replacing_values_leaves_the_old_array_alone() -> None:
-    first = Growing[np.int64].empty("i8").extended(np.array([1, 2, 3]))
-    second = first.replaced(np.array([1]), np.array([9]))
-    third = second.extended(np.array([4]))
+    first = AppendOnlyArray[np.int64].empty("i8").append_rows(np.array([1, 2, 3]))
+    second = first.with_rows_set(np.array([1]), np.array([9]))
+    third = second.append_rows(np.array([4]))
     assert first.view.tolist() == [1, 2, 3]
     assert third.view.tolist() == [1, 9, 3, 4]
-    assert first.extended(np.array([5])).view.tolist() == [1, 2, 3, 5]
+    assert first.append_rows(np.array([5])).view.tolist() == [1, 2, 3, 5]
 
 
 def test_completing_what_was_appended_last_leaves_older_views_alone() -> None:
-    first = Growing[np.int64].empty("i8").extended(np.array([1, 2]))
-    second = first.extended(np.array([0, 0]))
-    second.complete(np.array([2, 3]), np.array([8, 9]))
+    first = AppendOnlyArray[np.int64].empty("i8").append_rows(np.array([1, 2]))
+    second = first.append_rows(np.array([0, 0]))
+    second.set_rows(np.array([2, 3]), np.array([8, 9]))
     assert first.view.tolist() == [1, 2]
     assert second.view.tolist() == [1, 2, 8, 9]
 
@@ -62,7 +73,7 @@ def test_ids_come_back_from_columns(ids: list[UUID]) -> None:
 
 @given(st.text())
 def test_what_is_no_id_is_not_found(text: str) -> None:
-    assert find_id(text) is None
+    assert pack_id_or_none(text) is None
 
 
 @pytest.mark.parametrize("change", [str.upper, "{{{}}}".format, "{} ".format, "{}0".format])

@@ -9,10 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from memolith.adapters.sql.codes import LEARNED_FROM, Codes, codes_of, estimates, with_rows
+from memolith.adapters.sql.codes import (
+    TRAINING_ROWS,
+    QuantisedCodes,
+    approximate_scores,
+    create_codes,
+    extend_codes,
+)
 from memolith.adapters.sql.columns import empty_vectors
-from memolith.adapters.sql.index import Lineage
-from memolith.adapters.sql.nearness import Comparison, Wanted, nearest
+from memolith.adapters.sql.index import SharedBuffers
+from memolith.adapters.sql.nearness import NearestRequest, QueryComparison, find_nearest
 from memolith.policies.vectors import cosines, norms, quantise
 
 SIZE, DIMENSION = 6_000, 96
@@ -37,9 +43,9 @@ KINDS = {
 }
 
 
-def codes_for(values: NDArray[np.int8]) -> Codes:
+def codes_for(values: NDArray[np.int8]) -> QuantisedCodes:
     norm = norms(values)
-    return with_rows(codes_of(values[:LEARNED_FROM], norm[:LEARNED_FROM]), values, norm)
+    return extend_codes(create_codes(values[:TRAINING_ROWS], norm[:TRAINING_ROWS]), values, norm)
 
 
 def index_of(values: NDArray[np.int8]) -> Any:
@@ -51,7 +57,7 @@ def index_of(values: NDArray[np.int8]) -> Any:
         "norm": norms(values),
     }
     extended = {name: getattr(empty, name).extended(rows) for name, rows in columns.items()}
-    return SimpleNamespace(vectors=type(empty)(**extended), lineage=Lineage())
+    return SimpleNamespace(vectors=type(empty)(**extended), lineage=SharedBuffers())
 
 
 def found_in(
@@ -61,11 +67,15 @@ def found_in(
     mask: NDArray[np.bool_] | None = None,
     at_least: float = -np.inf,
 ) -> NDArray[np.int64]:
-    return nearest(index, Comparison(index.vectors, query), Wanted(limit, at_least, mask))
+    return find_nearest(
+        index, QueryComparison(index.vectors, query), NearestRequest(limit, at_least, mask)
+    )
 
 
 def estimated(values: NDArray[np.int8], query: NDArray[np.int8]) -> Any:
-    return estimates(codes_for(values), query, float(norms(query[None, :])[0]), len(values))
+    return approximate_scores(
+        codes_for(values), query, float(norms(query[None, :])[0]), len(values)
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -129,13 +139,16 @@ def test_what_is_very_near_is_found_by_comparing_few() -> None:
     index = index_of(values)
     compared = []
 
-    class Counting(Comparison):
+    class Counting(QueryComparison):
         def cosines(self, rows: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
             compared.append(SIZE if rows is None else len(rows))
             return super().cosines(rows)
 
     for query in turned(values[:20], 0.95):
-        assert len(nearest(index, Counting(index.vectors, query), Wanted(8, 0.9, None))) == 1
+        assert (
+            len(find_nearest(index, Counting(index.vectors, query), NearestRequest(8, 0.9, None)))
+            == 1
+        )
     assert max(compared) < SIZE // 50
 
 
@@ -180,15 +193,15 @@ def test_estimates_grow_with_the_cosine() -> None:
 def test_codes_are_the_same_however_they_were_gathered(cuts: list[int]) -> None:
     values = quantise(KINDS["all much the same way"])
     norm, whole = norms(values), codes_for(values)
-    pieces = codes_of(values[:LEARNED_FROM], norm[:LEARNED_FROM])
+    pieces = create_codes(values[:TRAINING_ROWS], norm[:TRAINING_ROWS])
     for cut in [*sorted(cuts), SIZE]:
-        pieces = with_rows(pieces, values[:cut], norm[:cut])
+        pieces = extend_codes(pieces, values[:cut], norm[:cut])
     for name in ("high", "low", "total", "spread", "lift"):
         assert np.array_equal(getattr(pieces, name).view, getattr(whole, name).view)
 
 
 def test_vectors_that_are_mostly_zero_have_no_telling_codes() -> None:
-    telling = {kind: codes_for(quantise(rows)).is_telling for kind, rows in KINDS.items()}
+    telling = {kind: codes_for(quantise(rows)).is_discriminative for kind, rows in KINDS.items()}
     assert [kind for kind, told in telling.items() if not told] == ["mostly zero"]
 
 

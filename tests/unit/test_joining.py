@@ -6,29 +6,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memolith.domain.memories import State
-from memolith.policies.folding import joined, sentence_keys
-from memolith.policies.joining import Joining
+from memolith.policies.folding import join_texts, sentence_keys
+from memolith.policies.joining import SimilarityMerging
 from memolith.policies.merging import (
     Candidate,
     Insert,
-    Merging,
-    Neighbour,
+    MergePolicy,
     Operation,
     Restate,
     Rewrite,
+    SimilarMemory,
     Verdict,
 )
 from memolith.profiles.companion import KINDS
 from memolith.testing.builders import memory
 
-JOINING = Joining(KINDS, max_chars=100)
+JOINING = SimilarityMerging(KINDS, max_chars=100)
 KNOWN = memory(1, "I like tea.", kind="preference", importance=0.6, tags=("drinks",))
 NEW = Candidate("I like green tea.", "context", 0.3, ("food",))
 
 
 def test_it_is_a_merging() -> None:
-    merging: Merging = JOINING
-    assert (merging.by_similarity, merging.revives) == (True, False)
+    merging: MergePolicy = JOINING
+    assert (merging.uses_similarity, merging.revives) == (True, False)
 
 
 def test_with_nothing_near_it_is_inserted() -> None:
@@ -36,12 +36,12 @@ def test_with_nothing_near_it_is_inserted() -> None:
 
 
 def test_at_the_threshold_it_is_inserted_and_above_it_joins() -> None:
-    assert JOINING.decide(NEW, [], Neighbour(KNOWN, 0.85)) == Insert()
-    assert isinstance(JOINING.decide(NEW, [], Neighbour(KNOWN, 0.850001)), Rewrite)
+    assert JOINING.decide(NEW, [], SimilarMemory(KNOWN, 0.85)) == Insert()
+    assert isinstance(JOINING.decide(NEW, [], SimilarMemory(KNOWN, 0.850001)), Rewrite)
 
 
 def test_together_they_have_both_texts_and_the_best_of_both() -> None:
-    decision = JOINING.decide(NEW, [], Neighbour(KNOWN, 0.9))
+    decision = JOINING.decide(NEW, [], SimilarMemory(KNOWN, 0.9))
     expected = Rewrite(
         KNOWN.id, "I like tea.\nI like green tea.", "preference", 0.6, ("drinks", "food")
     )
@@ -50,26 +50,26 @@ def test_together_they_have_both_texts_and_the_best_of_both() -> None:
 
 def test_the_new_ones_kind_and_importance_win_where_they_are_higher() -> None:
     candidate = Candidate("Actually I like coffee.", "correction", 0.85)
-    decision = JOINING.decide(candidate, [], Neighbour(KNOWN, 0.9))
+    decision = JOINING.decide(candidate, [], SimilarMemory(KNOWN, 0.9))
     assert isinstance(decision, Rewrite)
     assert (decision.kind, decision.importance) == ("correction", 0.85)
 
 
 def test_no_sentence_is_told_twice() -> None:
     candidate = Candidate("I like tea! And milk with it. And milk with it.", "preference", 0.5)
-    decision = JOINING.decide(candidate, [], Neighbour(KNOWN, 0.9))
+    decision = JOINING.decide(candidate, [], SimilarMemory(KNOWN, 0.9))
     assert isinstance(decision, Rewrite)
     assert decision.content == "I like tea.\nAnd milk with it."
 
 
 def test_what_would_be_too_long_together_stays_apart() -> None:
     candidate = Candidate("I like tea " + "very " * 20 + "much.", "preference", 0.5)
-    assert JOINING.decide(candidate, [], Neighbour(KNOWN, 0.99)) == Insert()
+    assert JOINING.decide(candidate, [], SimilarMemory(KNOWN, 0.99)) == Insert()
 
 
 def test_what_has_a_key_is_not_joined_with_what_has_none() -> None:
     candidate = Candidate("I like green tea.", "preference", 0.5, key="drink")
-    assert JOINING.decide(candidate, [], Neighbour(KNOWN, 0.99)) == Insert()
+    assert JOINING.decide(candidate, [], SimilarMemory(KNOWN, 0.99)) == Insert()
 
 
 def test_the_same_words_are_restated_where_nothing_is_new() -> None:
@@ -90,7 +90,9 @@ def test_the_same_words_keep_the_higher_importance_and_kind() -> None:
 
 def test_a_kind_of_another_profile_yields_to_its_own() -> None:
     foreign = memory(1, "I like tea.", kind="event")
-    decision = JOINING.decide(Candidate("I like milk.", "context", 0.3), [], Neighbour(foreign, 1))
+    decision = JOINING.decide(
+        Candidate("I like milk.", "context", 0.3), [], SimilarMemory(foreign, 1)
+    )
     assert isinstance(decision, Rewrite)
     assert decision.kind == "context"
 
@@ -101,7 +103,7 @@ def test_what_faded_is_not_restated() -> None:
 
 
 def test_nobody_is_asked() -> None:
-    assert JOINING.settle(NEW, KNOWN, Verdict(Operation.DELETE)) == Insert()
+    assert JOINING.apply_verdict(NEW, KNOWN, Verdict(Operation.DELETE)) == Insert()
 
 
 SENTENCES = st.lists(st.sampled_from(["I like tea.", "I live in Oslo.", "Bob's here."]), max_size=4)
@@ -112,16 +114,16 @@ def test_joined_texts_hold_every_sentence_of_both_and_joining_again_changes_noth
     first: list[str], second: list[str]
 ) -> None:
     one, other = " ".join(first), " ".join(second)
-    together = joined(one, other)
+    together = join_texts(one, other)
     assert sentence_keys(together) == sentence_keys(one) | sentence_keys(other)
-    assert joined(together, other) == together
+    assert join_texts(together, other) == together
 
 
 @given(st.floats(-1, 1), st.floats(0, 1), st.floats(0, 1))
 def test_merging_never_lowers_an_importance(
     similarity: float, known: float, importance: float
 ) -> None:
-    near = Neighbour(memory(1, "I like tea.", importance=known), similarity)
+    near = SimilarMemory(memory(1, "I like tea.", importance=known), similarity)
     decision = JOINING.decide(Candidate("I like milk.", "fact", importance), [], near)
     assert isinstance(decision, Rewrite if similarity > 0.85 else Insert)
     if isinstance(decision, Rewrite):

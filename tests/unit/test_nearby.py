@@ -9,15 +9,15 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from memolith.adapters.sql.nearby import Near, NearbySearch
-from memolith.domain.recall import Scope
+from memolith.adapters.sql.nearby import ExternalVectorSearch, VectorCandidates
+from memolith.domain.recall import SearchFilter
 from memolith.policies.vectors import cosines, quantise
 from memolith.testing.builders import at
 from support.rows import check_each
 
 DIMENSION = 32
 QUERY = quantise(np.eye(DIMENSION)[0])
-NOW = Scope(now=at(9))
+NOW = SearchFilter(now=at(9))
 
 
 class Named:
@@ -41,25 +41,25 @@ class Named:
     def shown(self, stored: Sequence[bytes]) -> NDArray[np.int8]:
         return np.stack([np.frombuffer(each, dtype=np.int8) for each in stored])
 
-    def near(self, _query: NDArray[np.int8], most: int, _items: object) -> Near:
+    def near(self, _query: NDArray[np.int8], most: int, _items: object) -> VectorCandidates:
         self.fetched.append(most)
         order = np.argsort(-self._cosines, kind="stable")
         first, rest = order[:most], order[most:]
         beyond = 1 - float(self._cosines[rest[0]]) if len(rest) else None
         stored = [self._vectors[row].tobytes() for row in first]
-        return Near(self._items[first].tolist(), stored, beyond)
+        return VectorCandidates(self._items[first].tolist(), stored, beyond)
 
 
-class OfAll(NearbySearch):
+class OfAll(ExternalVectorSearch):
     """Whose scope lets everything through."""
 
-    def _allowed(self, scope: Scope) -> None:
+    def _allowed(self, scope: SearchFilter) -> None:
         del scope
 
 
 def searched(named: Named, limit: int, at_least: float) -> list[int]:
     search = OfAll(cast("Any", SimpleNamespace()), cast("Any", named))
-    found: list[int] = search.nearest(QUERY, limit, NOW, at_least=at_least).tolist()
+    found: list[int] = search.nearest(QUERY, limit, NOW, min_cosine=at_least).tolist()
     return found
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from memolith.policies.vectors import cosines
-from memolith.services.noted import NotedVectors
+from memolith.services.noted import PlannedVectors
 
 
 def vectors(seed: int, count: int) -> list[NDArray[np.int8]]:
@@ -18,7 +18,7 @@ def vectors(seed: int, count: int) -> list[NDArray[np.int8]]:
 
 
 def test_none_are_near_where_there_are_none() -> None:
-    noted = NotedVectors()
+    noted = PlannedVectors()
     noted.put("a", [])
     assert noted.nearest(vectors(1, 1), 5) == []
 
@@ -27,7 +27,7 @@ def test_none_are_near_where_there_are_none() -> None:
 def test_each_is_as_near_as_its_nearest_passage_is_to_the_farthest_part(
     sizes: list[int], parts: int, seed: int
 ) -> None:
-    noted = NotedVectors()
+    noted = PlannedVectors()
     held = {str(place): vectors(place, size) for place, size in enumerate(sizes)}
     for id_, rows in held.items():
         noted.put(id_, rows)
@@ -44,7 +44,7 @@ def test_each_is_as_near_as_its_nearest_passage_is_to_the_farthest_part(
 
 
 def test_new_vectors_take_the_place_of_those_before() -> None:
-    noted = NotedVectors()
+    noted = PlannedVectors()
     first, second = vectors(1, 1), vectors(2, 1)
     noted.put("a", first)
     noted.put("a", second)

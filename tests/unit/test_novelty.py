@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
-from memolith.policies.novelty import novelty
+from memolith.policies.novelty import compute_novelty
 from memolith.policies.vectors import centroid, quantise
 
 matrices = hnp.arrays(
@@ -17,43 +17,43 @@ centres = st.none() | hnp.arrays(np.float64, 3, elements=st.floats(-1, 1, width=
 
 
 def test_with_nothing_stored_all_is_new() -> None:
-    assert novelty(np.eye(3, dtype=np.float32), None).tolist() == [1.0, 1.0, 1.0]
+    assert compute_novelty(np.eye(3, dtype=np.float32), None).tolist() == [1.0, 1.0, 1.0]
 
 
 def test_the_same_again_is_not_new() -> None:
-    assert novelty(np.array([[0.6, 0.8]]), np.array([0.3, 0.4])) == pytest.approx([0.0])
+    assert compute_novelty(np.array([[0.6, 0.8]]), np.array([0.3, 0.4])) == pytest.approx([0.0])
 
 
 def test_novelty_is_the_distance_from_the_middle() -> None:
     centre = np.array([0.5, 0.5])
-    assert novelty(np.array([[3.0, 0.0]]), centre) == pytest.approx([1 - np.sqrt(0.5)])
+    assert compute_novelty(np.array([[3.0, 0.0]]), centre) == pytest.approx([1 - np.sqrt(0.5)])
 
 
 def test_what_points_away_is_no_newer_than_new() -> None:
-    assert novelty(np.array([[-1.0, 0.0]]), np.array([1.0, 0.0])).tolist() == [1.0]
+    assert compute_novelty(np.array([[-1.0, 0.0]]), np.array([1.0, 0.0])).tolist() == [1.0]
 
 
 def test_vectors_that_cancel_out_leave_all_new() -> None:
-    assert novelty(np.array([[1.0, 0.0]]), np.zeros(2)).tolist() == [1.0]
+    assert compute_novelty(np.array([[1.0, 0.0]]), np.zeros(2)).tolist() == [1.0]
 
 
 def test_a_text_with_nothing_to_embed_is_new() -> None:
-    assert novelty(np.zeros((1, 2)), np.array([1.0, 0.0])).tolist() == [1.0]
+    assert compute_novelty(np.zeros((1, 2)), np.array([1.0, 0.0])).tolist() == [1.0]
 
 
 @given(matrices, centres)
 def test_novelty_is_between_nothing_and_one(
     vectors: NDArray[np.float32], centre: NDArray[np.float64] | None
 ) -> None:
-    found = novelty(vectors, centre)
+    found = compute_novelty(vectors, centre)
     assert found.shape == (len(vectors),)
     assert ((found >= 0) & (found <= 1)).all()
 
 
 def test_stored_vectors_give_nearly_what_exact_ones_would() -> None:
     vectors = np.random.default_rng(7).normal(size=(20, 384))
-    exact = novelty(
+    exact = compute_novelty(
         vectors, (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).mean(axis=0)
     )
     stored = quantise(vectors)
-    assert novelty(vectors, centroid(stored)) == pytest.approx(exact, abs=0.01)
+    assert compute_novelty(vectors, centroid(stored)) == pytest.approx(exact, abs=0.01)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from corpora.hostile import PLANTED
 from memolith.domain.memories import Origin
-from memolith.policies.dialects import STANDARD
-from memolith.policies.echoes import without_context
-from memolith.policies.evidence import sources
-from memolith.policies.support import needed
-from memolith.prompts.extraction import extraction
-from memolith.prompts.transcripts import Spoken
+from memolith.policies.dialects import STANDARD_SCHEMA
+from memolith.policies.echoes import strip_context
+from memolith.policies.evidence import read_sources
+from memolith.policies.support import find_grounding
+from memolith.prompts.extraction import build_extraction_prompt
+from memolith.prompts.transcripts import TranscriptTurn
 from support.rows import check_each
 
 NONCE = "9f2c41d07ab3e586"
@@ -27,8 +27,8 @@ ASKED = (
 def test_what_is_planted_is_never_the_users(
     text: str, fact: str, asked: str, origin: Origin
 ) -> None:
-    before = needed(fact, sources([asked, text]), [Origin.USER, origin])
-    after = needed(fact, sources([text, asked]), [origin, Origin.USER])
+    before = find_grounding(fact, read_sources([asked, text]), [Origin.USER, origin])
+    after = find_grounding(fact, read_sources([text, asked]), [origin, Origin.USER])
 
     assert before is None or before.origin is origin
     assert after is None or after.origin is origin
@@ -37,9 +37,13 @@ def test_what_is_planted_is_never_the_users(
 @check_each(("text", "fact"), PLANTED)
 def test_what_is_planted_stays_in_its_turn(text: str, fact: str) -> None:
     del fact
-    said = (Spoken("What does it say?", "user"), Spoken(text, "tool"), Spoken("Ok?", "user"))
+    said = (
+        TranscriptTurn("What does it say?", "user"),
+        TranscriptTurn(text, "tool"),
+        TranscriptTurn("Ok?", "user"),
+    )
 
-    asked = extraction(STANDARD, said, NONCE).turns[-1].content
+    asked = build_extraction_prompt(STANDARD_SCHEMA, said, NONCE).messages[-1].content
     first, *inside = asked[: asked.index(f"\nEND CONVERSATION {NONCE}")].split("\n")
     heads = [line for line in inside if line.startswith("> [")]
     assert first == f"BEGIN CONVERSATION {NONCE}"
@@ -52,4 +56,4 @@ def test_what_is_planted_stays_in_its_turn(text: str, fact: str) -> None:
 @check_each(("text", "fact"), PLANTED)
 def test_taking_context_out_of_it_leaves_nothing_more_dangerous(text: str, fact: str) -> None:
     del fact
-    assert len(without_context(text)) <= len(text)
+    assert len(strip_context(text)) <= len(text)

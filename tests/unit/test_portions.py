@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.policies.condensing import Conversations, Sessions
-from memolith.policies.portions import parts, portion
+from memolith.policies.condensing import ConversationSummaryPolicy, SessionCompressionPolicy
+from memolith.policies.portions import get_portion_size, split_into_parts
 from memolith.policies.triggers import Cascade
 
 
@@ -14,7 +14,7 @@ from memolith.policies.triggers import Cascade
 def test_portions_leave_less_than_one_and_take_all(count: int, size: int) -> None:
     left, taken = count, []
     while left:
-        taken.append(portion(left, size))
+        taken.append(get_portion_size(left, size))
         left -= taken[-1]
     assert all(0 < each < 2 * size for each in taken)
     assert all(each >= size for each in taken) or count < size
@@ -26,17 +26,17 @@ def test_a_cascade_leaves_as_many_however_large_its_portions_are(
 ) -> None:
     cascade = Cascade(threshold, min(keep, threshold - 1))
     left = gathered
-    while taken := cascade.portion(left):
+    while taken := cascade.get_batch_size(left):
         assert taken < 2 * threshold
         left -= taken
-    assert left == gathered - cascade.taken(gathered)
+    assert left == gathered - cascade.count_due(gathered)
 
 
 @given(st.lists(st.integers(0, 50), max_size=80), st.integers(1, 60), st.integers(1, 9))
 def test_parts_hold_all_in_order_and_are_neither_too_many_nor_too_large(
     lengths: list[int], room: int, most: int
 ) -> None:
-    found = parts(lengths, room, most)
+    found = split_into_parts(lengths, room, most)
     assert [place for start, end in found for place in range(start, end)] == list(
         range(len(lengths))
     )
@@ -47,11 +47,11 @@ def test_parts_hold_all_in_order_and_are_neither_too_many_nor_too_large(
 
 
 def test_a_conversation_of_five_messages_gets_no_summary_and_a_long_one_several() -> None:
-    rule = Conversations(least=6, most=60)
-    assert [rule.taken(count) for count in (5, 6, 119, 120)] == [0, 6, 119, 60]
+    rule = ConversationSummaryPolicy(min_messages=6, max_messages=60)
+    assert [rule.batch_size(count) for count in (5, 6, 119, 120)] == [0, 6, 119, 60]
 
 
 def test_over_the_threshold_the_oldest_sessions_are_chosen() -> None:
-    rule = Sessions(threshold=2, taken=1)
-    assert rule.chosen({"a": 3, "b": 1}) == ()
-    assert rule.chosen({"a": 3, "b": 1, "c": 2}) == ["b"]
+    rule = SessionCompressionPolicy(threshold=2, session_count=1)
+    assert rule.select_sessions({"a": 3, "b": 1}) == ()
+    assert rule.select_sessions({"a": 3, "b": 1, "c": 2}) == ["b"]

@@ -7,44 +7,44 @@ from functools import partial
 import psycopg
 import pytest
 
-from memolith.adapters.postgres.pool import NoneFree, Pool, Raw
+from memolith.adapters.postgres.pool import Pool, PoolExhausted, PsycopgConnection
 
 
 @pytest.fixture
 def pool(postgres_url: str) -> Pool:
-    return Pool(partial(Raw.connect, postgres_url, autocommit=True), 2)
+    return Pool(partial(PsycopgConnection.connect, postgres_url, autocommit=True), 2)
 
 
 def test_who_gives_a_connection_back_is_lent_it_again(pool: Pool) -> None:
-    first = pool.borrow(1)
-    pool.give_back(first)
-    assert pool.borrow(1) is first
-    second = pool.borrow(1)
+    first = pool.acquire(1)
+    pool.release(first)
+    assert pool.acquire(1) is first
+    second = pool.acquire(1)
     assert second is not first
     for raw in (first, second):
-        pool.give_back(raw)
-    assert pool.borrow(1) is second
-    pool.give_back(second)
+        pool.release(raw)
+    assert pool.acquire(1) is second
+    pool.release(second)
     pool.close()
 
 
 def test_who_waits_in_vain_takes_no_place(pool: Pool) -> None:
-    lent = [pool.borrow(1), pool.borrow(1)]
+    lent = [pool.acquire(1), pool.acquire(1)]
     for _ in range(3):
-        with pytest.raises(NoneFree):
-            pool.borrow(0.01)
+        with pytest.raises(PoolExhausted):
+            pool.acquire(0.01)
     for raw in lent:
-        pool.give_back(raw)
-    assert {id(pool.borrow(1)), id(pool.borrow(1))} == {*map(id, lent)}
+        pool.release(raw)
+    assert {id(pool.acquire(1)), id(pool.acquire(1))} == {*map(id, lent)}
     for raw in lent:
-        pool.give_back(raw)
+        pool.release(raw)
     pool.close()
 
 
 def test_who_can_not_connect_takes_no_place() -> None:
     tried = 0
 
-    def refuse() -> Raw:
+    def refuse() -> PsycopgConnection:
         nonlocal tried
         tried += 1
         raise psycopg.OperationalError
@@ -52,63 +52,63 @@ def test_who_can_not_connect_takes_no_place() -> None:
     pool = Pool(refuse, 1)
     for _ in range(2):
         with pytest.raises(psycopg.OperationalError):
-            pool.borrow(0.1)
+            pool.acquire(0.1)
     assert tried > 3
 
 
 def test_what_is_within_a_transaction_or_lost_is_not_lent_again(pool: Pool) -> None:
-    begun, lost = pool.borrow(1), pool.borrow(1)
+    begun, lost = pool.acquire(1), pool.acquire(1)
     begun.execute("BEGIN")
     lost.close()
     for raw in (begun, lost):
-        pool.give_back(raw)
+        pool.release(raw)
     assert begun.closed
-    fresh = pool.borrow(1)
+    fresh = pool.acquire(1)
     assert fresh not in (begun, lost)
-    pool.give_back(fresh)
+    pool.release(fresh)
     pool.close()
 
 
 def test_what_is_lent_when_the_pool_is_closed_is_closed_when_it_is_given_back(pool: Pool) -> None:
-    idle, lent = pool.borrow(1), pool.borrow(1)
-    pool.give_back(idle)
+    idle, lent = pool.acquire(1), pool.acquire(1)
+    pool.release(idle)
     pool.close()
     assert idle.closed
     lent.execute("SELECT 1")
-    pool.give_back(lent)
+    pool.release(lent)
     assert lent.closed
 
 
 def test_silence_of_the_server_is_waited_for_only_so_long(pool: Pool) -> None:
-    raw = pool.borrow(1)
-    raw.patience_s = 0.2
+    raw = pool.acquire(1)
+    raw.response_timeout_s = 0.2
     with pytest.raises(psycopg.OperationalError, match=r"no answer for 0\.2 s"):
         raw.execute("SELECT pg_sleep(5)")
     assert raw.closed
-    pool.give_back(raw)
+    pool.release(raw)
     pool.close()
 
 
 def test_an_answer_in_pieces_is_not_silence(pool: Pool) -> None:
-    raw = pool.borrow(1)
-    raw.patience_s = 1.0
+    raw = pool.acquire(1)
+    raw.response_timeout_s = 1.0
     assert len(raw.execute("SELECT repeat('x', 10000) FROM generate_series(1, 2000)").fetchall())
-    pool.give_back(raw)
+    pool.release(raw)
     pool.close()
 
 
 def test_who_can_not_wait_is_lent_one_beyond_the_number(pool: Pool) -> None:
-    lent = [pool.borrow(1), pool.borrow(1), pool.borrow(0, extra=True)]
-    assert [raw.is_extra for raw in lent] == [False, False, True]
-    with pytest.raises(NoneFree):
-        pool.borrow(0.01)
+    lent = [pool.acquire(1), pool.acquire(1), pool.acquire(0, allow_overflow=True)]
+    assert [raw.is_overflow for raw in lent] == [False, False, True]
+    with pytest.raises(PoolExhausted):
+        pool.acquire(0.01)
     for raw in reversed(lent):
-        pool.give_back(raw)
+        pool.release(raw)
     assert [raw.closed for raw in lent] == [True, False, False]
-    again = [pool.borrow(1, extra=True), pool.borrow(1)]
-    assert [raw.is_extra for raw in again] == [False, False]
-    with pytest.raises(NoneFree):
-        pool.borrow(0.01)
+    again = [pool.acquire(1, allow_overflow=True), pool.acquire(1)]
+    assert [raw.is_overflow for raw in again] == [False, False]
+    with pytest.raises(PoolExhausted):
+        pool.acquire(0.01)
     for raw in again:
-        pool.give_back(raw)
+        pool.release(raw)
     pool.close()

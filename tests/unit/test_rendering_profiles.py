@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 from memolith.domain.items import Span
 from memolith.domain.memories import Memory, Origin
 from memolith.domain.messages import Message, Role
-from memolith.domain.recall import Recalled, Score
-from memolith.policies.budgeting import estimated_tokens
-from memolith.policies.rendering.companion import PREAMBLE, PriorityRendering
+from memolith.domain.recall import RecalledItem, Score
+from memolith.policies.budgeting import estimate_tokens
+from memolith.policies.rendering.companion import COMPANION_PREAMBLE, PriorityRendering
 from memolith.policies.rendering.facts import (
-    HEADINGS,
+    FACTS_HEADINGS,
     FlowingRendering,
     format_conversation,
     format_memories,
 )
-from memolith.policies.rendering.model import Material, Rendering
+from memolith.policies.rendering.model import Rendering, RenderInput
 from memolith.profiles import companion
 from memolith.testing.builders import memory
 
@@ -33,18 +33,18 @@ def words(texts: Sequence[str]) -> list[int]:
     return [len(text.split()) for text in texts]
 
 
-def recalled(content: str, kind: str, *, suspicious: bool = False, **fields: Any) -> Recalled:
+def recalled(content: str, kind: str, *, suspicious: bool = False, **fields: Any) -> RecalledItem:
     record = memory(1, content, kind=kind, **fields)
-    return Recalled(record, Score(1.0), Span(0, len(content)), 1, suspicious=suspicious)
+    return RecalledItem(record, Score(1.0), Span(0, len(content)), 1, suspicious=suspicious)
 
 
-def rendered(rendering: Rendering, *results: Recalled, budget: int = 1_000) -> str:
-    return rendering.render(Material(results), budget, words)[0]
+def rendered(rendering: Rendering, *results: RecalledItem, budget: int = 1_000) -> str:
+    return rendering.render(RenderInput(results), budget, words)[0]
 
 
 @pytest.mark.parametrize("rendering", [COMPANION, FACTS])
 def test_nothing_to_say_is_the_empty_text(rendering: Rendering) -> None:
-    assert rendering.render(Material([]), 100, words) == ("", ())
+    assert rendering.render(RenderInput([]), 100, words) == ("", ())
     assert rendered(rendering, recalled("Likes tea", "preference"), budget=2) == ""
 
 
@@ -69,15 +69,15 @@ def test_a_kind_of_another_profile_comes_last(rendering: Rendering) -> None:
 
 def test_a_message_can_be_shown_too() -> None:
     message = Message(None, "Hello there", Role.USER)
-    result = Recalled(message, Score(1.0), Span(0, 5), 1)
+    result = RecalledItem(message, Score(1.0), Span(0, 5), 1)
     assert rendered(COMPANION, result).endswith("\n- Hello")
     assert rendered(FACTS, result) == "Context:\n- Hello"
 
 
 def test_what_does_not_fit_is_skipped_and_the_next_is_tried() -> None:
     results = [recalled("very " * 30, "correction"), recalled("short", "fact")]
-    text, shown = COMPANION.render(Material(results), len(PREAMBLE.split()) + 5, words)
-    assert text == f"{PREAMBLE}\n- short"
+    text, shown = COMPANION.render(RenderInput(results), len(COMPANION_PREAMBLE.split()) + 5, words)
+    assert text == f"{COMPANION_PREAMBLE}\n- short"
     assert [one.content for one in shown] == ["short"]
 
 
@@ -94,7 +94,7 @@ def test_a_counter_whose_counts_do_not_add_up_is_still_obeyed() -> None:
         return [len(text) ** 2 // 50 for text in texts]
 
     results = [recalled(str(n) * 9, "contextual") for n in range(9)]
-    text, shown = FACTS.render(Material(results), 100, strange)
+    text, shown = FACTS.render(RenderInput(results), 100, strange)
     assert shown
     assert strange([text])[0] <= 100
 
@@ -111,11 +111,11 @@ def test_a_companions_prompt_keeps_to_both_budgets(
 ) -> None:
     rendering = PriorityRendering(companion.KINDS, max_chars=max_chars)
     results = [recalled(content, kind) for content, kind in contents]
-    text, shown = rendering.render(Material(results), budget, words)
+    text, shown = rendering.render(RenderInput(results), budget, words)
     assert words([text])[0] <= budget
     assert len(text) <= max_chars
     assert bool(text) == bool(shown)
-    assert not text or text.startswith(f"{PREAMBLE}\n- ")
+    assert not text or text.startswith(f"{COMPANION_PREAMBLE}\n- ")
     assert text.count("\n- ") == len(shown)
 
 
@@ -124,11 +124,11 @@ def test_a_prompt_of_facts_keeps_to_its_budget_and_its_order(
     contents: list[tuple[str, str]], budget: int
 ) -> None:
     results = [recalled(content, kind) for content, kind in contents]
-    text, shown = FACTS.render(Material(results), budget, words)
+    text, shown = FACTS.render(RenderInput(results), budget, words)
     assert words([text])[0] <= budget
     assert bool(text) == bool(shown)
-    headings = [line for line in text.split("\n") if line in HEADINGS.values()]
-    assert headings == [heading for heading in HEADINGS.values() if heading in headings]
+    headings = [line for line in text.split("\n") if line in FACTS_HEADINGS.values()]
+    assert headings == [heading for heading in FACTS_HEADINGS.values() if heading in headings]
 
 
 HOSTILE = st.text(st.sampled_from("<>/memorysystem[]INST|=\n \u200b\u202ea"), max_size=60)
@@ -171,7 +171,7 @@ def test_formatted_memories_cost_at_most_their_budget(
 ) -> None:
     groups = memories(one), memories(two), memories(three), memories(four)
     text = format_memories(*groups, max_tokens=budget)
-    assert estimated_tokens([text])[0] <= budget
+    assert estimate_tokens([text])[0] <= budget
 
 
 # --- format_conversation ------------------------------------------------------------------------

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from memolith.domain.messages import Role
 from memolith.policies.resending import (
-    conversation,
-    fresh,
-    is_whole_id,
-    last_said,
-    path_of,
-    reply_id,
-    session_of,
+    build_reply_id,
+    derive_session_id,
+    find_last_user_text,
+    find_new_turns,
+    get_path,
+    is_complete_reply,
+    read_conversation,
 )
 
 History = list[dict[str, Any]]
@@ -37,12 +37,12 @@ class Log:
         self.paths: list[str] = []
 
     def take(self, history: History, reply: str) -> None:
-        said = conversation("alice", history)
-        for each in fresh(said.said, set(self.paths), is_begun=bool(self.paths)):
+        said = read_conversation("alice", history)
+        for each in find_new_turns(said.turns, set(self.paths), is_begun=bool(self.paths)):
             if each.path not in self.paths:
                 self._add(each.text, each.path)
-        if said.reply not in self.paths:
-            self._add(reply, said.reply)
+        if said.reply_path not in self.paths:
+            self._add(reply, said.reply_path)
 
     def _add(self, text: str, path: str) -> None:
         self.texts.append(text)
@@ -98,25 +98,25 @@ def test_calls_of_tools_may_be_left_out_later(turns: list[tuple[str, str]]) -> N
 
 
 def test_nothing_is_logged_up_to_a_reply_that_is_not_known() -> None:
-    known = conversation("alice", [user("One."), assistant("1"), user("Two.")])
-    paths = {each.path for each in known.said[:2]}
-    said = conversation(
+    known = read_conversation("alice", [user("One."), assistant("1"), user("Two.")])
+    paths = {each.path for each in known.turns[:2]}
+    said = read_conversation(
         "alice", [user("One."), assistant("1"), user("Spy."), assistant("?"), user("Three.")]
-    ).said
-    assert [each.text for each in fresh(said, paths, is_begun=True)] == ["Three."]
-    assert fresh(said, [], is_begun=False) == list(said)
+    ).turns
+    assert [each.text for each in find_new_turns(said, paths, is_begun=True)] == ["Three."]
+    assert find_new_turns(said, [], is_begun=False) == list(said)
 
 
 def test_of_several_replies_the_one_that_was_taken_comes_with_the_next_request() -> None:
-    said = conversation("alice", [user("One."), assistant("1"), user("Two.")]).said
+    said = read_conversation("alice", [user("One."), assistant("1"), user("Two.")]).turns
     known = {said[0].path}
-    assert [each.text for each in fresh(said, known, is_begun=True)] == ["1", "Two."]
+    assert [each.text for each in find_new_turns(said, known, is_begun=True)] == ["1", "Two."]
 
 
 def test_the_beginning_of_a_reply_is_no_reply() -> None:
-    begun = conversation("alice", [user("One."), assistant("It is")])
-    assert [each.text for each in begun.said] == ["One."]
-    assert begun.reply == conversation("alice", [user("One.")]).reply
+    begun = read_conversation("alice", [user("One."), assistant("It is")])
+    assert [each.text for each in begun.turns] == ["One."]
+    assert begun.reply_path == read_conversation("alice", [user("One.")]).reply_path
 
 
 def test_other_images_are_other_messages() -> None:
@@ -124,29 +124,29 @@ def test_other_images_are_other_messages() -> None:
         image = {"type": "image_url", "image_url": {"url": url}}
         return [user(""), {"role": "user", "content": [{"type": "text", "text": "What?"}, image]}]
 
-    one, other = (conversation("alice", shown(url)).reply for url in ("data:a", "data:b"))
+    one, other = (read_conversation("alice", shown(url)).reply_path for url in ("data:a", "data:b"))
     assert one != other
 
 
 def test_a_text_in_parts_is_the_same_text() -> None:
     parts = [{"type": "text", "text": "Hi"}]
-    assert session_of("alice", [user("Hi")]) == session_of(
+    assert derive_session_id("alice", [user("Hi")]) == derive_session_id(
         "alice", [{"role": "user", "content": parts}]
     )
 
 
 def test_conversations_are_told_apart_by_owner_and_first_message() -> None:
     system = {"role": "system", "content": "Today is Monday."}
-    mine = session_of("alice", [user("Hi"), assistant("Hello")])
-    assert mine == session_of("alice", [system, user("Hi")])
-    assert mine != session_of("bob", [user("Hi")])
-    assert mine != session_of("alice", [user("Hey")])
+    mine = derive_session_id("alice", [user("Hi"), assistant("Hello")])
+    assert mine == derive_session_id("alice", [system, user("Hi")])
+    assert mine != derive_session_id("bob", [user("Hi")])
+    assert mine != derive_session_id("alice", [user("Hey")])
 
 
 def test_one_name_is_the_owners_and_of_several_the_others_are_other_people() -> None:
-    alone = conversation("u1", [user("Hi", name="Alice")]).said
+    alone = read_conversation("u1", [user("Hi", name="Alice")]).turns
     assert [(each.role, each.speaker) for each in alone] == [(Role.USER, None)]
-    several = conversation("alice", [user("Hi", name="alice"), user("Hey", name="Bob")]).said
+    several = read_conversation("alice", [user("Hi", name="alice"), user("Hey", name="Bob")]).turns
     assert [each.role for each in several] == [Role.USER, Role.PARTICIPANT]
     assert several[1].speaker == "Bob"
 
@@ -158,7 +158,7 @@ def test_results_of_tools_are_the_tools_and_instructions_nobodys() -> None:
         {"role": "assistant", "content": None, "tool_calls": [{"id": "1"}]},
         {"role": "tool", "tool_call_id": "1", "content": "Rain"},
     ]
-    said = conversation("alice", history).said
+    said = read_conversation("alice", history).turns
     assert [(each.role, each.text) for each in said] == [
         (Role.USER, "Weather?"),
         (Role.TOOL, "Rain"),
@@ -167,20 +167,22 @@ def test_results_of_tools_are_the_tools_and_instructions_nobodys() -> None:
 
 def test_what_says_nothing_is_nothing() -> None:
     for content in ("", "  ", "\u200b", None, [], 7, [{"type": "text"}], {"a": 1}):
-        assert conversation("alice", [{"role": "user", "content": content}]).said == ()
+        assert read_conversation("alice", [{"role": "user", "content": content}]).turns == ()
 
 
 @given(text=st.text(), is_whole=st.booleans(), is_first=st.booleans())
 def test_an_id_tells_its_path_and_whether_the_reply_is_whole(
     *, text: str, is_whole: bool, is_first: bool
 ) -> None:
-    path = conversation("alice", [user("Hi")]).reply
-    id_ = reply_id(path, text, is_whole=is_whole, is_first=is_first)
-    assert path_of(id_) == path
-    assert is_whole_id(id_) is is_whole
+    path = read_conversation("alice", [user("Hi")]).reply_path
+    id_ = build_reply_id(path, text, is_whole=is_whole, is_first=is_first)
+    assert get_path(id_) == path
+    assert is_complete_reply(id_) is is_whole
     assert (id_ == path) is (is_whole and is_first)
 
 
 def test_what_is_asked_is_what_the_user_said_last() -> None:
-    assert last_said([user("One."), assistant("1"), user("Two."), assistant("2")]) == "Two."
-    assert last_said([assistant("1")]) == ""
+    assert (
+        find_last_user_text([user("One."), assistant("1"), user("Two."), assistant("2")]) == "Two."
+    )
+    assert find_last_user_text([assistant("1")]) == ""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import date
 
-from memolith.policies.documents import left_of
-from memolith.policies.retold import retold
+from memolith.policies.documents import remove_from_document
+from memolith.policies.retold import build_paraphrase_detector
 from support.rows import check_each
 
 LIVES = "We met a heron. I live in Oslo."
@@ -31,17 +31,17 @@ LIVES = "We met a heron. I live in Oslo."
 def test_a_sentence_tells_it_in_its_own_words_too(
     told: str, sentence: str, *, expected: bool
 ) -> None:
-    assert retold([told])(sentence) is expected
+    assert build_paraphrase_detector([told])(sentence) is expected
 
 
 def test_yesterday_is_told_by_its_date() -> None:
-    told = retold(["I moved to Bergen yesterday."], [date(2026, 5, 4)])
+    told = build_paraphrase_detector(["I moved to Bergen yesterday."], [date(2026, 5, 4)])
     assert told("The user moved to Bergen on 3 May 2026.")
     assert not told("The user moved to Oslo on 3 May 2026.")
 
 
 def test_with_nothing_told_nothing_tells_it() -> None:
-    assert not retold([])("The user lives in Oslo.")
+    assert not build_paraphrase_detector([])("The user lives in Oslo.")
 
 
 DOCUMENT = """User Profile:
@@ -56,14 +56,17 @@ Key History:
 
 
 def test_a_document_loses_sentences_and_headings_with_nothing_under_them() -> None:
-    left = left_of(DOCUMENT, lambda sentence: "Oslo" in sentence)
+    left = remove_from_document(DOCUMENT, lambda sentence: "Oslo" in sentence)
     assert left == "User Profile:\n- Is Ada.\n\nKey History:\n- Moved."
-    assert left_of(DOCUMENT, lambda _: True) == ""
+    assert remove_from_document(DOCUMENT, lambda _: True) == ""
 
 
 def test_a_document_that_loses_nothing_stays_to_the_letter() -> None:
-    assert left_of(DOCUMENT, lambda sentence: "Bergen" in sentence) == DOCUMENT
+    assert remove_from_document(DOCUMENT, lambda sentence: "Bergen" in sentence) == DOCUMENT
 
 
 def test_a_text_without_headings_loses_sentences_alone() -> None:
-    assert left_of("Lives in Oslo. Drinks tea.", lambda each: "tea" in each) == "Lives in Oslo."
+    assert (
+        remove_from_document("Lives in Oslo. Drinks tea.", lambda each: "tea" in each)
+        == "Lives in Oslo."
+    )

@@ -7,8 +7,8 @@ from memolith.policies.routing import (
     PROCEDURAL,
     SEMANTIC,
     WORKING,
-    RoutedJudging,
-    allowed,
+    RoutingClassifier,
+    restrict_kind,
     route,
 )
 from support.rows import check_each
@@ -174,8 +174,8 @@ def test_nobody_else_has_preferences(origin: Origin, text: str) -> None:
 
 
 def test_a_kind_is_kept_but_for_preferences_of_others() -> None:
-    assert [allowed(kind, Origin.USER) for kind in KINDS] == list(KINDS)
-    assert [allowed(kind, Origin.DOCUMENT) for kind in KINDS] == [
+    assert [restrict_kind(kind, Origin.USER) for kind in KINDS] == list(KINDS)
+    assert [restrict_kind(kind, Origin.DOCUMENT) for kind in KINDS] == [
         SEMANTIC, SEMANTIC, EPISODIC, WORKING,
     ]  # fmt: skip
 
@@ -205,6 +205,6 @@ def test_the_labelled_set_is_large_enough() -> None:
 
 
 def test_a_text_told_by_itself_is_judged_as_new() -> None:
-    judging = RoutedJudging()
-    assert judging.judged("I prefer tea.", Origin.USER) == (PROCEDURAL, 0.76)
-    assert judging.judged("It rained.", Origin.USER)[1] == 0.6
+    judging = RoutingClassifier()
+    assert judging.classify("I prefer tea.", Origin.USER) == (PROCEDURAL, 0.76)
+    assert judging.classify("It rained.", Origin.USER)[1] == 0.6

@@ -7,20 +7,20 @@ import numpy as np
 import pytest
 
 from memolith.adapters.embedders.wordpiece import WordPieceCounter
-from memolith.policies.keeping import Weighed
-from memolith.policies.novelty import as_novelty
+from memolith.policies.keeping import ChunkScore
+from memolith.policies.novelty import clamp_novelty
 from memolith.policies.salience import (
-    KEPT_FROM,
-    SalienceKeeping,
-    Signals,
-    importance,
-    salience,
-    signals,
+    MIN_STORED_IMPORTANCE,
+    SalienceScoring,
+    SalienceSignals,
+    compute_importance,
+    compute_salience,
+    find_signals,
 )
-from memolith.text.entities import names_something
-from memolith.text.quantities import holds_number_or_date
-from memolith.text.signs import is_about_now, is_statement, tells_preference
-from memolith.text.technical import holds_technical_term
+from memolith.text.entities import has_named_entity
+from memolith.text.quantities import has_number_or_date
+from memolith.text.signs import has_preference, is_about_now, is_statement
+from memolith.text.technical import has_technical_term
 from support.rows import check_each
 
 # A few of the golden values, for where they are not at hand: novelty, the four signals in order,
@@ -41,46 +41,52 @@ OWN_CASES = [
 def test_importance_is_six_tenths_novelty_and_four_salience(
     distance: float, held: tuple[bool, bool, bool, bool], expected_salience: float, expected: float
 ) -> None:
-    found = salience(Signals(*held))
-    novelty = as_novelty(np.array([distance]))[0]
+    found = compute_salience(SalienceSignals(*held))
+    novelty = clamp_novelty(np.array([distance]))[0]
     assert found == pytest.approx(expected_salience, abs=1e-9)
-    assert importance(novelty, found) == pytest.approx(expected, abs=1e-9)
+    assert compute_importance(novelty, found) == pytest.approx(expected, abs=1e-9)
 
 
 def test_importance_is_as_the_golden_values_say(golden: Callable[[str], dict[str, Any]]) -> None:
     values = golden("chunks_importance.json")
     for case in values["cases"]:
-        held = Signals(
+        held = SalienceSignals(
             named_entity=case["named_entity"],
             number_or_date=case["number_or_date"],
             preference=case["preference"],
             technical_term=case["technical_term"],
         )
-        novelty = as_novelty(np.array([case["novelty_raw"]]))[0]
-        found = importance(novelty, salience(held))
-        assert salience(held) == pytest.approx(case["salience"], abs=values["tolerance"])
+        novelty = clamp_novelty(np.array([case["novelty_raw"]]))[0]
+        found = compute_importance(novelty, compute_salience(held))
+        assert compute_salience(held) == pytest.approx(case["salience"], abs=values["tolerance"])
         assert found == pytest.approx(case["expect"], abs=values["tolerance"])
-        assert (found >= KEPT_FROM) == case["stored"] or abs(found - KEPT_FROM) < 1e-9
+        assert (found >= MIN_STORED_IMPORTANCE) == case["stored"] or abs(
+            found - MIN_STORED_IMPORTANCE
+        ) < 1e-9
 
 
 def test_what_is_exactly_at_the_threshold_is_kept() -> None:
-    assert importance(0.3, 0.3) >= KEPT_FROM
-    assert SalienceKeeping().weigh("It rained.", novelty=0.5, pieces=3).kept
-    assert not SalienceKeeping().weigh("It rained.", novelty=0.4999, pieces=3).kept
+    assert compute_importance(0.3, 0.3) >= MIN_STORED_IMPORTANCE
+    assert SalienceScoring().score_chunk("It rained.", novelty=0.5, word_pieces=3).is_kept
+    assert not SalienceScoring().score_chunk("It rained.", novelty=0.4999, word_pieces=3).is_kept
 
 
 def test_a_chunk_is_weighed_with_its_scores() -> None:
-    weighed = SalienceKeeping().weigh("I prefer tea.", novelty=1.3, pieces=4)
-    assert weighed == Weighed(novelty=1.0, salience=0.4, importance=0.76, kept=True)
+    weighed = SalienceScoring().score_chunk("I prefer tea.", novelty=1.3, word_pieces=4)
+    assert weighed == ChunkScore(novelty=1.0, salience=0.4, importance=0.76, is_kept=True)
 
 
 def test_known_and_dull_is_dropped() -> None:
-    weighed = SalienceKeeping().weigh("It rained again.", novelty=-0.1, pieces=4)
-    assert weighed == Weighed(novelty=0.0, salience=0.0, importance=0.0, kept=False)
+    weighed = SalienceScoring().score_chunk("It rained again.", novelty=-0.1, word_pieces=4)
+    assert weighed == ChunkScore(novelty=0.0, salience=0.0, importance=0.0, is_kept=False)
 
 
 def test_the_threshold_may_be_another() -> None:
-    assert SalienceKeeping(kept_from=0.0).weigh("It rained.", novelty=0.0, pieces=3).kept
+    assert (
+        SalienceScoring(min_importance=0.0)
+        .score_chunk("It rained.", novelty=0.0, word_pieces=3)
+        .is_kept
+    )
 
 
 @check_each(
@@ -104,7 +110,7 @@ def test_the_threshold_may_be_another() -> None:
     ],
 )
 def test_a_name_is_found(text: str) -> None:
-    assert names_something(text)
+    assert has_named_entity(text)
 
 
 @check_each(
@@ -129,7 +135,7 @@ def test_a_name_is_found(text: str) -> None:
     ],
 )
 def test_no_name_is_found(text: str) -> None:
-    assert not names_something(text)
+    assert not has_named_entity(text)
 
 
 @check_each("text", [
@@ -137,14 +143,14 @@ def test_no_name_is_found(text: str) -> None:
         "Im Juli regnet es.", "It is -3.5 degrees.", "2024-01-18: done",
     ])  # fmt: skip
 def test_a_number_or_date_is_found(text: str) -> None:
-    assert holds_number_or_date(text)
+    assert has_number_or_date(text)
 
 
 @check_each(
     "text", ["", "No one came.", "Use utf8 and B2B.", "1. First\n2. Then", "`x = 1`", "Ein Haus."]
 )
 def test_no_number_is_found(text: str) -> None:
-    assert not holds_number_or_date(text)
+    assert not has_number_or_date(text)
 
 
 @check_each("text", [
@@ -153,7 +159,7 @@ def test_no_number_is_found(text: str) -> None:
         "at commit 3f2a9bc1", "std::vector", "main() runs", "os.path.join", "in C++",
     ])  # fmt: skip
 def test_the_shape_of_an_identifier_is_technical(text: str) -> None:
-    assert holds_technical_term(text, tokens=4)
+    assert has_technical_term(text, tokens=4)
 
 
 @check_each("text", [
@@ -161,7 +167,7 @@ def test_the_shape_of_an_identifier_is_technical(text: str) -> None:
         "A well-known thing...", "https is fine", "am 12.5. oder so", "1234567",
     ])  # fmt: skip
 def test_plain_words_are_not_technical(text: str) -> None:
-    assert not holds_technical_term(text, tokens=0)
+    assert not has_technical_term(text, tokens=0)
 
 
 def test_rare_words_are_technical_in_english_alone() -> None:
@@ -169,20 +175,20 @@ def test_rare_words_are_technical_in_english_alone() -> None:
     plain = "The dog, the cat, and the bird: all of them, it seems, like to eat."
     german = "Der Schornsteinfegermeister und die Bundesausbildungsförderung, das ist es."
     [of_rare, of_plain, of_german] = WordPieceCounter().count([rare, plain, german])
-    assert holds_technical_term(rare, tokens=of_rare)
-    assert not holds_technical_term(plain, tokens=of_plain)
-    assert not holds_technical_term(german, tokens=of_german)
+    assert has_technical_term(rare, tokens=of_rare)
+    assert not has_technical_term(plain, tokens=of_plain)
+    assert not has_technical_term(german, tokens=of_german)
 
 
 def test_the_signals_of_a_text_are_told_together() -> None:
     text = "I always use my_tool in Oslo at 5."
-    assert signals(text, tokens=12) == Signals(True, True, True, True)
-    assert signals("The cat sat there.", tokens=5) == Signals()
+    assert find_signals(text, tokens=12) == SalienceSignals(True, True, True, True)
+    assert find_signals("The cat sat there.", tokens=5) == SalienceSignals()
 
 
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize("unit", [" \n", "-", ".", "1.", "'&"])
 def test_a_hostile_page_is_looked_through_in_linear_time(unit: str) -> None:
     text = f"a {unit * (100_000 // len(unit))} b"
-    for looks in (holds_number_or_date, tells_preference, is_statement, is_about_now):
+    for looks in (has_number_or_date, has_preference, is_statement, is_about_now):
         assert looks(text) in (True, False)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.policies.ranking.selection import best, distinct, highest, log_mean_exp
+from memolith.policies.ranking.selection import find_unique, log_mean_exp, max_by_row, select_best
 
 SCORES = st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.0]), max_size=40)
 
@@ -16,14 +16,14 @@ def test_the_best_are_what_a_full_sort_says(
 ) -> None:
     numbers = list(range(len(scores)))
     random.shuffle(numbers)  # type: ignore[attr-defined]
-    places = best(np.array(scores), np.array(numbers, dtype=np.int64), limit)
+    places = select_best(np.array(scores), np.array(numbers, dtype=np.int64), limit)
     expected = sorted(range(len(scores)), key=lambda place: (-scores[place], numbers[place]))
     assert places.tolist() == expected[:limit]
 
 
 @given(st.lists(st.integers(-3, 3), max_size=20))
 def test_distinct_numbers_are_ascending_and_all_there(numbers: list[int]) -> None:
-    assert distinct(np.array(numbers, dtype=np.int64)).tolist() == sorted(set(numbers))
+    assert find_unique(np.array(numbers, dtype=np.int64)).tolist() == sorted(set(numbers))
 
 
 def test_log_mean_exp_lies_between_mean_and_maximum() -> None:
@@ -36,5 +36,5 @@ def test_log_mean_exp_lies_between_mean_and_maximum() -> None:
 
 
 def test_highest_gives_the_empty_value_where_there_is_none() -> None:
-    found = highest(np.array([0, 0]), np.array([-0.5, -0.2]), 2, 7.0)
+    found = max_by_row(np.array([0, 0]), np.array([-0.5, -0.2]), 2, 7.0)
     assert found.tolist() == [-0.2, 7.0]

@@ -11,11 +11,11 @@ import pytest
 
 from memolith import AsyncMemolith, AsyncOwnerMemory, Memolith, OwnerMemory
 from memolith.client.doors import RemoteOwnerMemory
-from memolith.doors import OwnerDoors
+from memolith.doors import OwnerMethods
 from memolith.remote import AsyncRemoteMemolith, AsyncRemoteOwnerMemory, RemoteMemolith
 from support.rows import check_each
 
-_BY_OWNER = {name for name in vars(OwnerDoors) if not name.startswith("_")}
+_BY_OWNER = {name for name in vars(OwnerMethods) if not name.startswith("_")}
 """Methods of the engine that call the owner's: these a client inherits as they are."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memolith import errors
-from memolith.entrypoints.statuses import RPC_CODES, STATUSES, rpc_code_of, status_of
+from memolith.entrypoints.statuses import HTTP_STATUSES, RPC_CODES, get_http_status, get_rpc_code
 
 
 def test_every_error_has_both() -> None:
@@ -12,7 +12,7 @@ def test_every_error_has_both() -> None:
         for each in vars(errors).values()
         if isinstance(each, type) and issubclass(each, errors.MemolithError)
     }
-    assert set(STATUSES) == known
+    assert set(HTTP_STATUSES) == known
     assert set(RPC_CODES) == known
 
 
@@ -20,4 +20,4 @@ def test_an_error_of_an_adapter_has_those_of_the_class_above_it() -> None:
     class Odd(errors.NotFound):
         pass
 
-    assert (status_of(Odd("memory", "1")), rpc_code_of(Odd("memory", "1"))) == (404, -32602)
+    assert (get_http_status(Odd("memory", "1")), get_rpc_code(Odd("memory", "1"))) == (404, -32602)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from memolith.steps import count, step, stepped, watched
+from memolith.steps import count, observe, span, traced
 
 
 @dataclass
@@ -18,7 +18,7 @@ class Notes:
     told: list[str] = field(default_factory=list)
 
     @contextmanager
-    def step(self, name: str) -> Iterator[None]:
+    def span(self, name: str) -> Iterator[None]:
         self.told.append(f"{name} begins")
         try:
             yield
@@ -29,17 +29,17 @@ class Notes:
         self.told.append(f"{number} {name}")
 
 
-@stepped("whole")
+@traced("whole")
 def work(number: int) -> int:
     """Do something."""
-    with step("part"):
+    with span("part"):
         count("things", number)
     return number
 
 
 def test_nobody_is_told_where_nobody_watches() -> None:
     notes = Notes()
-    with watched(notes):
+    with observe(notes):
         pass
     assert work(3) == 3
     assert notes.told == []
@@ -48,7 +48,7 @@ def test_nobody_is_told_where_nobody_watches() -> None:
 
 def test_all_who_watch_are_told() -> None:
     one, other = Notes(), Notes()
-    with watched(one), watched(other):
+    with observe(one), observe(other):
         work(3)
     assert one.told == ["whole begins", "part begins", "3 things", "part ends", "whole ends"]
     assert other.told == one.told
@@ -56,6 +56,6 @@ def test_all_who_watch_are_told() -> None:
 
 def test_what_is_raised_in_a_step_goes_on() -> None:
     notes = Notes()
-    with pytest.raises(ValueError, match="no"), watched(notes), step("a"):
+    with pytest.raises(ValueError, match="no"), observe(notes), span("a"):
         raise ValueError("no")
     assert notes.told == ["a begins", "a ends"]

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.adapters.sql.copying import summed
+from memolith.adapters.sql.copying import compute_checksums
 
 VALUES = st.one_of(
     st.none(), st.integers(-(2**63), 2**63 - 1), st.binary(max_size=5), st.text(max_size=5)
@@ -25,8 +25,8 @@ def batches(rows: list[tuple[Any, ...]], size: int) -> Iterator[tuple[str, list[
 def test_rows_are_summed_alike_in_whatever_batches_they_come(
     rows: list[tuple[Any, ...]], one: int, other: int
 ) -> None:
-    assert summed(batches(rows, one)) == summed(batches(rows, other))
-    assert summed(batches(rows, one))["terms"].rows == len(rows)
+    assert compute_checksums(batches(rows, one)) == compute_checksums(batches(rows, other))
+    assert compute_checksums(batches(rows, one))["terms"].rows == len(rows)
 
 
 @given(rows=ROWS, data=st.data())
@@ -42,12 +42,14 @@ def test_any_other_value_or_row_or_order_gives_another_sum(
         [*rows[:at], *rows[at + 1 :]],
         rows[::-1],
     ):
-        assert (summed(batches(other, 2)) == summed(batches(rows, 2))) == (other == rows)
+        assert (compute_checksums(batches(other, 2)) == compute_checksums(batches(rows, 2))) == (
+            other == rows
+        )
 
 
 def test_nothing_has_no_sum_and_zero_has_no_sign() -> None:
-    assert summed([]) == {}
+    assert compute_checksums([]) == {}
     row = (*range(11), 0.0, *range(20))
     minus = (*range(11), -0.0, *range(20))
-    assert summed([("memories", [row])]) == summed([("memories", [minus])])
-    assert summed([("terms", [row])]) != summed([("terms", [minus])])
+    assert compute_checksums([("memories", [row])]) == compute_checksums([("memories", [minus])])
+    assert compute_checksums([("terms", [row])]) != compute_checksums([("terms", [minus])])

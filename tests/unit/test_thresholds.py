@@ -13,9 +13,14 @@ from hypothesis import strategies as st
 from corpora.thresholds.cases import cases
 from corpora.thresholds.fitting import Measured, fitted, measured
 from memolith.config import Settings, load
-from memolith.config.reference import in_force
-from memolith.config.thresholds import fitted as configured
-from memolith.policies.thresholds import FITTED, RATES, SOURCES, Thresholds
+from memolith.config.reference import iter_effective_settings
+from memolith.config.thresholds import apply_embedder_thresholds as configured
+from memolith.policies.thresholds import (
+    ERROR_RATES,
+    FITTED_THRESHOLDS,
+    SOURCE_THRESHOLDS,
+    SimilarityThresholds,
+)
 from memolith.testing.embedders import HashingEmbedder
 
 LOCAL = "all-MiniLM-L6-v2"
@@ -57,8 +62,8 @@ SIMILARITIES = st.lists(st.floats(-1, 1), min_size=1, max_size=60)
 def test_a_fitted_threshold_is_wrong_no_oftener_than_it_may_be_and_no_lower_one_would_do(
     wrong: list[float], rate: float
 ) -> None:
-    columns = {name: np.array(wrong) for name in RATES}
-    threshold = fitted(Measured(columns, columns), dict.fromkeys(RATES, rate)).floor
+    columns = {name: np.array(wrong) for name in ERROR_RATES}
+    threshold = fitted(Measured(columns, columns), dict.fromkeys(ERROR_RATES, rate)).floor
     share = np.mean(np.array(wrong) >= threshold)
     assert share <= rate or threshold == 1.0
     if threshold > -1.0:
@@ -83,7 +88,7 @@ def test_every_question_is_measured_against_every_fact() -> None:
 
 
 def test_what_is_not_set_is_what_the_embedder_needs() -> None:
-    assert _thresholds(configured(load(), LOCAL).settings) == FITTED[LOCAL]
+    assert _thresholds(configured(load(), LOCAL).settings) == FITTED_THRESHOLDS[LOCAL]
 
 
 def test_what_is_set_stays_as_it_is(tmp_path: Path) -> None:
@@ -93,26 +98,26 @@ def test_what_is_set_stays_as_it_is(tmp_path: Path) -> None:
     assert loaded.settings.rag_threshold == 0.5
     assert loaded.settings.merge_threshold == 0.85
     assert loaded.settings.facts.auto_merge_threshold == 0.99
-    assert loaded.settings.facts.arbitration_threshold == FITTED[LOCAL].arbitration
+    assert loaded.settings.facts.arbitration_threshold == FITTED_THRESHOLDS[LOCAL].arbitration
     assert loaded.origins["rag_threshold"] == f"{file}:2"
 
 
 def test_an_unknown_embedder_gets_the_sources_numbers() -> None:
     loaded = load()
     assert configured(loaded, "another one") is loaded
-    assert _thresholds(loaded.settings) == SOURCES
+    assert _thresholds(loaded.settings) == SOURCE_THRESHOLDS
 
 
 def test_what_is_in_force_says_that_it_is_fitted() -> None:
-    rows = {row.name: row for row in in_force(configured(load(), LOCAL))}
+    rows = {row.name: row for row in iter_effective_settings(configured(load(), LOCAL))}
     row = rows["rag_threshold"]
-    assert (row.value, row.origin) == (FITTED[LOCAL].floor, f"fitted to {LOCAL}")
+    assert (row.value, row.origin) == (FITTED_THRESHOLDS[LOCAL].floor, f"fitted to {LOCAL}")
     assert rows["decay_factor"].origin == "default"
     assert set(rows) == set(load().origins)
 
 
-def _thresholds(settings: Settings) -> Thresholds:
-    return Thresholds(
+def _thresholds(settings: Settings) -> SimilarityThresholds:
+    return SimilarityThresholds(
         floor=settings.rag_threshold,
         least=settings.tiers.retrieval_min_similarity,
         merge=settings.merge_threshold,

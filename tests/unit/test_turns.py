@@ -8,70 +8,70 @@ from time import sleep
 
 import pytest
 
-from memolith.adapters.sql.turns import Turns
+from memolith.adapters.sql.turns import FairSemaphore
 
 _PATIENCE_S = 30.0
 
 
-def wait_for(turns: Turns, waiting: int) -> None:
-    while len(turns._waiting) < waiting:
+def wait_for(turns: FairSemaphore, waiting: int) -> None:
+    while len(turns._waiters) < waiting:
         sleep(0.001)
 
 
 @pytest.mark.parametrize("places", [1, 3])
 def test_who_waits_longest_is_next(places: int) -> None:
-    turns = Turns(places)
+    turns = FairSemaphore(places)
     for _ in range(places):
-        assert turns.take(0)
+        assert turns.acquire(0)
     served: list[int] = []
 
     def serve(number: int) -> None:
-        assert turns.take(_PATIENCE_S)
+        assert turns.acquire(_PATIENCE_S)
         served.append(number)
-        turns.end()
+        turns.release()
 
     with ThreadPoolExecutor(6) as threads:
         for number in range(6):
             threads.submit(serve, number)
             wait_for(turns, number + 1)
-        turns.end()
+        turns.release()
     assert served == list(range(6))
 
 
 def test_who_ends_a_turn_does_not_get_the_next_before_who_waits() -> None:
-    turns = Turns(1)
-    assert turns.take(0)
+    turns = FairSemaphore(1)
+    assert turns.acquire(0)
     with ThreadPoolExecutor(1) as threads:
-        waiting = threads.submit(turns.take, _PATIENCE_S)
+        waiting = threads.submit(turns.acquire, _PATIENCE_S)
         wait_for(turns, 1)
-        turns.end()
-        assert not turns.take(0)
+        turns.release()
+        assert not turns.acquire(0)
         assert waiting.result(_PATIENCE_S)
 
 
 def test_who_waits_in_vain_takes_no_turn() -> None:
-    turns = Turns(1)
-    assert turns.take(0)
-    assert not turns.take(0.01)
-    turns.end()
-    assert turns.take(0)
-    assert not turns.take(0)
+    turns = FairSemaphore(1)
+    assert turns.acquire(0)
+    assert not turns.acquire(0.01)
+    turns.release()
+    assert turns.acquire(0)
+    assert not turns.acquire(0)
 
 
 def test_no_more_are_in_at_once_than_there_are_places() -> None:
-    turns, lock = Turns(2), threading.Lock()
+    turns, lock = FairSemaphore(2), threading.Lock()
     inside, most = 0, 0
 
     def enter(_: int) -> None:
         nonlocal inside, most
-        assert turns.take(_PATIENCE_S)
+        assert turns.acquire(_PATIENCE_S)
         with lock:
             inside += 1
             most = max(most, inside)
         sleep(0.0001)
         with lock:
             inside -= 1
-        turns.end()
+        turns.release()
 
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(enter, range(200)))

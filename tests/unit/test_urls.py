@@ -5,7 +5,7 @@ from urllib.parse import quote
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.config.urls import is_conninfo, without_password
+from memolith.config.urls import is_conninfo, mask_password
 from support.rows import check_each
 
 PASSWORDS = st.text(min_size=1, max_size=20).map(lambda text: f"\N{KEY}{text}\N{LOCK}")
@@ -34,21 +34,21 @@ PASSWORDS = st.text(min_size=1, max_size=20).map(lambda text: f"\N{KEY}{text}\N{
     ],
 )
 def test_what_is_shown(url: str, shown: str | None) -> None:
-    found = without_password(url)
+    found = mask_password(url)
     assert found == (shown or url.replace("=pw", "=***"))
-    assert without_password(found) == found
+    assert mask_password(found) == found
 
 
 @given(PASSWORDS, st.sampled_from(["postgresql://me:{}@host/db", "postgresql:///db?password={}"]))
 def test_no_letter_of_an_encoded_password_is_shown(password: str, url: str) -> None:
-    assert without_password(url.format(quote(password, safe=""))) == url.format("***").replace(
+    assert mask_password(url.format(quote(password, safe=""))) == url.format("***").replace(
         "me:", ""
     )
 
 
 @given(PASSWORDS)
 def test_a_password_that_was_not_encoded_is_not_shown_either(password: str) -> None:
-    shown = without_password(f"postgresql://me:{password}@host/db")
+    shown = mask_password(f"postgresql://me:{password}@host/db")
     assert "\N{KEY}" not in shown
     assert "\N{LOCK}" not in shown
 
@@ -56,9 +56,7 @@ def test_a_password_that_was_not_encoded_is_not_shown_either(password: str) -> N
 @given(PASSWORDS)
 def test_a_quoted_password_of_a_conninfo_is_not_shown(password: str) -> None:
     quoted = password.replace("\\", "\\\\").replace("'", "\\'")
-    assert without_password(f"host=db password='{quoted}' user=me") == (
-        "host=db password=*** user=me"
-    )
+    assert mask_password(f"host=db password='{quoted}' user=me") == ("host=db password=*** user=me")
 
 
 def test_a_conninfo_is_told_from_a_path() -> None:

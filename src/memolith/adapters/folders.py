@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-_CANNOT = (errno.EINVAL, errno.ENOTSUP)
+_SYNC_UNSUPPORTED = (errno.EINVAL, errno.ENOTSUP)
 """What file systems answer that can't sync a folder: some that are mounted over a network."""
 
 
@@ -35,7 +35,7 @@ def sync_folder(folder: Path) -> None:
     try:
         os.fsync(handle)
     except OSError as error:
-        if error.errno not in _CANNOT:
+        if error.errno not in _SYNC_UNSUPPORTED:
             raise
     finally:
         os.close(handle)

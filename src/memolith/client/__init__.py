@@ -1,5 +1,5 @@
 """The client of a service: `Memolith.connect`. What stands here knows requests, not stores."""
 
-URL = "http://127.0.0.1:8377"
-TIMEOUT_S = 60.0
+DEFAULT_URL = "http://127.0.0.1:8377"
+DEFAULT_TIMEOUT_S = 60.0
 """How long an answer may take: a guess; with a language model behind, it does take long."""

@@ -11,17 +11,17 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 from urllib.parse import quote
 
-from memolith.client.decoding import decoded, encoded
+from memolith.client.decoding import decode, encode
 
-Query: TypeAlias = tuple[tuple[str, str], ...]
-Lines: TypeAlias = Callable[[], Iterator[bytes]]
+QueryParams: TypeAlias = tuple[tuple[str, str], ...]
+LineFactory: TypeAlias = Callable[[], Iterator[bytes]]
 """Makes the lines of a body, anew at each try."""
 
 JSON = "application/json"
 LINES = "application/x-ndjson"
 
-_IN_QUERY = frozenset({"GET", "DELETE"})
-_PLACE = "{"
+_QUERY_METHODS = frozenset({"GET", "DELETE"})
+_PLACEHOLDER = "{"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,33 +44,33 @@ class Call:
 
     method: str
     path: str
-    query: Query = ()
+    query: QueryParams = ()
     body: Any = None
-    answer: Any = None
-    inside: str = ""
-    once: bool = False
-    again: bool = False
+    response_type: Any = None
+    response_key: str = ""
+    use_idempotency_key: bool = False
+    is_retryable: bool = False
     owner: str | None = None
     timeout_s: float = 0.0
-    told: Mapping[str, str] = field(default_factory=dict)
+    argument_names: Mapping[str, str] = field(default_factory=dict)
 
-    def read(self, value: Any) -> Any:
+    def parse_response(self, value: Any) -> Any:
         """Return the answer, read from parsed JSON.
 
         Raises:
             ValueError, TypeError, KeyError: It is none.
         """
-        if self.answer is None:
+        if self.response_type is None:
             return None
-        return decoded(value[self.inside] if self.inside else value, self.answer)
+        return decode(value[self.response_key] if self.response_key else value, self.response_type)
 
 
-Asking: TypeAlias = Generator[Call, Any, Any]
-Method: TypeAlias = Callable[..., Asking]
+CallSequence: TypeAlias = Generator[Call, Any, Any]
+EndpointMethod: TypeAlias = Callable[..., CallSequence]
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class Endpoint:
     """A method that is one call: its arguments go into the path, and the query or the body.
 
     Attributes:
@@ -85,60 +85,61 @@ class Route:
 
     method: str
     path: str
-    answer: Any = None
-    inside: str = ""
-    once: bool = False
-    again: bool = False
-    renamed: Mapping[str, str] = field(default_factory=dict)
+    response_type: Any = None
+    response_key: str = ""
+    use_idempotency_key: bool = False
+    is_retryable: bool = False
+    wire_names: Mapping[str, str] = field(default_factory=dict)
 
-    def __call__(self, **given: Any) -> Asking:
+    def __call__(self, **given: Any) -> CallSequence:
         """Ask, and return what is answered."""
-        return (yield self.call(given))
+        return (yield self.build_call(given))
 
-    def call(self, given: Mapping[str, Any]) -> Call:
+    def build_call(self, arguments: Mapping[str, Any]) -> Call:
         """Return the call of such arguments."""
         rest = {
-            self.renamed.get(name, name): encoded(value, name)
-            for name, value in given.items()
-            if _PLACE + name not in self.path
+            self.wire_names.get(name, name): encode(value, name)
+            for name, value in arguments.items()
+            if _PLACEHOLDER + name not in self.path
         }
-        is_query = self.method in _IN_QUERY
+        is_query = self.method in _QUERY_METHODS
         return Call(
             self.method,
-            filled(self.path, given),
-            query_of(rest) if is_query else (),
+            format_path(self.path, arguments),
+            build_query(rest) if is_query else (),
             None if is_query or not rest else rest,
-            self.answer,
-            self.inside,
-            once=self.once,
-            again=self.again or self.method == "GET",
-            told={there: here for here, there in self.renamed.items()},
+            self.response_type,
+            self.response_key,
+            use_idempotency_key=self.use_idempotency_key,
+            is_retryable=self.is_retryable or self.method == "GET",
+            argument_names={there: here for here, there in self.wire_names.items()},
         )
 
 
-def filled(path: str, given: Mapping[str, Any]) -> str:
+def format_path(path: str, arguments: Mapping[str, Any]) -> str:
     """Return a path with arguments in their places; none of them can become another path."""
     parts = path.split("/")
     return "/".join(
-        _quoted(str(given[part[1:-1]])) if part.startswith(_PLACE) else part for part in parts
+        _quote_segment(str(arguments[part[1:-1]])) if part.startswith(_PLACEHOLDER) else part
+        for part in parts
     )
 
 
-def _quoted(name: str) -> str:
+def _quote_segment(name: str) -> str:
     # A name of dots alone would be taken for a step up.
     return quote(name, safe="", errors="replace").replace(".", "%2E")
 
 
-def query_of(given: Mapping[str, Any]) -> Query:
+def build_query(arguments: Mapping[str, Any]) -> QueryParams:
     """Return arguments as they stand after a path; what is None is left out."""
     pairs = (
         (name, each)
-        for name, value in given.items()
+        for name, value in arguments.items()
         if value is not None
         for each in (value if isinstance(value, list) else [value])
     )
-    return tuple((name, _text(each)) for name, each in pairs)
+    return tuple((name, _format_query_value(each)) for name, each in pairs)
 
 
-def _text(value: Any) -> str:
+def _format_query_value(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)

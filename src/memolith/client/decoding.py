@@ -14,20 +14,23 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from memolith.domain import base_memory, ingestion, items, memories, messages, owners, recall, work
 from memolith.domain.memories import Source
 from memolith.errors import InvalidInput
-from memolith.policies.triggers import Trigger
+from memolith.policies.triggers import CompressionTrigger
 from memolith.ports.api_keys import KeyRole
-from memolith.ports.usage import Spent
+from memolith.ports.usage import ModelUsage
 
-_NAMES: Mapping[str, object] = {
+_TYPE_NAMES: Mapping[str, object] = {
     name: value
     for module in (base_memory, ingestion, items, memories, messages, owners, recall, work)
     for name, value in vars(module).items()
     if not name.startswith("_")
-} | {each.__name__: each for each in (datetime, Mapping, Trigger, KeyRole, Spent, Source, Any)}
+} | {
+    each.__name__: each
+    for each in (datetime, Mapping, CompressionTrigger, KeyRole, ModelUsage, Source, Any)
+}
 """What the annotations of values name; their own modules import it for type checking only."""
 
 
-def decoded(value: Any, as_: Any) -> Any:
+def decode(value: Any, type_: Any) -> Any:
     """Return a value of a type, read from parsed JSON.
 
     Args:
@@ -38,61 +41,67 @@ def decoded(value: Any, as_: Any) -> Any:
     Raises:
         ValueError, TypeError, KeyError: It is none of that type.
     """
-    origin = get_origin(as_)
-    if as_ is Any or origin is Literal:
+    origin = get_origin(type_)
+    if type_ is Any or origin is Literal:
         return value
     if origin in (Union, types.UnionType):
-        return _one_of(value, get_args(as_))
+        return _decode_union(value, get_args(type_))
     if origin in (tuple, list):
-        return origin(_several(value, origin, get_args(as_)))
+        return origin(_decode_items(value, origin, get_args(type_)))
     if origin is not None:  # a mapping
-        of = get_args(as_)[1]
-        return {key: decoded(each, of) for key, each in value.items()}
-    if is_dataclass(as_):
-        made: Any = as_
+        of = get_args(type_)[1]
+        return {key: decode(each, of) for key, each in value.items()}
+    if is_dataclass(type_):
+        made: Any = type_
         return made(
-            **{name: decoded(value[name], of) for name, of in _parts(made) if name in value}
+            **{
+                name: decode(value[name], of)
+                for name, of in _get_field_types(made)
+                if name in value
+            }
         )
-    return _plain(value, as_)
+    return _decode_scalar(value, type_)
 
 
-def _plain(value: Any, as_: type) -> Any:
-    if as_ is datetime:
+def _decode_scalar(value: Any, type_: type) -> Any:
+    if type_ is datetime:
         return datetime.fromisoformat(value)
-    if issubclass(as_, Enum) or as_ is float:
-        return as_(value)
-    if not isinstance(value, as_):
-        raise TypeError(f"{type(value).__name__} is no {as_.__name__}")
+    if issubclass(type_, Enum) or type_ is float:
+        return type_(value)
+    if not isinstance(value, type_):
+        raise TypeError(f"{type(value).__name__} is no {type_.__name__}")
     return value
 
 
-def _several(values: Any, origin: type, of: tuple[Any, ...]) -> Iterable[Any]:
+def _decode_items(values: Any, origin: type, item_types: tuple[Any, ...]) -> Iterable[Any]:
     if not isinstance(values, list):
         raise TypeError(f"{type(values).__name__} is no list")
-    if origin is tuple and (len(of) != 2 or of[1] is not Ellipsis):  # noqa: PLR2004 - tuple[X, ...]
-        return (decoded(value, each) for value, each in zip(values, of, strict=True))
-    return (decoded(value, of[0]) for value in values)
+    if origin is tuple and (len(item_types) != 2 or item_types[1] is not Ellipsis):  # noqa: PLR2004 - tuple[X, ...]
+        return (decode(value, each) for value, each in zip(values, item_types, strict=True))
+    return (decode(value, item_types[0]) for value in values)
 
 
-def _one_of(value: Any, kinds: tuple[Any, ...]) -> Any:
+def _decode_union(value: Any, alternatives: tuple[Any, ...]) -> Any:
     """Return a value of that type of several of whose fields it has most."""
-    if value is None and type(None) in kinds:
+    if value is None and type(None) in alternatives:
         return None
-    rest = [each for each in kinds if each is not type(None)]
+    rest = [each for each in alternatives if each is not type(None)]
     if len(rest) > 1:
         given = set(value)
-        rest.sort(key=lambda each: len(given.intersection(name for name, _ in _parts(each))))
-    return decoded(value, rest[-1])
+        rest.sort(
+            key=lambda each: len(given.intersection(name for name, _ in _get_field_types(each)))
+        )
+    return decode(value, rest[-1])
 
 
 @cache
-def _parts(of: Any) -> tuple[tuple[str, Any], ...]:
+def _get_field_types(cls: Any) -> tuple[tuple[str, Any], ...]:
     """Return the fields of a dataclass with their types."""
-    hints = get_type_hints(of, localns=dict(_NAMES))
-    return tuple((each.name, hints[each.name]) for each in fields(of))
+    hints = get_type_hints(cls, localns=dict(_TYPE_NAMES))
+    return tuple((each.name, hints[each.name]) for each in fields(cls))
 
 
-def encoded(value: object, field: str) -> Any:
+def encode(value: object, field: str) -> Any:
     """Return an argument as JSON has it: instants in ISO 8601, what is like a list as a list.
 
     Args:
@@ -109,9 +118,9 @@ def encoded(value: object, field: str) -> Any:
     if isinstance(value, datetime):
         return value.isoformat()
     if is_dataclass(value) and not isinstance(value, type):
-        return {each.name: encoded(getattr(value, each.name), field) for each in fields(value)}
+        return {each.name: encode(getattr(value, each.name), field) for each in fields(value)}
     if isinstance(value, Mapping):
-        return {str(key): encoded(each, field) for key, each in value.items()}
+        return {str(key): encode(each, field) for key, each in value.items()}
     if isinstance(value, Iterable) and not isinstance(value, (bytes, bytearray)):
-        return [encoded(each, field) for each in value]
+        return [encode(each, field) for each in value]
     raise InvalidInput(field, f"can't be sent to a service: it is a {type(value).__name__}")

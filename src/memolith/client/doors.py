@@ -12,98 +12,106 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequenc
 from functools import wraps
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from memolith.adapters.clients.wire import need
+from memolith.adapters.clients.wire import require_package
 from memolith.adapters.clock import SystemClock
 from memolith.client import asking, upkeep
-from memolith.client.calls import Asking, Call, Method
-from memolith.client.links import AsyncLink, Link
-from memolith.client.service import Service, checked_key, checked_timeout, checked_url
+from memolith.client.calls import Call, CallSequence, EndpointMethod
+from memolith.client.links import AsyncTransport, Transport
+from memolith.client.service import ServiceConnection, validate_key, validate_timeout, validate_url
 from memolith.errors import LibraryOnly
 from memolith.exchange import backup
-from memolith.exchange.jsonl import Remembered
+from memolith.exchange.jsonl import ImportedMemory
 from memolith.owner import OwnerMemory
-from memolith.services.screening import screened_name
-from memolith.services.transfer import Taken
+from memolith.services.screening import validate_name
+from memolith.services.transfer import ImportResult
 
 if TYPE_CHECKING:
-    from memolith.domain.ingestion import Ingested
+    from memolith.domain.ingestion import IngestResult
     from memolith.exchange.records import Record
-    from memolith.ports.idempotency import Idempotency
+    from memolith.ports.idempotency import IdempotencyStore
 
 T = TypeVar("T", bound=type)
-Wrap = Callable[[Callable[..., Any], Method], Callable[..., Any]]
+MethodWrapper = Callable[[Callable[..., Any], EndpointMethod], Callable[..., Any]]
 
 _EXPORT = Call("GET", "/v1/export")
-_NAMED = (*asking.METHODS, "import_")
+_OWNER_METHOD_NAMES = (*asking.OWNER_METHODS, "import_")
 """Methods that take `owner` on the engine."""
 
 
-def service(url: str, key: str | None, timeout_s: float) -> Service:
+def build_service_connection(url: str, key: str | None, timeout_s: float) -> ServiceConnection:
     """Return a service as arguments and the environment have it.
 
     Raises:
         InvalidConfiguration: An argument can't be taken, or the client is not installed.
     """
-    need("httpx", "url", extra="client")
-    return Service(checked_url(url), checked_key(key, os.environ), checked_timeout(timeout_s))
+    require_package("httpx", "url", extra="client")
+    return ServiceConnection(
+        validate_url(url), validate_key(key, os.environ), validate_timeout(timeout_s)
+    )
 
 
-def asked(method: Callable[..., Any], ask: Method) -> Callable[..., Any]:
+def wrap_method(method: Callable[..., Any], endpoint: EndpointMethod) -> Callable[..., Any]:
     """Return a method that asks a service, with the signature of the library's."""
     signature = inspect.signature(method)
 
     @wraps(method)
     def call(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        return self._link.carry_out(ask(**_given(signature, self, args, kwargs)), self._whose)
+        return self._link.carry_out(
+            endpoint(**_bind_arguments(signature, self, args, kwargs)), self._whose
+        )
 
     return call
 
 
-def awaited(method: Callable[..., Any], ask: Method) -> Callable[..., Any]:
+def wrap_async_method(method: Callable[..., Any], endpoint: EndpointMethod) -> Callable[..., Any]:
     """Return what `asked` does, awaitable."""
     signature = inspect.signature(method)
 
     @wraps(method)
     async def call(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        named = _given(signature, self, args, kwargs)
-        return await self._link.carry_out(ask(**named), self._whose)
+        named = _bind_arguments(signature, self, args, kwargs)
+        return await self._link.carry_out(endpoint(**named), self._whose)
 
     return call
 
 
-def _given(
-    of: inspect.Signature, self: object, args: tuple[Any, ...], kwargs: dict[str, Any]
+def _bind_arguments(
+    signature: inspect.Signature, self: object, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> dict[str, Any]:
     """Return the arguments of a call by name, with the defaults of those that are not given."""
-    bound = of.bind(self, *args, **kwargs)
+    bound = signature.bind(self, *args, **kwargs)
     bound.apply_defaults()
     return dict(list(bound.arguments.items())[1:])
 
 
-def _install(into: type, methods: Iterable[str], make: Callable[[Any, str], Any]) -> None:
+def _install_methods(cls: type, methods: Iterable[str], make: Callable[[Any, str], Any]) -> None:
     for name in methods:
-        setattr(into, name, make(getattr(into, name), name))
+        setattr(cls, name, make(getattr(cls, name), name))
 
 
-def _record(line: bytes, owner: str) -> Record | None:
-    found = backup.record(line, owner)
-    return None if isinstance(found, Remembered) else found
+def _parse_record(line: bytes, owner: str) -> Record | None:
+    found = backup.decode_record(line, owner)
+    return None if isinstance(found, ImportedMemory) else found
 
 
-def _sign(into: type, of: type) -> None:
+def _copy_signatures(cls: type, source: type) -> None:
     """Let the streams of a class have the signatures of another's."""
     for name in ("export", "import_", "ingest_stream"):
-        if name in vars(into):
-            vars(into)[name].__wrapped__ = getattr(of, name)
+        if name in vars(cls):
+            vars(cls)[name].__wrapped__ = getattr(source, name)
 
 
-def _import(records: Sequence[Record | Remembered], owner: str) -> Asking:
+def _build_import_calls(records: Sequence[Record | ImportedMemory], owner: str) -> CallSequence:
     known, now = list(records), SystemClock().now()
 
     def lines() -> Iterator[bytes]:
-        return backup.write(known, owner, now)
+        return backup.write_export(known, owner, now)
 
-    return (yield Call("POST", "/v1/import", body=lines, answer=Taken, once=True))
+    return (
+        yield Call(
+            "POST", "/v1/import", body=lines, response_type=ImportResult, use_idempotency_key=True
+        )
+    )
 
 
 # --- one owner ----------------------------------------------------------------------------------
@@ -112,39 +120,45 @@ def _import(records: Sequence[Record | Remembered], owner: str) -> Asking:
 class RemoteOwnerMemory(OwnerMemory):
     """What one owner remembers, at a service. Thread-safe; costs nothing to make."""
 
-    def __init__(self, owner_id: str, link: Link) -> None:
+    def __init__(self, owner_id: str, transport: Transport) -> None:
         """Use `Memolith.owner` to make one."""
-        self.owner_id = self._whose = screened_name(owner_id, "owner")
-        self._link = link
+        self.owner_id = self._whose = validate_name(owner_id, "owner")
+        self._link = transport
 
     def export(self) -> Iterator[Record]:
         """See `OwnerMemory.export`."""
-        for line in self._link.lines(_EXPORT, self.owner_id):
-            if (record := _record(line, self.owner_id)) is not None:
+        for line in self._link.stream_lines(_EXPORT, self.owner_id):
+            if (record := _parse_record(line, self.owner_id)) is not None:
                 yield record
 
-    def import_(self, records: Sequence[Record | Remembered]) -> Taken:
+    def import_(self, records: Sequence[Record | ImportedMemory]) -> ImportResult:
         """See `OwnerMemory.import_`."""
-        taken: Taken = self._link.carry_out(_import(records, self.owner_id), self.owner_id)
+        taken: ImportResult = self._link.execute(
+            _build_import_calls(records, self.owner_id), self.owner_id
+        )
         return taken
 
-    def ingest_stream(self, pieces: Iterable[str], **options: Any) -> Iterator[Ingested]:
+    def ingest_stream(self, pieces: Iterable[str], **options: Any) -> Iterator[IngestResult]:
         """See `OwnerMemory.ingest_stream`."""
-        for each in asking.ingested(pieces, **options):
-            yield self._link.carry_out(each, self.owner_id)
+        for each in asking.split_into_calls(pieces, **options):
+            yield self._link.execute(each, self.owner_id)
 
 
-_install(RemoteOwnerMemory, asking.METHODS, lambda of, name: asked(of, asking.METHODS[name]))
-_sign(RemoteOwnerMemory, OwnerMemory)
+_install_methods(
+    RemoteOwnerMemory,
+    asking.OWNER_METHODS,
+    lambda of, name: wrap_method(of, asking.OWNER_METHODS[name]),
+)
+_copy_signatures(RemoteOwnerMemory, OwnerMemory)
 
 
-class AsyncRemoteOwnerDoors:
+class AsyncRemoteOwnerMethods:
     """What one owner remembers, at a service, for asynchronous code."""
 
-    def __init__(self, owner_id: str, link: AsyncLink) -> None:
+    def __init__(self, owner_id: str, transport: AsyncTransport) -> None:
         """Use `AsyncMemolith.owner` to make one."""
-        self._whose = screened_name(owner_id, "owner")
-        self._link = link
+        self._whose = validate_name(owner_id, "owner")
+        self._link = transport
 
     @property
     def owner_id(self) -> str:
@@ -153,39 +167,43 @@ class AsyncRemoteOwnerDoors:
 
     async def export(self) -> AsyncIterator[Record]:
         """See `OwnerMemory.export`."""
-        async for line in self._link.lines(_EXPORT, self._whose):
-            if (record := _record(line, self._whose)) is not None:
+        async for line in self._link.stream_lines(_EXPORT, self._whose):
+            if (record := _parse_record(line, self._whose)) is not None:
                 yield record
 
-    async def import_(self, records: Sequence[Record | Remembered]) -> Taken:
+    async def import_(self, records: Sequence[Record | ImportedMemory]) -> ImportResult:
         """See `OwnerMemory.import_`."""
-        taken: Taken = await self._link.carry_out(_import(records, self._whose), self._whose)
+        taken: ImportResult = await self._link.execute(
+            _build_import_calls(records, self._whose), self._whose
+        )
         return taken
 
-    async def ingest_stream(self, pieces: Iterable[str], **options: Any) -> AsyncIterator[Ingested]:
+    async def ingest_stream(
+        self, pieces: Iterable[str], **options: Any
+    ) -> AsyncIterator[IngestResult]:
         """See `OwnerMemory.ingest_stream`."""
-        for each in asking.ingested(pieces, **options):
-            yield await self._link.carry_out(each, self._whose)
+        for each in asking.split_into_calls(pieces, **options):
+            yield await self._link.execute(each, self._whose)
 
 
 # --- all owners ---------------------------------------------------------------------------------
 
 
-class RemoteDoors:
+class RemoteMethods:
     """The memory of many owners, at a service. Thread-safe."""
 
     _whose = None
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, transport: Transport) -> None:
         """Use `Memolith.connect` to make one."""
-        self._link = link
+        self._link = transport
 
     def owner(self, owner_id: str) -> RemoteOwnerMemory:
         """See `Memolith.owner`."""
         return RemoteOwnerMemory(owner_id, self._link)
 
     @property
-    def idempotency(self) -> Idempotency:
+    def idempotency(self) -> IdempotencyStore:
         """See `Memolith.idempotency`: it is the service's own."""
         raise LibraryOnly("idempotency", "it is the service's own")
 
@@ -197,14 +215,14 @@ class RemoteDoors:
         return f"{type(self).__name__}({self._link.service.url!r})"
 
 
-class AsyncRemoteDoors:
+class AsyncRemoteMethods:
     """The memory of many owners, at a service, for asynchronous code."""
 
     _whose = None
 
-    def __init__(self, link: AsyncLink) -> None:
+    def __init__(self, transport: AsyncTransport) -> None:
         """Use `AsyncMemolith.connect` to make one."""
-        self._link = link
+        self._link = transport
 
     async def close(self) -> None:
         """Let go of all connections. Closing twice is no error."""
@@ -214,44 +232,56 @@ class AsyncRemoteDoors:
         return f"{type(self).__name__}({self._link.service.url!r})"
 
 
-def remote(of: T) -> T:
+def install_remote(cls: T) -> T:
     """Have the methods that a class inherits from `Memolith` done by a service."""
-    _install(of, upkeep.METHODS, lambda method, name: asked(method, upkeep.METHODS[name]))
-    _install(of, upkeep.ELSEWHERE, _refused)
-    return of
+    _install_methods(
+        cls,
+        upkeep.ADMIN_METHODS,
+        lambda method, name: wrap_method(method, upkeep.ADMIN_METHODS[name]),
+    )
+    _install_methods(cls, upkeep.LOCAL_ONLY, _build_local_only_method)
+    return cls
 
 
-def async_remote(of: T) -> T:
+def install_async_remote(cls: T) -> T:
     """Have the methods that a class inherits from `AsyncMemolith` done by a service."""
-    _install(of, upkeep.METHODS, lambda method, name: awaited(method, upkeep.METHODS[name]))
-    _install(of, upkeep.ELSEWHERE, _refused_later)
-    _install(of, _NAMED, _for_owner)
-    return of
+    _install_methods(
+        cls,
+        upkeep.ADMIN_METHODS,
+        lambda method, name: wrap_async_method(method, upkeep.ADMIN_METHODS[name]),
+    )
+    _install_methods(cls, upkeep.LOCAL_ONLY, _build_async_local_only_method)
+    _install_methods(cls, _OWNER_METHOD_NAMES, _build_owner_dispatcher)
+    return cls
 
 
-def async_remote_owner(of: T) -> T:
+def install_async_remote_owner(cls: T) -> T:
     """Have the methods that a class inherits from `AsyncOwnerMemory` done by a service."""
-    _install(of, asking.METHODS, lambda method, name: awaited(method, asking.METHODS[name]))
-    return of
+    _install_methods(
+        cls,
+        asking.OWNER_METHODS,
+        lambda method, name: wrap_async_method(method, asking.OWNER_METHODS[name]),
+    )
+    return cls
 
 
-def _refused(method: Callable[..., Any], name: str) -> Callable[..., Any]:
+def _build_local_only_method(method: Callable[..., Any], name: str) -> Callable[..., Any]:
     @wraps(method)
     def call(*_: Any, **__: Any) -> NoReturn:
-        raise LibraryOnly(name, upkeep.ELSEWHERE[name])
+        raise LibraryOnly(name, upkeep.LOCAL_ONLY[name])
 
     return call
 
 
-def _refused_later(method: Callable[..., Any], name: str) -> Callable[..., Any]:
+def _build_async_local_only_method(method: Callable[..., Any], name: str) -> Callable[..., Any]:
     @wraps(method)
     async def call(*_: Any, **__: Any) -> NoReturn:
-        raise LibraryOnly(name, upkeep.ELSEWHERE[name])
+        raise LibraryOnly(name, upkeep.LOCAL_ONLY[name])
 
     return call
 
 
-def _for_owner(method: Callable[..., Any], name: str) -> Callable[..., Any]:
+def _build_owner_dispatcher(method: Callable[..., Any], name: str) -> Callable[..., Any]:
     @wraps(method)
     async def call(self: Any, /, *args: Any, owner: str, **kwargs: Any) -> Any:
         return await getattr(self.owner(owner), name)(*args, **kwargs)

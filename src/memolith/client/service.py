@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit, urlunsplit
 
-from memolith.client.calls import JSON, LINES, Asking, Call
+from memolith.client.calls import JSON, LINES, Call, CallSequence
 from memolith.errors import (
     Conflict,
     Forbidden,
@@ -18,31 +18,31 @@ from memolith.errors import (
     ServiceFailed,
     StoreUnavailable,
 )
-from memolith.exchange.problems import UNKNOWN, error_of
-from memolith.policies.retrying import Retrying, asked_wait_s
+from memolith.exchange.problems import UNKNOWN_PROBLEM, build_error
+from memolith.policies.retrying import RetryPolicy, parse_retry_after
 
-KEY = "MEMOLITH_API_KEY"
+API_KEY_VARIABLE = "MEMOLITH_API_KEY"
 """The environment variable that holds the key, where none is given."""
 
 OWNER_HEADER = "X-Owner-Id"
-ONCE_HEADER = "Idempotency-Key"
+IDEMPOTENCY_HEADER = "Idempotency-Key"
 
-_OK = range(200, 300)
-_WRONG = frozenset({400, 413, 415, 422})
-_REFUSED = frozenset({401, 403})
-_CONFLICT = 409
-_BUSY = frozenset({429, 503})
-_MESSAGE_CHARS = 500
+_SUCCESS_STATUSES = range(200, 300)
+_INVALID_STATUSES = frozenset({400, 413, 415, 422})
+_AUTH_STATUSES = frozenset({401, 403})
+_CONFLICT_STATUS = 409
+_BUSY_STATUSES = frozenset({429, 503})
+_MAX_DETAIL_CHARS = 500
 """How much of what a service says an error repeats: a guess."""
 
-_LISTS = frozenset({"messages", "history"})
+_LIST_ARGUMENTS = frozenset({"messages", "history"})
 """Arguments of which the library says which entry is wrong."""
 
-RETRYING = Retrying(most=5, first_pause_s=0.1, longest_pause_s=2.0)
+RETRY_POLICY = RetryPolicy(max_retries=5, first_pause_s=0.1, max_pause_s=2.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Sending:
+class RequestAttempt:
     """A request to be sent.
 
     Attributes:
@@ -57,14 +57,14 @@ class Sending:
 
 
 @dataclass(frozen=True, slots=True)
-class Pausing:
+class RetryPause:
     """A pause before the next try."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class Response:
     """What was answered."""
 
     status: int
@@ -73,7 +73,7 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class RequestFailure:
     """No answer: the connection failed, or it took too long.
 
     Attributes:
@@ -85,16 +85,16 @@ class Lost:
 
     problem: str
     is_unsent: bool = False
-    is_overdue: bool = False
+    is_timeout: bool = False
     waited_s: float = 0.0
 
 
-Outcome: TypeAlias = Reply | Lost | None
-Steps: TypeAlias = Generator[Sending | Pausing, Outcome, Any]
+AttemptResult: TypeAlias = Response | RequestFailure | None
+AttemptSteps: TypeAlias = Generator[RequestAttempt | RetryPause, AttemptResult, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Service:
+class ServiceConnection:
     """Where a service is, and how it is asked.
 
     Attributes:
@@ -107,9 +107,9 @@ class Service:
     url: str
     key: str = field(repr=False)
     timeout_s: float
-    retrying: Retrying = RETRYING
+    retry_policy: RetryPolicy = RETRY_POLICY
 
-    def headers(self, call: Call, owner: str | None) -> dict[str, bytes]:
+    def build_headers(self, call: Call, owner: str | None) -> dict[str, bytes]:
         """Return what goes with a call for an owner."""
         given = {"Accept": f"{JSON}, {LINES}".encode()}
         if self.key:
@@ -120,55 +120,63 @@ class Service:
             given["Content-Type"] = (LINES if callable(call.body) else JSON).encode()
         return given
 
-    def failure(self, reply: Reply, told_as: Mapping[str, str]) -> MemolithError:
+    def build_error(self, response: Response, argument_names: Mapping[str, str]) -> MemolithError:
         """Return the error that an answer tells of.
 
         Args:
             reply: The answer.
             told_as: What arguments are called here, by what the service calls them.
         """
-        told = _document(reply.body)
-        detail = str(told.get("detail") or "")[:_MESSAGE_CHARS]
-        known = error_of(str(told.get("type", UNKNOWN)), detail, _mapping(told.get("facts")))
-        return known or self._unknown(reply, detail, told, told_as)
+        told = _parse_problem_document(response.body)
+        detail = str(told.get("detail") or "")[:_MAX_DETAIL_CHARS]
+        known = build_error(
+            str(told.get("type", UNKNOWN_PROBLEM)), detail, _as_mapping(told.get("facts"))
+        )
+        return known or self._build_status_error(response, detail, told, argument_names)
 
-    def _unknown(
-        self, reply: Reply, detail: str, told: Mapping[str, Any], told_as: Mapping[str, str]
+    def _build_status_error(
+        self,
+        response: Response,
+        detail: str,
+        document: Mapping[str, Any],
+        argument_names: Mapping[str, str],
     ) -> MemolithError:
-        if reply.status in _WRONG:
-            wrong = _mapping(_first(told.get("errors")))
-            field_ = _argument(str(wrong.get("field", "request")), told_as)
+        if response.status in _INVALID_STATUSES:
+            wrong = _as_mapping(_get_first(document.get("errors")))
+            field_ = _get_argument_name(str(wrong.get("field", "request")), argument_names)
             return InvalidInput(field_, str(wrong.get("problem", detail)))
-        if reply.status in _REFUSED:
+        if response.status in _AUTH_STATUSES:
             return Forbidden(f"{self.url}: {detail or 'the key is refused'}")
-        if reply.status == _CONFLICT:
+        if response.status == _CONFLICT_STATUS:
             return Conflict(detail)
         return ServiceFailed(
             self.url,
-            f"{detail or 'gave no answer that can be used'} (status {reply.status})",
-            status=reply.status,
-            retryable=reply.status in _BUSY,
-            retry_after_s=asked_s(reply),
+            f"{detail or 'gave no answer that can be used'} (status {response.status})",
+            status=response.status,
+            retryable=response.status in _BUSY_STATUSES,
+            retry_after_s=get_retry_after_s(response),
         )
 
-    def lost(self, lost: Lost) -> StoreUnavailable:
+    def build_connection_error(self, failure: RequestFailure) -> StoreUnavailable:
         """Return the error of a call that was not answered."""
-        return StoreUnavailable(f"the service at {self.url}: {lost.problem}", lost.waited_s)
+        return StoreUnavailable(f"the service at {self.url}: {failure.problem}", failure.waited_s)
 
-    def unreadable(self) -> ServiceFailed:
+    def build_invalid_response_error(self) -> ServiceFailed:
         """Return the error of an answer that is none."""
         return ServiceFailed(self.url, "gave an answer that can't be read: is it Memolith?")
 
-    def read(self, call: Call, reply: Reply) -> Any:
+    def parse_response(self, call: Call, response: Response) -> Any:
         """Return what a call was answered.
 
         Raises:
             MemolithError: It failed.
         """
-        if reply.status not in _OK:
-            raise self.failure(reply, call.told)
+        if response.status not in _SUCCESS_STATUSES:
+            raise self.build_error(response, call.argument_names)
         try:
-            return call.read(json.loads(reply.body) if call.answer is not None else None)
+            return call.parse_response(
+                json.loads(response.body) if call.response_type is not None else None
+            )
         except (
             ValueError,
             TypeError,
@@ -177,27 +185,27 @@ class Service:
             ArithmeticError,
             RecursionError,
         ):
-            raise self.unreadable() from None  # the other holds what came
+            raise self.build_invalid_response_error() from None  # the other holds what came
 
 
-def asked_s(reply: Reply) -> float | None:
+def get_retry_after_s(response: Response) -> float | None:
     """Return how long the service asks to be left alone, in seconds; None: it does not."""
-    given = reply.headers.get("retry-after")
-    return None if given is None else asked_wait_s(given, reply.headers.get("date", ""))
+    given = response.headers.get("retry-after")
+    return None if given is None else parse_retry_after(given, response.headers.get("date", ""))
 
 
-def is_to_wait(reply: Reply) -> bool:
+def should_retry(response: Response) -> bool:
     """Whether the service did nothing, and asks to be asked again."""
-    if "retry-after" not in reply.headers:
+    if "retry-after" not in response.headers:
         return False
-    if reply.status == _CONFLICT:
+    if response.status == _CONFLICT_STATUS:
         return True
-    is_own = _document(reply.body).get("type", UNKNOWN) != UNKNOWN
-    return reply.status in _BUSY and not is_own
+    is_own = _parse_problem_document(response.body).get("type", UNKNOWN_PROBLEM) != UNKNOWN_PROBLEM
+    return response.status in _BUSY_STATUSES and not is_own
 
 
 @dataclass
-class Conversation:
+class CallRunner:
     """Carries out a method: sends its calls, again where that does no harm.
 
     Attributes:
@@ -208,57 +216,61 @@ class Conversation:
         token: Names a request.
     """
 
-    service: Service
+    service: ServiceConnection
     owner: str | None
     now_s: Any
-    chance: Any
-    token: Any
+    get_jitter: Any
+    new_token: Any
 
-    def steps(self, asking: Asking) -> Steps:
+    def run(self, calls: CallSequence) -> AttemptSteps:
         """Give what is to be done next, and be sent what came of it; return what is answered."""
         answer = None
         while True:
             try:
-                call = asking.send(answer)
+                call = calls.send(answer)
             except StopIteration as end:
                 return end.value
-            answer = yield from self.answered(call)
+            answer = yield from self.run_call(call)
 
-    def answered(self, call: Call) -> Steps:
+    def run_call(self, call: Call) -> AttemptSteps:
         """Return what one call is answered."""
-        headers = self.service.headers(call, self.owner)
-        if call.once:
-            headers[ONCE_HEADER] = self.token().encode()
-        sending = Sending(call, headers, self.service.timeout_s + call.timeout_s)
+        headers = self.service.build_headers(call, self.owner)
+        if call.use_idempotency_key:
+            headers[IDEMPOTENCY_HEADER] = self.new_token().encode()
+        sending = RequestAttempt(call, headers, self.service.timeout_s + call.timeout_s)
         started_s, tries = self.now_s(), 0
         while True:
             outcome = yield sending
             tries += 1
-            pause_s = self._pause_s(call, outcome, tries, self.now_s() - started_s)
+            pause_s = self._get_pause_s(call, outcome, tries, self.now_s() - started_s)
             if pause_s is None:
                 break
-            yield Pausing(pause_s)
-        if isinstance(outcome, Reply):
-            return self.service.read(call, outcome)
-        assert isinstance(outcome, Lost)  # noqa: S101 - a driver says what came of a sending
+            yield RetryPause(pause_s)
+        if isinstance(outcome, Response):
+            return self.service.parse_response(call, outcome)
+        assert isinstance(outcome, RequestFailure)  # noqa: S101 - a driver says what came of a sending
         waited_s = max(outcome.waited_s, self.now_s() - started_s)
-        raise self.service.lost(replace(outcome, waited_s=waited_s))
+        raise self.service.build_connection_error(replace(outcome, waited_s=waited_s))
 
-    def _pause_s(self, call: Call, outcome: Outcome, tries: int, elapsed_s: float) -> float | None:
+    def _get_pause_s(
+        self, call: Call, result: AttemptResult, tries: int, elapsed_s: float
+    ) -> float | None:
         """Return how long to wait before the next try; None: there is none."""
         asked = None
-        if isinstance(outcome, Reply):
-            if not is_to_wait(outcome):
+        if isinstance(result, Response):
+            if not should_retry(result):
                 return None
-            asked = asked_s(outcome)
-        elif isinstance(outcome, Lost):
-            may_have_acted = not outcome.is_unsent and not (call.once or call.again)
-            if outcome.is_overdue or may_have_acted:
+            asked = get_retry_after_s(result)
+        elif isinstance(result, RequestFailure):
+            may_have_acted = not result.is_unsent and not (
+                call.use_idempotency_key or call.is_retryable
+            )
+            if result.is_timeout or may_have_acted:
                 return None
-        return self.service.retrying.pause_s(tries, elapsed_s, asked, self.chance())
+        return self.service.retry_policy.get_pause_s(tries, elapsed_s, asked, self.get_jitter())
 
 
-def checked_url(url: str) -> str:
+def validate_url(url: str) -> str:
     """Return where a service is, without a slash at the end.
 
     Raises:
@@ -275,7 +287,7 @@ def checked_url(url: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), "", ""))
 
 
-def checked_timeout(timeout_s: float) -> float:
+def validate_timeout(timeout_s: float) -> float:
     """Return how long an answer may take, in seconds.
 
     Raises:
@@ -286,38 +298,40 @@ def checked_timeout(timeout_s: float) -> float:
     return timeout_s
 
 
-def checked_key(key: str | None, env: Mapping[str, str]) -> str:
+def validate_key(key: str | None, env: Mapping[str, str]) -> str:
     """Return the key to show, as given, else as the environment has it; "": none.
 
     Raises:
         InvalidConfiguration: That can be no key; it is not repeated.
     """
-    found = (env.get(KEY, "") if key is None else key).strip()
+    found = (env.get(API_KEY_VARIABLE, "") if key is None else key).strip()
     if not found.isascii() or not found.isprintable() or " " in found:
-        raise InvalidConfiguration("key", "is no key of a service", "argument" if key else KEY)
+        raise InvalidConfiguration(
+            "key", "is no key of a service", "argument" if key else API_KEY_VARIABLE
+        )
     return found
 
 
-def _argument(place: str, told_as: Mapping[str, str]) -> str:
+def _get_argument_name(location: str, argument_names: Mapping[str, str]) -> str:
     """Return which argument is meant by a place in a request: "messages.1.at" is messages[1].at."""
-    name, *within = place.split(".")
-    name = told_as.get(name, name)
-    if name not in _LISTS or not within:
+    name, *within = location.split(".")
+    name = argument_names.get(name, name)
+    if name not in _LIST_ARGUMENTS or not within:
         return name
     return ".".join((f"{name}[{within[0]}]", *within[1:]))
 
 
-def _document(body: bytes) -> Mapping[str, Any]:
+def _parse_problem_document(body: bytes) -> Mapping[str, Any]:
     """Return a problem document; empty where it is none."""
     try:
-        return _mapping(json.loads(body))
+        return _as_mapping(json.loads(body))
     except (ValueError, RecursionError):
         return {}
 
 
-def _first(value: object) -> object:
+def _get_first(value: object) -> object:
     return value[0] if isinstance(value, list) and value else None
 
 
-def _mapping(value: object) -> Mapping[str, Any]:
+def _as_mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}

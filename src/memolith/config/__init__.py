@@ -5,14 +5,14 @@
 `load` reads them; nothing is read when this package is imported.
 """
 
-from memolith.config.loading import FILE_NAME, Loaded, default_store, find_file, load
+from memolith.config.loading import FILE_NAME, LoadedSettings, default_store, find_file, load
 from memolith.config.settings import Chat, Embedding, Settings, Standard
 
 __all__ = [
     "FILE_NAME",
     "Chat",
     "Embedding",
-    "Loaded",
+    "LoadedSettings",
     "Settings",
     "Standard",
     "default_store",

@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from memolith.config.profiles import profiles
-from memolith.config.thresholds import fitted
+from memolith.config.profiles import profile_factories
+from memolith.config.thresholds import apply_embedder_thresholds
 from memolith.errors import InvalidConfiguration
 from memolith.profiles.model import Profile
 
@@ -16,37 +16,45 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from importlib.metadata import EntryPoint
 
-    from memolith.config.loading import Loaded
+    from memolith.config.loading import LoadedSettings
 
-GROUP = "memolith.profiles"
+ENTRY_POINT_GROUP = "memolith.profiles"
 """The entry points by which a package adds profiles: each a `Profile`, or a function that returns
 one."""
 
 
-class ProfileBook(Mapping[str, Profile]):
+class ProfileRegistry(Mapping[str, Profile]):
     """Profiles by name, each made at first need.
 
     Installed packages are asked only for names that nobody else has.
     """
 
-    def __init__(self, known: Mapping[str, Callable[[], Profile]]) -> None:
+    def __init__(self, factories: Mapping[str, Callable[[], Profile]]) -> None:
         """Begin with what makes these."""
-        self._known = dict(known)
-        self._made: dict[str, Profile] = {}
+        self._factories = dict(factories)
+        self._profiles: dict[str, Profile] = {}
         self._is_complete = False
 
     @classmethod
-    def of(cls, loaded: Loaded, embedder: str, *more: Profile) -> ProfileBook:
+    def from_settings(
+        cls, loaded: LoadedSettings, embedder: str, *extra_profiles: Profile
+    ) -> ProfileRegistry:
         """Return the profiles of a configuration, with an embedder's thresholds, and these.
 
         Raises:
             InvalidConfiguration: Numbers contradict each other.
         """
-        known = profiles(fitted(loaded, embedder).settings)
-        for name, own in loaded.own_profiles.items():
-            base = profiles(fitted(own.loaded, embedder).settings)[own.base]
-            known[name] = partial(_renamed, base, name, f"{own.base}, with numbers of its own")
-        return cls({**known, **{each.name: partial(_given, each) for each in more}})
+        known = profile_factories(apply_embedder_thresholds(loaded, embedder).settings)
+        for name, own in loaded.custom_profiles.items():
+            base = profile_factories(
+                apply_embedder_thresholds(own.loaded_settings, embedder).settings
+            )[own.base]
+            known[name] = partial(
+                _rename_profile, base, name, f"{own.base}, with numbers of its own"
+            )
+        return cls(
+            {**known, **{each.name: partial(_return_profile, each) for each in extra_profiles}}
+        )
 
     def __getitem__(self, name: str) -> Profile:
         """Return the profile of that name.
@@ -55,51 +63,51 @@ class ProfileBook(Mapping[str, Profile]):
             KeyError: There is none.
             InvalidConfiguration: A package that should have it can't be used.
         """
-        if name not in self._known:
+        if name not in self._factories:
             self._complete()
-        if name not in self._made:  # two threads may both make it: what they make is equal
-            self._made[name] = self._known[name]()
-        return self._made[name]
+        if name not in self._profiles:  # two threads may both make it: what they make is equal
+            self._profiles[name] = self._factories[name]()
+        return self._profiles[name]
 
     def __contains__(self, name: object) -> bool:
         """Return whether there is one of that name, without making it."""
-        if name not in self._known:
+        if name not in self._factories:
             self._complete()
-        return name in self._known
+        return name in self._factories
 
     def __iter__(self) -> Iterator[str]:
         """Go through the names."""
         self._complete()
-        return iter(self._known)
+        return iter(self._factories)
 
     def __len__(self) -> int:
         """Return how many there are."""
         self._complete()
-        return len(self._known)
+        return len(self._factories)
 
     def _complete(self) -> None:
         if not self._is_complete:
             from importlib.metadata import entry_points  # slow to import, and seldom needed
 
-            found = {entry.name: entry for entry in entry_points(group=GROUP)}
+            found = {entry.name: entry for entry in entry_points(group=ENTRY_POINT_GROUP)}
             new = {
-                name: partial(_given, _loaded(entry))
+                name: partial(_return_profile, _load_entry_point(entry))
                 for name, entry in found.items()
-                if name not in self._known
+                if name not in self._factories
             }
-            self._known |= new
+            self._factories |= new
             self._is_complete = True
 
 
-def _renamed(make: Callable[[], Profile], name: str, told: str) -> Profile:
-    return replace(make(), name=name, told=told)
+def _rename_profile(factory: Callable[[], Profile], name: str, description: str) -> Profile:
+    return replace(factory(), name=name, told=description)
 
 
-def _given(profile: Profile) -> Profile:
+def _return_profile(profile: Profile) -> Profile:
     return profile
 
 
-def _loaded(entry: EntryPoint) -> Profile:
+def _load_entry_point(entry: EntryPoint) -> Profile:
     """Return what an entry point stands for.
 
     Raises:
@@ -109,9 +117,9 @@ def _loaded(entry: EntryPoint) -> Profile:
         found = entry.load()
     except (ImportError, AttributeError) as error:
         problem = f"can't be loaded from {entry.value}"
-        raise InvalidConfiguration(f"profiles.{entry.name}", problem, GROUP) from error
+        raise InvalidConfiguration(f"profiles.{entry.name}", problem, ENTRY_POINT_GROUP) from error
     made = found if isinstance(found, Profile) else found()
     if not isinstance(made, Profile) or made.name != entry.name:
         problem = f"{entry.value} gives no profile of that name"
-        raise InvalidConfiguration(f"profiles.{entry.name}", problem, GROUP)
+        raise InvalidConfiguration(f"profiles.{entry.name}", problem, ENTRY_POINT_GROUP)
     return made

@@ -16,7 +16,7 @@ NOT_YET = "not in effect yet"
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class SettingInfo:
     """What the documentation and the checks know of one setting.
 
     Attributes:
@@ -34,7 +34,7 @@ class About:
     low: float = -math.inf
     high: float = math.inf
     choices: tuple[str, ...] = ()
-    later: tuple[str, ...] = ()
+    planned: tuple[str, ...] = ()
     profile: str | None = None
     note: str = ""
     default: str = ""
@@ -54,7 +54,7 @@ class Setting:
     name: str
     type: type[Scalar]
     default: Scalar
-    about: About
+    info: SettingInfo
 
     @property
     def variable(self) -> str:
@@ -62,17 +62,19 @@ class Setting:
         return "MEMOLITH_" + self.name.replace(".", "__").upper()
 
     @property
-    def allowed(self) -> str:
+    def allowed_values(self) -> str:
         """What values it takes, in words."""
-        if self.about.choices:
-            return "one of " + ", ".join(self.about.choices)
+        if self.info.choices:
+            return "one of " + ", ".join(self.info.choices)
         if self.type in (int, float):
             kind = "a whole number" if self.type is int else "a number"
-            return f"{kind} from {self.about.low:.7g} to {self.about.high:.7g}"
+            return f"{kind} from {self.info.low:.7g} to {self.info.high:.7g}"
         return "true or false" if self.type is bool else "a text"
 
 
-def scalar(value: Scalar, about: str, /, *, shown: bool = True, **more: Any) -> Any:
+def setting_field(
+    value: Scalar, description: str, /, *, in_repr: bool = True, **details: Any
+) -> Any:
     """Declare a setting with its default and what is known of it (see `About`).
 
     Args:
@@ -81,20 +83,22 @@ def scalar(value: Scalar, about: str, /, *, shown: bool = True, **more: Any) -> 
         shown: Whether the value stands in the `repr` of its section; a password may be in it.
         more: As `About` has it.
     """
-    return dataclasses.field(default=value, repr=shown, metadata={"about": About(about, **more)})
+    return dataclasses.field(
+        default=value, repr=in_repr, metadata={"about": SettingInfo(description, **details)}
+    )
 
 
-def settings_of(container: type[Any], prefix: str = "") -> Iterator[Setting]:
+def iter_settings(container: type[Any], prefix: str = "") -> Iterator[Setting]:
     """Yield every setting of a settings class, sections after what stands before them."""
     for field in dataclasses.fields(container):
         if isinstance(field.default, Scalar):
             about = field.metadata["about"]
             yield Setting(prefix + field.name, type(field.default), field.default, about)
         elif field.default_factory is not dataclasses.MISSING:
-            yield from settings_of(type(field.default_factory()), f"{field.name}.")
+            yield from iter_settings(type(field.default_factory()), f"{field.name}.")
 
 
-def checked(setting: Setting, value: object) -> Scalar:
+def check_value(setting: Setting, value: object) -> Scalar:
     """Return a value of the setting's own type.
 
     Raises:
@@ -104,35 +108,35 @@ def checked(setting: Setting, value: object) -> Scalar:
     if setting.type is float and type(value) is int:
         value = float(value)
     if type(value) is not setting.type:
-        raise ValueError(f"must be {setting.allowed}, not {_type_name(value)}")
+        raise ValueError(f"must be {setting.allowed_values}, not {_type_name(value)}")
     if isinstance(value, str):
-        return _checked_choice(setting, value)
+        return _check_choice(setting, value)
     if not isinstance(value, bool) and isinstance(value, int | float):
         _check_range(setting, value)
     return value
 
 
-def parsed(setting: Setting, text: str) -> Scalar:
+def parse_value(setting: Setting, text: str) -> Scalar:
     """Return the value that a text stands for, as an environment variable gives it.
 
     Raises:
         ValueError: As `checked`.
     """
-    return checked(setting, _PARSERS[setting.type](text.strip()))
+    return check_value(setting, _PARSERS[setting.type](text.strip()))
 
 
-def _checked_choice(setting: Setting, value: str) -> str:
-    about = setting.about
-    if value in about.later:
-        raise ValueError(f"{value!r} is not in this version yet; {setting.allowed}")
+def _check_choice(setting: Setting, value: str) -> str:
+    about = setting.info
+    if value in about.planned:
+        raise ValueError(f"{value!r} is not in this version yet; {setting.allowed_values}")
     if about.choices and value not in about.choices:
-        raise ValueError(f"must be {setting.allowed}, not {value!r}")
+        raise ValueError(f"must be {setting.allowed_values}, not {value!r}")
     return value
 
 
 def _check_range(setting: Setting, value: float) -> None:
-    if not (math.isfinite(value) and setting.about.low <= value <= setting.about.high):
-        raise ValueError(f"must be {setting.allowed}, not {value}")
+    if not (math.isfinite(value) and setting.info.low <= value <= setting.info.high):
+        raise ValueError(f"must be {setting.allowed_values}, not {value}")
 
 
 _TYPE_NAMES: Mapping[type, str] = {
@@ -149,13 +153,13 @@ def _type_name(value: object) -> str:
     return _TYPE_NAMES.get(type(value), "a date or time")
 
 
-_WORDS = dict.fromkeys(("true", "1", "yes", "on"), True) | dict.fromkeys(
+_BOOLEANS = dict.fromkeys(("true", "1", "yes", "on"), True) | dict.fromkeys(
     ("false", "0", "no", "off"), False
 )
 
 
 def _as_bool(text: str) -> object:
-    return _WORDS.get(text.casefold(), text)
+    return _BOOLEANS.get(text.casefold(), text)
 
 
 def _as_int(text: str) -> object:

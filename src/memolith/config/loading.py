@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memolith.config import toml
-from memolith.config.fields import Scalar, Setting, checked, parsed, settings_of
-from memolith.config.paths import file_path
+from memolith.config.fields import Scalar, Setting, check_value, iter_settings, parse_value
+from memolith.config.paths import parse_file_path
 from memolith.config.settings import Settings
 from memolith.config.urls import is_conninfo
 from memolith.errors import InvalidConfiguration
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
 
 FILE_NAME = "memolith.toml"
 
-ALL: Mapping[str, Setting] = {setting.name: setting for setting in settings_of(Settings)}
+ALL_SETTINGS: Mapping[str, Setting] = {setting.name: setting for setting in iter_settings(Settings)}
 """Every setting by its name, in the order of the documentation."""
 
-BUILT_IN = ("standard", "companion", "facts", "chunks", "tiers", "timeline")
+BUILT_IN_PROFILES = ("standard", "companion", "facts", "chunks", "tiers", "timeline")
 """The profiles that come with Memolith."""
 
 _PREFIX = "MEMOLITH_"
 _PROFILES = "profiles"
-_IN_PROFILE = 4  # memory, profiles, the name, the key
-_NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
+_PROFILE_KEY_DEPTH = 4  # memory, profiles, the name, the key
+_PROFILE_NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 _KEY_PATH = "encryption_key_path"
-_BESIDE_CONFIGURATION = ("embedding.api_key_file", "chat.api_key_file", "vectors.chroma_path")
-_VARIABLES = {setting.variable: setting for setting in ALL.values()}
-_VARIABLES_TOO = {"MEMOLITH_MODEL": ALL["embedding.model"]}
+_RELATIVE_PATH_SETTINGS = ("embedding.api_key_file", "chat.api_key_file", "vectors.chroma_path")
+_VARIABLES = {setting.variable: setting for setting in ALL_SETTINGS.values()}
+_VARIABLE_ALIASES = {"MEMOLITH_MODEL": ALL_SETTINGS["embedding.model"]}
 
 # What others read from the environment: the keys of the store and of a service, the command line,
 # tests, builds.
-_FOREIGN = (
+_OTHER_VARIABLES = (
     "MEMOLITH_KEY",
     "MEMOLITH_API_KEY",
     "MEMOLITH_DEBUG",
@@ -49,7 +49,7 @@ _FOREIGN = (
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedSettings:
     """Settings, and where they came from.
 
     Attributes:
@@ -63,9 +63,9 @@ class Loaded:
     settings: Settings
     origins: Mapping[str, str]
     file: Path | None = None
-    own_profiles: Mapping[str, OwnProfile] = field(default_factory=dict)
+    custom_profiles: Mapping[str, CustomProfile] = field(default_factory=dict)
 
-    def value(self, name: str) -> Scalar:
+    def get_value(self, name: str) -> Scalar:
         """Return one setting's value by its dotted name."""
         value: Any = self.settings
         for part in name.split("."):
@@ -75,7 +75,7 @@ class Loaded:
 
 
 @dataclass(frozen=True, slots=True)
-class OwnProfile:
+class CustomProfile:
     """A profile that a configuration adds: another one with numbers of its own.
 
     Attributes:
@@ -84,11 +84,11 @@ class OwnProfile:
     """
 
     base: str
-    loaded: Loaded
+    loaded_settings: LoadedSettings
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _FoundValue:
     value: Scalar
     origin: str
 
@@ -97,7 +97,7 @@ def load(
     path: Path | str | None = None,
     env: Mapping[str, str] | None = None,
     overrides: Mapping[str, object] | None = None,
-) -> Loaded:
+) -> LoadedSettings:
     """Read the settings.
 
     Args:
@@ -111,27 +111,27 @@ def load(
             that can't be read.
     """
     file = Path(path) if path is not None else find_file()
-    found: dict[str, _Found] = {}
-    own: dict[str, dict[str, _Found]] = {}
+    found: dict[str, _FoundValue] = {}
+    own: dict[str, dict[str, _FoundValue]] = {}
     if file is not None:
-        found, own = _from_file(file)
-    found |= _from_environment(env or {})
-    found |= _from_arguments(overrides or {})
-    found["store"] = _store(found.get("store"))
-    found[_KEY_PATH] = _key_path(found.get(_KEY_PATH), file)
-    for name in _BESIDE_CONFIGURATION:
+        found, own = _read_file(file)
+    found |= _read_environment(env or {})
+    found |= _read_arguments(overrides or {})
+    found["store"] = _resolve_store(found.get("store"))
+    found[_KEY_PATH] = _resolve_key_path(found.get(_KEY_PATH), file)
+    for name in _RELATIVE_PATH_SETTINGS:
         if name in found:
-            found[name] = _beside(found[name], name, file)
+            found[name] = _resolve_relative_path(found[name], name, file)
     added = {
-        name: OwnProfile(str(values.pop("base").value), _loaded({**found, **values}, file))
+        name: CustomProfile(str(values.pop("base").value), _build_loaded({**found, **values}, file))
         for name, values in own.items()
     }
-    return dataclasses.replace(_loaded(found, file), own_profiles=added)
+    return dataclasses.replace(_build_loaded(found, file), own_profiles=added)
 
 
-def _loaded(found: Mapping[str, _Found], file: Path | None) -> Loaded:
-    origins = {name: found[name].origin if name in found else "default" for name in ALL}
-    return Loaded(_built(found), origins, file)
+def _build_loaded(found: Mapping[str, _FoundValue], file: Path | None) -> LoadedSettings:
+    origins = {name: found[name].origin if name in found else "default" for name in ALL_SETTINGS}
+    return LoadedSettings(_build_settings(found), origins, file)
 
 
 def find_file() -> Path | None:
@@ -145,7 +145,7 @@ def find_file() -> Path | None:
 
 def user_folder() -> Path:
     """Return the user's folder for configuration and keys."""
-    if _is_plain("XDG_CONFIG_HOME"):
+    if _uses_default_folder("XDG_CONFIG_HOME"):
         return Path(os.environ["HOME"], ".config", "memolith")
     from platformdirs import user_config_path
 
@@ -154,14 +154,14 @@ def user_folder() -> Path:
 
 def default_store() -> Path:
     """Return the store's path where nothing names another."""
-    if _is_plain("XDG_DATA_HOME"):
+    if _uses_default_folder("XDG_DATA_HOME"):
         return Path(os.environ["HOME"], ".local", "share", "memolith", "memory.db")
     from platformdirs import user_data_path
 
     return user_data_path("memolith", appauthor=False) / "memory.db"
 
 
-def _is_plain(variable: str) -> bool:
+def _uses_default_folder(variable: str) -> bool:
     """Tell whether a folder is where it is on Linux if no variable has it elsewhere.
 
     Then the library that knows all cases need not be loaded: see docs/decisions/0052.
@@ -171,11 +171,11 @@ def _is_plain(variable: str) -> bool:
     return sys.platform == "linux" and has_home and not is_moved
 
 
-def _from_file(file: Path) -> tuple[dict[str, _Found], dict[str, dict[str, _Found]]]:
+def _read_file(file: Path) -> tuple[dict[str, _FoundValue], dict[str, dict[str, _FoundValue]]]:
     """Return the settings of a file, and those of each profile that it adds."""
-    found: dict[str, _Found] = {}
-    added: list[toml.Entry] = []
-    for entry in toml.read(file):
+    found: dict[str, _FoundValue] = {}
+    added: list[toml.TomlEntry] = []
+    for entry in toml.read_toml(file):
         source = f"{file}:{entry.line}"
         if entry.path[0] != "memory":
             raise InvalidConfiguration(entry.name, "all settings stand under [memory]", source)
@@ -183,165 +183,173 @@ def _from_file(file: Path) -> tuple[dict[str, _Found], dict[str, dict[str, _Foun
             added.append(entry)
             continue
         name = ".".join(entry.path[1:])
-        if entry.is_section and name in ("", *_sections()):
+        if entry.is_section and name in ("", *_section_names()):
             continue
-        setting = _setting_in_file(entry, name, source)
-        value = _check(name, setting, entry.value, source)
+        setting = _find_file_setting(entry, name, source)
+        value = _check_setting(name, setting, entry.value, source)
         if name == "store":
-            value = _against(file, str(value), source)
-        found[name] = _Found(value, source)
-    return found, _added_profiles(added, file)
+            value = _resolve_store_path(file, str(value), source)
+        found[name] = _FoundValue(value, source)
+    return found, _parse_custom_profiles(added, file)
 
 
-def _added_profiles(entries: Iterable[toml.Entry], file: Path) -> dict[str, dict[str, _Found]]:
+def _parse_custom_profiles(
+    entries: Iterable[toml.TomlEntry], file: Path
+) -> dict[str, dict[str, _FoundValue]]:
     """Return what `[memory.profiles.NAME]` says: its base, and settings by their names."""
-    added: dict[str, dict[str, _Found]] = {}
+    added: dict[str, dict[str, _FoundValue]] = {}
     names: dict[str, str] = {}
     for entry in entries:
         source = f"{file}:{entry.line}"
         _, _, name, *rest = (*entry.path, "")
-        if not entry.is_section and len(entry.path) != _IN_PROFILE:
+        if not entry.is_section and len(entry.path) != _PROFILE_KEY_DEPTH:
             raise InvalidConfiguration(entry.name, "stands in [memory.profiles.NAME]", source)
         if entry.is_section:
-            if len(entry.path) == _IN_PROFILE - 1:
-                _check_name(name, source)
-                added[name], names[name] = _base_of(entry, source), source
+            if len(entry.path) == _PROFILE_KEY_DEPTH - 1:
+                _check_profile_name(name, source)
+                added[name], names[name] = _parse_base(entry, source), source
             continue
         if rest[0] != "base":
             base = str(added[name]["base"].value)
-            setting = _setting_of(base, rest[0], source)
-            added[name][setting.name] = _Found(
-                _check(setting.name, setting, entry.value, source), source
+            setting = _find_profile_setting(base, rest[0], source)
+            added[name][setting.name] = _FoundValue(
+                _check_setting(setting.name, setting, entry.value, source), source
             )
     return added
 
 
-def _base_of(entry: toml.Entry, source: str) -> dict[str, _Found]:
+def _parse_base(entry: toml.TomlEntry, source: str) -> dict[str, _FoundValue]:
     values: Any = entry.value
     base = values.get("base", "standard")
-    if base not in BUILT_IN:
+    if base not in BUILT_IN_PROFILES:
         raise InvalidConfiguration(
-            f"{entry.name}.base", f"must be one of {', '.join(BUILT_IN)}, not {base!r}", source
+            f"{entry.name}.base",
+            f"must be one of {', '.join(BUILT_IN_PROFILES)}, not {base!r}",
+            source,
         )
-    return {"base": _Found(base, source)}
+    return {"base": _FoundValue(base, source)}
 
 
-def _check_name(name: str, source: str) -> None:
-    if _NAME.fullmatch(name) is None or name in BUILT_IN:
+def _check_profile_name(name: str, source: str) -> None:
+    if _PROFILE_NAME.fullmatch(name) is None or name in BUILT_IN_PROFILES:
         problem = "a profile's name is made of small letters, digits, - and _, and is not taken"
         raise InvalidConfiguration(f"profiles.{name}", problem, source)
 
 
-def _setting_of(base: str, key: str, source: str) -> Setting:
+def _find_profile_setting(base: str, key: str, source: str) -> Setting:
     """Return the setting that a number of a profile is."""
     own = {
         setting.name.rpartition(".")[2]: setting
-        for setting in ALL.values()
-        if setting.about.profile == base
+        for setting in ALL_SETTINGS.values()
+        if setting.info.profile == base
     }
     if key not in own:
-        near = nearest(key, ("base", *own))
+        near = suggest_name(key, ("base", *own))
         hint = f"; did you mean {near}?" if near else ""
         problem = f"is no number of {base}, which is its base{hint}"
         raise InvalidConfiguration(f"profiles.{key}", problem, source)
     return own[key]
 
 
-def _setting_in_file(entry: toml.Entry, name: str, source: str) -> Setting:
-    if entry.is_section and name not in ALL:
-        raise _unknown(f"[{entry.name}]", [f"[memory.{known}]" for known in _sections()], source)
-    if name in ("", *_sections()):
+def _find_file_setting(entry: toml.TomlEntry, name: str, source: str) -> Setting:
+    if entry.is_section and name not in ALL_SETTINGS:
+        raise _unknown_setting_error(
+            f"[{entry.name}]", [f"[memory.{known}]" for known in _section_names()], source
+        )
+    if name in ("", *_section_names()):
         raise InvalidConfiguration(entry.name, "is a section, not a value", source)
-    if name not in ALL:
-        raise _unknown(name, ALL, source)
-    return ALL[name]
+    if name not in ALL_SETTINGS:
+        raise _unknown_setting_error(name, ALL_SETTINGS, source)
+    return ALL_SETTINGS[name]
 
 
-def _sections() -> set[str]:
-    return {name.rpartition(".")[0] for name in ALL} - {""}
+def _section_names() -> set[str]:
+    return {name.rpartition(".")[0] for name in ALL_SETTINGS} - {""}
 
 
-def _from_environment(env: Mapping[str, str]) -> dict[str, _Found]:
-    found: dict[str, _Found] = {}
+def _read_environment(env: Mapping[str, str]) -> dict[str, _FoundValue]:
+    found: dict[str, _FoundValue] = {}
     given = {name: text for name, text in env.items() if name.startswith(_PREFIX) and text.strip()}
     # The general names first, so that the exact ones win.
     for name in sorted(given, key=lambda name: name in _VARIABLES):
-        if name.startswith(_FOREIGN):
+        if name.startswith(_OTHER_VARIABLES):
             continue
-        setting = _VARIABLES.get(name) or _VARIABLES_TOO.get(name)
+        setting = _VARIABLES.get(name) or _VARIABLE_ALIASES.get(name)
         if setting is None:
-            raise _unknown(name, (*_VARIABLES, *_VARIABLES_TOO), "environment")
+            raise _unknown_setting_error(name, (*_VARIABLES, *_VARIABLE_ALIASES), "environment")
         try:
-            value = parsed(setting, given[name])
+            value = parse_value(setting, given[name])
         except ValueError as error:
             raise InvalidConfiguration(name, str(error), "environment") from None
-        found[setting.name] = _Found(value, f"environment {name}")
+        found[setting.name] = _FoundValue(value, f"environment {name}")
     return found
 
 
-def _from_arguments(overrides: Mapping[str, object]) -> dict[str, _Found]:
-    found: dict[str, _Found] = {}
+def _read_arguments(overrides: Mapping[str, object]) -> dict[str, _FoundValue]:
+    found: dict[str, _FoundValue] = {}
     for name, value in overrides.items():
         if value is None:
             continue
-        if name not in ALL:
-            raise _unknown(name, ALL, "argument")
-        found[name] = _Found(_check(name, ALL[name], value, "argument"), "argument")
+        if name not in ALL_SETTINGS:
+            raise _unknown_setting_error(name, ALL_SETTINGS, "argument")
+        found[name] = _FoundValue(
+            _check_setting(name, ALL_SETTINGS[name], value, "argument"), "argument"
+        )
     return found
 
 
-def _check(name: str, setting: Setting, value: object, source: str) -> Scalar:
+def _check_setting(name: str, setting: Setting, value: object, source: str) -> Scalar:
     try:
-        return checked(setting, value)
+        return check_value(setting, value)
     except ValueError as error:
         raise InvalidConfiguration(name, str(error), source) from None
 
 
-def _store(found: _Found | None) -> _Found:
+def _resolve_store(found: _FoundValue | None) -> _FoundValue:
     """Return where the store is: as found, the user's home folder spelled out, or the default."""
     if found is None or not found.value:
-        return _Found(str(default_store()), "default")
+        return _FoundValue(str(default_store()), "default")
     store = str(found.value)
     if _is_url(store):
         return found
-    return _Found(str(file_path(store, "store", found.origin)), found.origin)
+    return _FoundValue(str(parse_file_path(store, "store", found.origin)), found.origin)
 
 
-def _key_path(found: _Found | None, file: Path | None) -> _Found:
+def _resolve_key_path(found: _FoundValue | None, file: Path | None) -> _FoundValue:
     """Return where the master key is: apart from the store, wherever that is."""
     if found is None or not found.value:
-        return _Found(str(user_folder() / str(ALL[_KEY_PATH].default)), "default")
-    return _beside(found, _KEY_PATH, file)
+        return _FoundValue(str(user_folder() / str(ALL_SETTINGS[_KEY_PATH].default)), "default")
+    return _resolve_relative_path(found, _KEY_PATH, file)
 
 
-def _beside(found: _Found, name: str, file: Path | None) -> _Found:
+def _resolve_relative_path(found: _FoundValue, name: str, file: Path | None) -> _FoundValue:
     """Resolve a relative path against the folder of the configuration; an empty one stays."""
     if not found.value:
         return found
     folder = file.parent.absolute() if file is not None else user_folder()
-    return _Found(str(folder / file_path(found.value, name, found.origin)), found.origin)
+    return _FoundValue(str(folder / parse_file_path(found.value, name, found.origin)), found.origin)
 
 
-def _against(file: Path, store: str, source: str) -> str:
+def _resolve_store_path(file: Path, store: str, source: str) -> str:
     """Resolve a store's relative path against the folder of the file that names it."""
     if not store or _is_url(store):
         return store
-    return str(file.parent / file_path(store, "store", source))
+    return str(file.parent / parse_file_path(store, "store", source))
 
 
 def _is_url(store: str) -> bool:
     return "://" in store or store.startswith(":") or is_conninfo(store)  # ":memory:"
 
 
-def _unknown(name: str, known: Iterable[str], source: str) -> InvalidConfiguration:
-    near = nearest(name, known)
+def _unknown_setting_error(name: str, known: Iterable[str], source: str) -> InvalidConfiguration:
+    near = suggest_name(name, known)
     hint = f"; did you mean {near}?" if near else "; `memolith config show` lists all there are"
     if name.rpartition(".")[2] in ("api_key", "password", "token"):
         hint = "; keys come from the environment: name the variable in chat.api_key_env"
     return InvalidConfiguration(name, "there is no such setting" + hint, source)
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
+def suggest_name(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that a wrong one was probably meant for."""
     from difflib import get_close_matches
 
@@ -353,7 +361,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     return next(iter(get_close_matches(name, names, n=1)), None)
 
 
-def _built(found: Mapping[str, _Found]) -> Settings:
+def _build_settings(found: Mapping[str, _FoundValue]) -> Settings:
     """Put the values found into the frozen settings; they are of the right types by now."""
     top: dict[str, Any] = {}
     below: dict[str, dict[str, Any]] = {}

@@ -8,7 +8,7 @@ from pathlib import Path
 from memolith.errors import InvalidConfiguration
 
 
-def file_path(given: object, name: str, source: str | None = None) -> Path:
+def parse_file_path(value: object, name: str, source: str | None = None) -> Path:
     """Return a path, the home folder spelled out.
 
     Args:
@@ -20,7 +20,7 @@ def file_path(given: object, name: str, source: str | None = None) -> Path:
         InvalidConfiguration: It is no path that SQLite can be given: empty, of bytes, with a
             NUL, not UTF-8, or in the home folder of somebody unknown.
     """
-    text = os.fspath(given) if isinstance(given, str | os.PathLike) else given
+    text = os.fspath(value) if isinstance(value, str | os.PathLike) else value
     if not isinstance(text, str):
         problem = f"must be a file's path, not {type(text).__name__}"
         raise InvalidConfiguration(name, problem, source)

@@ -11,16 +11,16 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from memolith.errors import InvalidConfiguration
-from memolith.policies.forgetting import Fading
+from memolith.policies.forgetting import DecayParameters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from memolith.config.settings import Fades, Settings
+    from memolith.config.settings import DecaySection, Settings
     from memolith.profiles.model import Profile
 
 
-def profiles(settings: Settings) -> dict[str, Callable[[], Profile]]:
+def profile_factories(settings: Settings) -> dict[str, Callable[[], Profile]]:
     """Return what makes each profile, by name.
 
     Raises:
@@ -30,34 +30,37 @@ def profiles(settings: Settings) -> dict[str, Callable[[], Profile]]:
     if chunks.min_chunk_tokens > chunks.max_chunk_tokens:
         raise InvalidConfiguration("chunks.min_chunk_tokens", "is over chunks.max_chunk_tokens")
     made = {
-        "standard": _standard,
-        "companion": _companion,
-        "facts": _facts,
-        "chunks": _chunks,
-        "tiers": _tiers,
-        "timeline": _timeline,
+        "standard": _build_standard,
+        "companion": _build_companion,
+        "facts": _build_facts,
+        "chunks": _build_chunks,
+        "tiers": _build_tiers,
+        "timeline": _build_timeline,
     }
     return {name: partial(make, settings) for name, make in made.items()}
 
 
-def _standard(settings: Settings) -> Profile:
+def _build_standard(settings: Settings) -> Profile:
     from memolith.profiles.standard import HEADINGS, standard
 
     own = settings.standard
-    return standard(own.decay_factor, _fadings(own, HEADINGS))
+    return standard(own.decay_factor, _build_decay_parameters(own, HEADINGS))
 
 
-def _fadings(section: Fades, kinds: Iterable[str]) -> dict[str, Fading]:
+def _build_decay_parameters(
+    section: DecaySection, kinds: Iterable[str]
+) -> dict[str, DecayParameters]:
     return {
-        kind: Fading(section.decay_modifier(kind), section.importance_floor(kind)) for kind in kinds
+        kind: DecayParameters(section.decay_modifier(kind), section.importance_floor(kind))
+        for kind in kinds
     }
 
 
-def _companion(settings: Settings) -> Profile:
-    from memolith.profiles.companion import KINDS, CompanionNumbers, companion
+def _build_companion(settings: Settings) -> Profile:
+    from memolith.profiles.companion import KINDS, CompanionSettings, companion
 
     own = settings.companion
-    numbers = CompanionNumbers(
+    numbers = CompanionSettings(
         rag_threshold=settings.rag_threshold,
         merge_threshold=settings.merge_threshold,
         min_importance=settings.min_importance,
@@ -67,16 +70,16 @@ def _companion(settings: Settings) -> Profile:
         similarity_weight=own.similarity_weight,
         importance_weight=own.importance_weight,
         freshness_weight=own.freshness_weight,
-        fadings=_fadings(own, KINDS),
+        decay_parameters=_build_decay_parameters(own, KINDS),
     )
     return companion(numbers)
 
 
-def _facts(settings: Settings) -> Profile:
-    from memolith.profiles.facts import LASTING, FactsNumbers, facts
+def _build_facts(settings: Settings) -> Profile:
+    from memolith.profiles.facts import LIFETIMES, FactsSettings, facts
 
     own = settings.facts
-    numbers = FactsNumbers(
+    numbers = FactsSettings(
         auto_merge_threshold=own.auto_merge_threshold,
         arbitration_threshold=own.arbitration_threshold,
         max_per_user=own.max_per_user,
@@ -85,16 +88,16 @@ def _facts(settings: Settings) -> Profile:
         vector_weight=own.vector_weight,
         text_weight=own.text_weight,
         decay_weight=own.decay_weight,
-        lasting={kind: timedelta(days=own.ttl_days(kind)) for kind in LASTING},
+        lifetimes={kind: timedelta(days=own.ttl_days(kind)) for kind in LIFETIMES},
     )
     return facts(numbers)
 
 
-def _chunks(settings: Settings) -> Profile:
-    from memolith.profiles.chunks import ChunksNumbers, chunks
+def _build_chunks(settings: Settings) -> Profile:
+    from memolith.profiles.chunks import ChunksSettings, chunks
 
     own = settings.chunks
-    numbers = ChunksNumbers(
+    numbers = ChunksSettings(
         top_k=settings.rag_limit,
         max_chunk_tokens=own.max_chunk_tokens,
         min_chunk_tokens=own.min_chunk_tokens,
@@ -109,7 +112,7 @@ def _chunks(settings: Settings) -> Profile:
     return chunks(numbers)
 
 
-def _tiers(settings: Settings) -> Profile:
+def _build_tiers(settings: Settings) -> Profile:
     from memolith.policies.triggers import Cascade
     from memolith.profiles.tiers import tiers
 
@@ -123,12 +126,12 @@ def _tiers(settings: Settings) -> Profile:
     )
 
 
-def _timeline(settings: Settings) -> Profile:
-    from memolith.policies.triggers import Consolidating
+def _build_timeline(settings: Settings) -> Profile:
+    from memolith.policies.triggers import HistoryCompressionPolicy
     from memolith.profiles.timeline import timeline
 
     own = settings.timeline
-    consolidating = Consolidating(
+    consolidating = HistoryCompressionPolicy(
         turns=own.consolidation_turn_threshold, idle_minutes=own.idle_consolidation_minutes
     )
     return timeline(own.recall_limit, own.timeline_retention_days, consolidating)

@@ -8,24 +8,24 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from memolith.config.loading import ALL
-from memolith.config.urls import HIDDEN, without_password
+from memolith.config.loading import ALL_SETTINGS
+from memolith.config.urls import MASK, mask_password
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from memolith.config.fields import Scalar, Setting
-    from memolith.config.loading import Loaded
+    from memolith.config.loading import LoadedSettings
 
-_HEAD = (
+_TABLE_HEADER = (
     "| setting | type | default | range | profile | what it is |\n"
     "|---|---|---|---|---|---|\n"
 )  # fmt: skip
-_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")
+_VARIABLE_NAME = re.compile(r"[A-Z][A-Z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True)
-class InForce:
+class EffectiveSetting:
     """One setting as it is in force.
 
     Attributes:
@@ -41,61 +41,61 @@ class InForce:
     note: str
 
 
-def in_force(loaded: Loaded) -> Iterator[InForce]:
+def iter_effective_settings(loaded: LoadedSettings) -> Iterator[EffectiveSetting]:
     """Yield every setting with its value and where it came from, then those of own profiles."""
-    for name, setting in ALL.items():
-        value = masked(loaded.value(name), name)
-        yield InForce(name, value, loaded.origins[name], setting.about.note)
-    for profile, own in loaded.own_profiles.items():
-        yield InForce(f"profiles.{profile}.base", own.base, str(loaded.file), "")
-        for name, origin in own.loaded.origins.items():
+    for name, setting in ALL_SETTINGS.items():
+        value = mask_credentials(loaded.get_value(name), name)
+        yield EffectiveSetting(name, value, loaded.origins[name], setting.info.note)
+    for profile, own in loaded.custom_profiles.items():
+        yield EffectiveSetting(f"profiles.{profile}.base", own.base, str(loaded.file), "")
+        for name, origin in own.loaded_settings.origins.items():
             if origin != loaded.origins[name] and not origin.startswith("fitted"):
                 key = name.rpartition(".")[2]
-                value = masked(own.loaded.value(name))
-                yield InForce(f"profiles.{profile}.{key}", value, origin, "")
+                value = mask_credentials(own.loaded_settings.get_value(name))
+                yield EffectiveSetting(f"profiles.{profile}.{key}", value, origin, "")
 
 
-def masked(value: Scalar, name: str = "") -> Scalar:
+def mask_credentials(value: Scalar, name: str = "") -> Scalar:
     """Hide the credentials of a URL, and a key that stands where its variable's name should."""
-    if name.endswith("api_key_env") and value and not _VARIABLE.fullmatch(str(value)):
-        return HIDDEN
-    return without_password(value) if isinstance(value, str) else value
+    if name.endswith("api_key_env") and value and not _VARIABLE_NAME.fullmatch(str(value)):
+        return MASK
+    return mask_password(value) if isinstance(value, str) else value
 
 
-def markdown() -> str:
+def render_markdown() -> str:
     """Return the table of all settings."""
-    return _HEAD + "".join(_row(setting) for setting in ALL.values())
+    return _TABLE_HEADER + "".join(_render_row(setting) for setting in ALL_SETTINGS.values())
 
 
-def _row(setting: Setting) -> str:
-    about = setting.about
+def _render_row(setting: Setting) -> str:
+    about = setting.info
     what = about.description + (f" ({about.note})" if about.note else "")
     cells = (
         f"`{setting.name}`",
         setting.type.__name__,
         about.default or f"`{json.dumps(setting.default)}`",
-        _range(setting),
+        _render_range(setting),
         about.profile or "all",
         what,
     )
     return f"| {' | '.join(cells)} |\n"
 
 
-def _range(setting: Setting) -> str:
-    about = setting.about
+def _render_range(setting: Setting) -> str:
+    about = setting.info
     if about.choices:
-        later = f" (later: {', '.join(about.later)})" if about.later else ""
+        later = f" (later: {', '.join(about.planned)})" if about.planned else ""
         return ", ".join(about.choices) + later
     if about.high == math.inf:
         return ""
-    return f"{_number(about.low)} to {_number(about.high)}"
+    return f"{_format_number(about.low)} to {_format_number(about.high)}"
 
 
-def _number(value: float) -> str:
+def _format_number(value: float) -> str:
     return f"{value:,.0f}" if value == int(value) else f"{value:g}"
 
 
 if __name__ == "__main__":
     import sys
 
-    sys.stdout.write(markdown())
+    sys.stdout.write(render_markdown())

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class TomlEntry:
     """A value or a section of the file.
 
     Attributes:
@@ -38,7 +38,7 @@ class Entry:
         return isinstance(self.value, dict)
 
 
-def read(file: Path) -> list[Entry]:
+def read_toml(file: Path) -> list[TomlEntry]:
     """Read a file: all its entries, a section before what it holds.
 
     Raises:
@@ -55,65 +55,67 @@ def read(file: Path) -> list[Entry]:
     except UnicodeDecodeError as error:
         raise InvalidConfiguration(file.name, "is not UTF-8 text", str(file)) from error
     except tomllib.TOMLDecodeError as error:
-        raise _not_toml(file, text, str(error)) from None
+        raise _toml_error(file, text, str(error)) from None
     except RecursionError:
         raise InvalidConfiguration(file.name, "is nested too deeply", str(file)) from None
     except ValueError as error:
         # Python refuses to read whole numbers of thousands of digits.
         problem = "holds a number with too many digits"
         raise InvalidConfiguration(file.name, problem, str(file)) from error
-    lines = _lines_of(text)
-    return [Entry(path, value, _line(lines, path)) for path, value in _flat(tree)]
+    lines = _find_lines(text)
+    return [TomlEntry(path, value, _find_line(lines, path)) for path, value in _flatten(tree)]
 
 
-def _flat(
+def _flatten(
     tree: Mapping[str, Any], above: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], object]]:
     for name, value in tree.items():
         yield (*above, name), value
         if isinstance(value, dict):
-            yield from _flat(value, (*above, name))
+            yield from _flatten(value, (*above, name))
 
 
-_WHERE = re.compile(r"\s*\(at (?:line (?P<line>\d+), column \d+|end of document)\)$")
+_ERROR_POSITION = re.compile(r"\s*\(at (?:line (?P<line>\d+), column \d+|end of document)\)$")
 
 
-def _not_toml(file: Path, text: str, message: str) -> InvalidConfiguration:
+def _toml_error(file: Path, text: str, message: str) -> InvalidConfiguration:
     """Say in which line the file stops being TOML: the parser says it only in words."""
-    where = _WHERE.search(message)
+    where = _ERROR_POSITION.search(message)
     line = where["line"] if where else None
-    problem = _WHERE.sub("", message)
+    problem = _ERROR_POSITION.sub("", message)
     at = line or str(text.count("\n") + 1)
     return InvalidConfiguration(file.name, f"is not TOML: {problem}", f"{file}:{at}")
 
 
-_HEADER = re.compile(r"^\s*\[([^\[\]]+)\]")
-_PART = re.compile(r"""[\w-]+|"[^"]*"|'[^']*'""")
-_KEY = re.compile(rf"\s*((?:{_PART.pattern})(?:\s*\.\s*(?:{_PART.pattern}))*)\s*=")
+_TOML_HEADER = re.compile(r"^\s*\[([^\[\]]+)\]")
+_TOML_KEY_PART = re.compile(r"""[\w-]+|"[^"]*"|'[^']*'""")
+_TOML_KEY = re.compile(
+    rf"\s*((?:{_TOML_KEY_PART.pattern})(?:\s*\.\s*(?:{_TOML_KEY_PART.pattern}))*)\s*="
+)
 
 
-def _lines_of(text: str) -> dict[tuple[str, ...], int]:
+def _find_lines(text: str) -> dict[tuple[str, ...], int]:
     """Return the line of each section and key, which the standard parser does not keep."""
     lines: dict[tuple[str, ...], int] = {}
     section: tuple[str, ...] = ()
     for number, line in enumerate(text.splitlines(), 1):
-        if header := _HEADER.match(line):
-            section = _parts(header[1])
+        if header := _TOML_HEADER.match(line):
+            section = _split_key(header[1])
             lines.setdefault(section, number)
-        elif key := _KEY.match(line):
-            lines.setdefault((*section, *_parts(key[1])), number)
+        elif key := _TOML_KEY.match(line):
+            lines.setdefault((*section, *_split_key(key[1])), number)
     return lines
 
 
-def _parts(name: str) -> tuple[str, ...]:
-    return tuple(part.strip("\"'") for part in _PART.findall(name))
+def _split_key(name: str) -> tuple[str, ...]:
+    return tuple(part.strip("\"'") for part in _TOML_KEY_PART.findall(name))
 
 
-def _line(lines: Mapping[tuple[str, ...], int], path: tuple[str, ...]) -> int:
+def _find_line(lines: Mapping[tuple[str, ...], int], path: tuple[str, ...]) -> int:
     """Return the line of an entry: its own, or that of what begins with it or holds it."""
     if path in lines:
         return lines[path]
     below = [line for name, line in lines.items() if name[: len(path)] == path]
     if below:
         return min(below)
-    return _line(lines, path[:-1]) if path else 1
+    return _find_line(lines, path[:-1]) if path else 1

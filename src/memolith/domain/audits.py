@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class AuditExample:
     """One memory that was found.
 
     Attributes:
@@ -25,12 +25,12 @@ class Example:
     id: str
     text: str
     reason: str
-    of: str | None = None
+    duplicate_of: str | None = None
     similarity: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class AuditCategory:
     """The memories of which one thing is true.
 
     Attributes:
@@ -44,7 +44,7 @@ class Share:
     count: int
     rate: float
     ids: tuple[str, ...]
-    examples: tuple[Example, ...]
+    examples: tuple[AuditExample, ...]
     reasons: Mapping[str, int]
 
 
@@ -70,16 +70,16 @@ class Audit:
     memories: int
     junk: int
     rate: float
-    duplicates: Share
-    fragments: Share
-    filler: Share
-    echoes: Share
-    near: Share | None = None
+    duplicates: AuditCategory
+    fragments: AuditCategory
+    filler: AuditCategory
+    echoes: AuditCategory
+    near: AuditCategory | None = None
     compared: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class AuditEntry:
     """A memory as an audit looks at it, of a store or of a file.
 
     Attributes:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from memolith.domain.memories import Memory
 
-Fate = Literal["stored", "known", "dropped"]
+ChunkStatus = Literal["stored", "known", "dropped"]
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class IngestedChunk:
     """One chunk of the text, and what became of it.
 
     Attributes:
@@ -31,7 +31,7 @@ class Piece:
     text: str
     tokens: int
     kind: str
-    fate: Fate
+    status: ChunkStatus
     reason: str
     importance: float
     novelty: float | None
@@ -40,7 +40,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Ingested:
+class IngestResult:
     """What became of a text, chunk by chunk.
 
     Attributes:
@@ -48,20 +48,20 @@ class Ingested:
         redactions: How many secrets were taken out.
     """
 
-    pieces: tuple[Piece, ...]
+    chunks: tuple[IngestedChunk, ...]
     redactions: int = 0
 
     @property
     def memories(self) -> tuple[Memory, ...]:
         """The memories that say what was kept, in order."""
-        return tuple(each.memory for each in self.pieces if each.memory is not None)
+        return tuple(each.memory for each in self.chunks if each.memory is not None)
 
     @property
-    def kept(self) -> tuple[Piece, ...]:
+    def kept_chunks(self) -> tuple[IngestedChunk, ...]:
         """The chunks that a memory says now."""
-        return tuple(each for each in self.pieces if each.fate != "dropped")
+        return tuple(each for each in self.chunks if each.status != "dropped")
 
     @property
-    def dropped(self) -> tuple[Piece, ...]:
+    def dropped_chunks(self) -> tuple[IngestedChunk, ...]:
         """The chunks that were not worth keeping."""
-        return tuple(each for each in self.pieces if each.fate == "dropped")
+        return tuple(each for each in self.chunks if each.status == "dropped")

@@ -50,6 +50,6 @@ class Span:
     start: int
     end: int
 
-    def of(self, text: str) -> str:
+    def extract(self, text: str) -> str:
         """Return the stretch."""
         return text[self.start : self.end]

@@ -54,7 +54,7 @@ class Source:
     """
 
     id: str
-    of: Literal["message", "memory"] = "message"
+    record_type: Literal["message", "memory"] = "message"
     external_id: str | None = None
 
 
@@ -113,7 +113,7 @@ class Memory:
     compressed: bool = False
     origin: Origin = Origin.USER
     version: int = 1
-    kept_kind: str | None = None
+    previous_kind: str | None = None
 
 
 class Action(StrEnum):
@@ -151,7 +151,7 @@ class Event:
     record_id: str
     action: Action
     at: datetime
-    by: str
+    actor: str
     version: int
     details: Mapping[str, str] = field(default_factory=dict)
 

@@ -28,7 +28,7 @@ class Role(StrEnum):
         return self in (Role.USER, Role.PARTICIPANT)
 
 
-_ROLE_OF_NAME = {
+_ROLES_BY_NAME = {
     "user": Role.USER,
     "human": Role.USER,
     "assistant": Role.ASSISTANT,
@@ -39,7 +39,7 @@ _ROLE_OF_NAME = {
 }
 
 
-def role_of(speaker: str | None, owner_id: str) -> Role:
+def get_role(speaker: str | None, owner_id: str) -> Role:
     """Return the role of a speaker of whom only the name is known.
 
     No name, or the owner's, is the user; a role's own name ("assistant") is that role; any
@@ -47,7 +47,7 @@ def role_of(speaker: str | None, owner_id: str) -> Role:
     """
     if speaker is None or speaker.casefold() == owner_id.casefold():
         return Role.USER
-    return _ROLE_OF_NAME.get(speaker.casefold(), Role.PARTICIPANT)
+    return _ROLES_BY_NAME.get(speaker.casefold(), Role.PARTICIPANT)
 
 
 @dataclass(frozen=True, slots=True)

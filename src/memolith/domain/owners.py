@@ -34,4 +34,4 @@ class Statistics:
     messages: int = 0
     sessions: int = 0
     vectors: int = 0
-    vectors_due: int = 0
+    vectors_pending: int = 0

@@ -13,19 +13,19 @@ if TYPE_CHECKING:
     from memolith.domain.memories import Memory
     from memolith.domain.messages import Message
 
-Mode = Literal["hybrid", "vector", "keyword"]
+SearchMode = Literal["hybrid", "vector", "keyword"]
 
 DropReason = Literal["rank", "budget", "floor", "folded"]
 
-TOKEN_BUDGET = 2_000
+DEFAULT_TOKEN_BUDGET = 2_000
 """What a recall, or a prompt, may cost where nobody says, in tokens."""
 
-CONTEXT_TOP_K = 100
+DEFAULT_CONTEXT_TOP_K = 100
 """How many results a prompt is made of at most where nobody says."""
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class SearchFilter:
     """Which of an owner's items a search may return.
 
     Attributes:
@@ -50,7 +50,7 @@ class Scope:
     since: datetime | None = None
     until: datetime | None = None
     include_compressed: bool = False
-    include_withheld: bool = True
+    include_quarantined: bool = True
     dormant: bool = False
 
     @property
@@ -83,7 +83,7 @@ class Score:
 
 
 @dataclass(frozen=True, slots=True)
-class Recalled:
+class RecalledItem:
     """One result: a memory, or a message as an episode.
 
     Attributes:
@@ -100,7 +100,7 @@ class Recalled:
     score: Score
     passage: Span
     tokens: int
-    folded: tuple[str, ...] = ()
+    collapsed_ids: tuple[str, ...] = ()
     changed_later: bool = False
     suspicious: bool = False
 
@@ -122,11 +122,11 @@ class Recalled:
     @property
     def text(self) -> str:
         """The stretch of the content to show."""
-        return self.passage.of(self.record.content)
+        return self.passage.extract(self.record.content)
 
 
 @dataclass(frozen=True, slots=True)
-class Dropped:
+class DroppedCandidate:
     """A candidate that was not returned, and why."""
 
     id: str
@@ -135,7 +135,7 @@ class Dropped:
 
 
 @dataclass(frozen=True, slots=True)
-class Trace:
+class RecallTrace:
     """How an answer came about.
 
     Attributes:
@@ -149,7 +149,7 @@ class Trace:
     dense_text: str
     terms: tuple[str, ...]
     candidates: int
-    dropped: tuple[Dropped, ...]
+    dropped: tuple[DroppedCandidate, ...]
     seconds: Mapping[str, float]
 
 
@@ -169,12 +169,12 @@ class RecallResult:
             answer; False where it is not known. Nothing is left out of the results for it.
     """
 
-    memories: tuple[Recalled, ...]
+    memories: tuple[RecalledItem, ...]
     total_tokens: int
     token_budget: int
-    trace: Trace | None = None
+    trace: RecallTrace | None = None
     relevance: float | None = None
-    nothing_relevant: bool = False
+    likely_unanswerable: bool = False
 
     @property
     def budget_used(self) -> float:

@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 
-class Work(StrEnum):
+class WorkKind(StrEnum):
     """Kinds of work that one process at a time does for an owner."""
 
     LEARN = "learn"
     CONSOLIDATE = "consolidate"
 
 
-class Mark(IntFlag):
+class ProcessingFlag(IntFlag):
     """How far a memory has come on its way into what is made of memories."""
 
     INCORPORATED = 1
@@ -25,7 +25,7 @@ class Mark(IntFlag):
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ConsolidationProgress:
     """How far the history of a session was made shorter.
 
     Attributes:
@@ -40,7 +40,7 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class Backlog:
+class PendingWork:
     """How much an owner has waiting.
 
     Attributes:
@@ -50,7 +50,7 @@ class Backlog:
         stuck: Kinds of work other than learning that failed too often.
     """
 
-    waiting: int = 0
-    parked: int = 0
-    oldest: datetime | None = None
-    stuck: tuple[Work, ...] = ()
+    pending_messages: int = 0
+    dead_letters: int = 0
+    oldest_at: datetime | None = None
+    failed_kinds: tuple[WorkKind, ...] = ()

@@ -9,16 +9,16 @@ from memolith import errors
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-FAILED: Final = 1
-USAGE: Final = 2
-FILES: Final = 14
-FINDINGS: Final = 16
-INTERRUPTED: Final = 130  # 128 and the number of SIGINT, as shells have it
-PIPE_CLOSED: Final = 141  # 128 and the number of SIGPIPE
+EXIT_FAILED: Final = 1
+EXIT_USAGE: Final = 2
+EXIT_FILE_ERROR: Final = 14
+EXIT_FINDINGS: Final = 16
+EXIT_INTERRUPTED: Final = 130  # 128 and the number of SIGINT, as shells have it
+EXIT_PIPE_CLOSED: Final = 141  # 128 and the number of SIGPIPE
 
-CODES: Mapping[type[errors.MemolithError], int] = {
-    errors.MemolithError: FAILED,
-    errors.InvalidInput: USAGE,
+EXIT_CODES: Mapping[type[errors.MemolithError], int] = {
+    errors.MemolithError: EXIT_FAILED,
+    errors.InvalidInput: EXIT_USAGE,
     errors.InvalidConfiguration: 3,
     errors.NotFound: 4,
     errors.Forbidden: 5,
@@ -38,6 +38,6 @@ CODES: Mapping[type[errors.MemolithError], int] = {
 """Exit codes. Every error has its own, so that a script can tell them apart."""
 
 
-def exit_code(error: errors.MemolithError) -> int:
+def get_exit_code(error: errors.MemolithError) -> int:
     """Return an error's exit code: its own, or that of the nearest class above it."""
-    return next(CODES[kind] for kind in type(error).__mro__ if kind in CODES)
+    return next(EXIT_CODES[kind] for kind in type(error).__mro__ if kind in EXIT_CODES)

@@ -9,7 +9,7 @@ from memolith import errors
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-STATUSES: Mapping[type[errors.MemolithError], int] = {
+HTTP_STATUSES: Mapping[type[errors.MemolithError], int] = {
     errors.MemolithError: 500,
     errors.InvalidInput: 422,
     errors.InvalidConfiguration: 500,
@@ -30,35 +30,35 @@ STATUSES: Mapping[type[errors.MemolithError], int] = {
 }
 """HTTP statuses."""
 
-_WRONG, _FAILED = -32602, -32603  # JSON-RPC's own: invalid params, internal error
+_INVALID_PARAMS, _INTERNAL_ERROR = -32602, -32603  # JSON-RPC's own: invalid params, internal error
 
 RPC_CODES: Mapping[type[errors.MemolithError], int] = {
-    errors.MemolithError: _FAILED,
-    errors.InvalidInput: _WRONG,
-    errors.InvalidConfiguration: _FAILED,
-    errors.NotFound: _WRONG,
-    errors.Forbidden: _WRONG,
-    errors.Conflict: _WRONG,
-    errors.Disabled: _FAILED,
-    errors.WrongEmbeddingModel: _FAILED,
-    errors.KeyUnavailable: _FAILED,
-    errors.StoreUnavailable: _FAILED,
-    errors.StoreReadOnly: _FAILED,
-    errors.StoreDamaged: _FAILED,
-    errors.StoreTooNew: _FAILED,
-    errors.OwnerErased: _WRONG,
-    errors.LibraryOnly: _FAILED,
-    errors.ServiceFailed: _FAILED,
-    errors.LimitReached: _FAILED,
+    errors.MemolithError: _INTERNAL_ERROR,
+    errors.InvalidInput: _INVALID_PARAMS,
+    errors.InvalidConfiguration: _INTERNAL_ERROR,
+    errors.NotFound: _INVALID_PARAMS,
+    errors.Forbidden: _INVALID_PARAMS,
+    errors.Conflict: _INVALID_PARAMS,
+    errors.Disabled: _INTERNAL_ERROR,
+    errors.WrongEmbeddingModel: _INTERNAL_ERROR,
+    errors.KeyUnavailable: _INTERNAL_ERROR,
+    errors.StoreUnavailable: _INTERNAL_ERROR,
+    errors.StoreReadOnly: _INTERNAL_ERROR,
+    errors.StoreDamaged: _INTERNAL_ERROR,
+    errors.StoreTooNew: _INTERNAL_ERROR,
+    errors.OwnerErased: _INVALID_PARAMS,
+    errors.LibraryOnly: _INTERNAL_ERROR,
+    errors.ServiceFailed: _INTERNAL_ERROR,
+    errors.LimitReached: _INTERNAL_ERROR,
 }
 """Codes of JSON-RPC, for what MCP answers where no tool does: resources and prompts."""
 
 
-def rpc_code_of(error: errors.MemolithError) -> int:
+def get_rpc_code(error: errors.MemolithError) -> int:
     """Return an error's code of JSON-RPC: its own, or that of the nearest class above it."""
     return next(RPC_CODES[kind] for kind in type(error).__mro__ if kind in RPC_CODES)
 
 
-def status_of(error: errors.MemolithError) -> int:
+def get_http_status(error: errors.MemolithError) -> int:
     """Return an error's status: its own, or that of the nearest class above it."""
-    return next(STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES)
+    return next(HTTP_STATUSES[kind] for kind in type(error).__mro__ if kind in HTTP_STATUSES)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from memolith.domain.messages import Message
 from memolith.evals.conversations import Conversation, Question
 from memolith.evals.runner import Answer, Recall, System
-from memolith.policies.indexing import embedded_text
+from memolith.policies.indexing import build_embedded_text
 from memolith.ports.embedder import Embedder
 from memolith.ports.tokens import TokenCounter
 from memolith.text.analysis import terms
@@ -33,12 +33,12 @@ K1, B = 1.2, 0.75
 RRF_K = 60
 """The value of Cormack et al."""
 
-_SHOWN = 10
+_TOKEN_DEPTH = 10
 """Of how many whole messages the tokens are counted: those that recall at 10 looks at."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Index:
+class _ConversationIndex:
     """A conversation, ready to be searched.
 
     Attributes:
@@ -53,13 +53,13 @@ class _Index:
     ids: tuple[str, ...]
     tokens: NDArray[np.int64]
     vectors: NDArray[np.float32]
-    first: NDArray[np.int64]
+    first_passage: NDArray[np.int64]
     frequencies: tuple[Counter[str], ...]
-    found_in: Counter[str]
+    document_frequencies: Counter[str]
 
     def cosine(self, query: NDArray[np.float32]) -> Floats:
         """Return the cosine of each message's nearest passage."""
-        return np.maximum.reduceat((self.vectors @ query).astype(np.float64), self.first)
+        return np.maximum.reduceat((self.vectors @ query).astype(np.float64), self.first_passage)
 
     def bm25(self, query: list[str]) -> Floats:
         """Return each message's BM25 score."""
@@ -68,7 +68,7 @@ class _Index:
         norm = K1 * (1.0 - B + B * lengths / mean)
         score = np.zeros(len(lengths))
         for term in dict.fromkeys(query):
-            held = self.found_in[term]
+            held = self.document_frequencies[term]
             idf = math.log1p((len(lengths) - held + 0.5) / (held + 0.5))
             often = np.array([words[term] for words in self.frequencies], dtype=np.float64)
             score += idf * often * (K1 + 1.0) / (often + norm)
@@ -86,25 +86,27 @@ class Baselines:
 
     embedder: Embedder
     counter: TokenCounter
-    _indexes: dict[str, _Index] = field(default_factory=dict)
+    _indexes: dict[str, _ConversationIndex] = field(default_factory=dict)
 
     def systems(self) -> dict[str, System]:
         """Return the systems by name, for the runner."""
         return {
-            "cosine": lambda conversation: self._recall(conversation, 1.0, 0.0),
-            "bm25": lambda conversation: self._recall(conversation, 0.0, 1.0),
-            "sum": lambda conversation: self._recall(conversation, 0.5, 0.5),
-            "rrf": lambda conversation: self._recall(conversation, 1.0, 1.0, scale=_by_place),
+            "cosine": lambda conversation: self._build_recall(conversation, 1.0, 0.0),
+            "bm25": lambda conversation: self._build_recall(conversation, 0.0, 1.0),
+            "sum": lambda conversation: self._build_recall(conversation, 0.5, 0.5),
+            "rrf": lambda conversation: self._build_recall(
+                conversation, 1.0, 1.0, scale=_compute_reciprocal_ranks
+            ),
         }
 
-    def _recall(
+    def _build_recall(
         self,
         conversation: Conversation,
         dense: float,
         sparse: float,
         scale: Callable[[Floats], Floats] | None = None,
     ) -> Recall:
-        index, scaled = self._index(conversation), scale or _scaled
+        index, scaled = self._get_index(conversation), scale or _scale_to_unit
 
         def recall(question: Question, k: int) -> Answer:
             score = np.zeros(len(index.ids))
@@ -114,45 +116,49 @@ class Baselines:
             if sparse:
                 score += sparse * scaled(index.bm25(terms(question.text)))
             best = np.argsort(-score, kind="stable")[:k]
-            return Answer([(index.ids[i],) for i in best], int(index.tokens[best[:_SHOWN]].sum()))
+            return Answer(
+                [(index.ids[i],) for i in best], int(index.tokens[best[:_TOKEN_DEPTH]].sum())
+            )
 
         return recall
 
-    def _index(self, conversation: Conversation) -> _Index:
+    def _get_index(self, conversation: Conversation) -> _ConversationIndex:
         if conversation.id not in self._indexes:
-            made = _indexed(conversation, self.embedder, self.counter)
+            made = _build_index(conversation, self.embedder, self.counter)
             self._indexes[conversation.id] = made
         return self._indexes[conversation.id]
 
 
-def _indexed(conversation: Conversation, embedder: Embedder, counter: TokenCounter) -> _Index:
+def _build_index(
+    conversation: Conversation, embedder: Embedder, counter: TokenCounter
+) -> _ConversationIndex:
     messages = tuple(conversation.messages())
-    texts = [_embedded(message, counter) for message in messages]
+    texts = [_get_embedded_texts(message, counter) for message in messages]
     counts = np.array([len(parts) for parts in texts], dtype=np.int64)
     frequencies = tuple(Counter(terms(message.content)) for message in messages)
-    return _Index(
+    return _ConversationIndex(
         ids=tuple(message.external_id or "" for message in messages),
         tokens=np.array(counter.count([message.content for message in messages]), dtype=np.int64),
         vectors=embedder.embed([part for parts in texts for part in parts], role="document"),
-        first=np.cumsum(counts) - counts,
+        first_passage=np.cumsum(counts) - counts,
         frequencies=frequencies,
-        found_in=Counter(term for words in frequencies for term in words),
+        document_frequencies=Counter(term for words in frequencies for term in words),
     )
 
 
-def _embedded(message: Message, counter: TokenCounter) -> list[str]:
+def _get_embedded_texts(message: Message, counter: TokenCounter) -> list[str]:
     """Return what is embedded of a message; at least one text, so that each has a vector."""
     spans = [span for span, _ in passages(message.content, counter)]
-    parts = [span.of(message.content) for span in spans] or [message.content]
-    return [embedded_text(message.speaker, part) for part in parts]
+    parts = [span.extract(message.content) for span in spans] or [message.content]
+    return [build_embedded_text(message.speaker, part) for part in parts]
 
 
-def _scaled(values: Floats) -> Floats:
+def _scale_to_unit(values: Floats) -> Floats:
     span = float(np.ptp(values)) if len(values) else 0.0
     return (values - values.min()) / span if span else np.zeros(len(values))
 
 
-def _by_place(values: Floats) -> Floats:
+def _compute_reciprocal_ranks(values: Floats) -> Floats:
     """Return 1/(60 + place), the highest value's place being 1; equals in order."""
     places = np.empty(len(values))
     places[np.argsort(-values, kind="stable")] = np.arange(1, len(values) + 1)

@@ -33,7 +33,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Dialogue:
+class DialogueSession:
     """One session of a conversation.
 
     Attributes:
@@ -59,7 +59,7 @@ class Conversation:
 
     id: str
     owner: str
-    sessions: tuple[Dialogue, ...]
+    sessions: tuple[DialogueSession, ...]
     questions: tuple[Question, ...]
 
     def messages(self) -> Iterator[Message]:

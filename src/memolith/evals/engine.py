@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from memolith.domain.messages import Message
-    from memolith.domain.recall import Recalled, RecallResult
+    from memolith.domain.recall import RecalledItem, RecallResult
 
-BUDGET_TOKENS = 2_000
+TOKEN_BUDGET = 2_000
 """What a question's context may cost: the budget that `recall` has when none is given."""
 
 
@@ -41,7 +41,7 @@ class Engine(Protocol):
 
 
 @dataclass(slots=True)
-class AskingClock:
+class QuestionClock:
     """A clock that stands where the question asked stands. Not thread-safe.
 
     Open the engine with it (`Memolith.open(..., clock=clock)`), and give it to `system_of`.
@@ -54,7 +54,9 @@ class AskingClock:
         return self.at
 
 
-def system_of(engine: Engine, clock: AskingClock, *, token_budget: int = BUDGET_TOKENS) -> System:
+def build_system(
+    engine: Engine, clock: QuestionClock, *, token_budget: int = TOKEN_BUDGET
+) -> System:
     """Return the engine as a system; it must have been opened with this clock.
 
     Each conversation goes into the memory of its own owner, who should have none yet.
@@ -69,7 +71,7 @@ def system_of(engine: Engine, clock: AskingClock, *, token_budget: int = BUDGET_
         def recall(question: Question, k: int) -> Answer:
             clock.at = question.asked_at
             result = view.recall(question.text, top_k=k, token_budget=token_budget, touch=False)
-            results = [messages_of(recalled) for recalled in result.memories]
+            results = [get_message_ids(recalled) for recalled in result.memories]
             return Answer(results, result.total_tokens)
 
         return recall
@@ -77,11 +79,11 @@ def system_of(engine: Engine, clock: AskingClock, *, token_budget: int = BUDGET_
     return load
 
 
-def messages_of(recalled: Recalled) -> tuple[str, ...]:
+def get_message_ids(recalled: RecalledItem) -> tuple[str, ...]:
     """Return external ids of the messages a result stands for: itself, or its sources."""
     record = recalled.record
     if isinstance(record, Memory):
-        ids = [source.external_id for source in record.sources if source.of == "message"]
+        ids = [source.external_id for source in record.sources if source.record_type == "message"]
     else:
         ids = [record.external_id]
     return tuple(id_ for id_ in ids if id_ is not None)

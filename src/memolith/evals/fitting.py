@@ -17,17 +17,17 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-PENALTY = 0.003
+RANKING_PENALTY = 0.003
 """Of the squares of the weights, each in units of its part's spread. Measured: ten times as much
 and a third of it are alike."""
 
-_STEPS = 50
-_SMALL = 1e-6
-_LEAST_STEP = 1e-4
+_RANKING_STEPS = 50
+_RANKING_TOLERANCE = 1e-6
+_MIN_STEP = 1e-4
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class RankingExample:
     """One question's candidates.
 
     Attributes:
@@ -42,7 +42,7 @@ class Example:
 
 
 @dataclass(frozen=True, slots=True)
-class _Lists:
+class _RankedLists:
     """All lists in one: a piece of evidence and what it is to beat, the evidence first.
 
     Attributes:
@@ -66,20 +66,20 @@ class _Lists:
         grown = np.exp(score - top[self.list_of])
         sums = np.add.reduceat(grown, self.starts)
         told = score[self.starts] - top - np.log(sums)
-        loss = -float(self.share @ told) + PENALTY * float(weights @ weights) / 2.0
+        loss = -float(self.share @ told) + RANKING_PENALTY * float(weights @ weights) / 2.0
         return loss, grown / sums[self.list_of]
 
-    def slopes(self, weights: Floats, probability: Floats) -> tuple[Floats, Floats]:
+    def get_derivatives(self, weights: Floats, probability: Floats) -> tuple[Floats, Floats]:
         """Return the loss's gradient, shape (k,), and its Hessian, shape (k, k)."""
         weighted = probability * self.share[self.list_of]
         means = np.add.reduceat(probability[:, None] * self.rows, self.starts)
-        gradient = self.share @ (means - self.rows[self.starts]) + PENALTY * weights
+        gradient = self.share @ (means - self.rows[self.starts]) + RANKING_PENALTY * weights
         squares = (self.rows * weighted[:, None]).T @ self.rows
         hessian = squares - (means * self.share[:, None]).T @ means
-        return gradient, hessian + PENALTY * np.eye(len(weights))
+        return gradient, hessian + RANKING_PENALTY * np.eye(len(weights))
 
 
-def fitted(examples: Sequence[Example]) -> Floats:
+def fit_ranking(examples: Sequence[RankingExample]) -> Floats:
     """Return the weights, shape (k,), that tell evidence best; 0 for a part that is always alike.
 
     The loss is convex: Newton's method with halved steps, from 0.
@@ -87,24 +87,24 @@ def fitted(examples: Sequence[Example]) -> Floats:
     Raises:
         ValueError: No example has both evidence and something else.
     """
-    lists = _lists(examples)
+    lists = _build_lists(examples)
     weights = np.zeros(lists.rows.shape[1])
     loss, probability = lists.loss(weights)
-    for _ in range(_STEPS):
-        gradient, hessian = lists.slopes(weights, probability)
+    for _ in range(_RANKING_STEPS):
+        gradient, hessian = lists.get_derivatives(weights, probability)
         step = np.linalg.solve(hessian, gradient)
         length = 1.0
         lower, found = lists.loss(weights - step)
-        while lower > loss and length > _LEAST_STEP:
+        while lower > loss and length > _MIN_STEP:
             length /= 2.0
             lower, found = lists.loss(weights - length * step)
-        if loss - lower < _SMALL:
+        if loss - lower < _RANKING_TOLERANCE:
             break
         weights, loss, probability = weights - length * step, lower, found
     return weights / lists.spread
 
 
-def _lists(examples: Sequence[Example]) -> _Lists:
+def _build_lists(examples: Sequence[RankingExample]) -> _RankedLists:
     used = [one for one in examples if one.is_evidence.any() and not one.is_evidence.all()]
     if not used:
         raise ValueError("no question has both evidence and something else among its candidates")
@@ -118,7 +118,7 @@ def _lists(examples: Sequence[Example]) -> _Lists:
     sizes = np.array([len(block) for block in blocks])
     rows = np.concatenate(blocks)
     spread = np.where(np.ptp(rows, axis=0) > 0, rows.std(axis=0), 1.0)
-    return _Lists(
+    return _RankedLists(
         rows=rows / spread,
         starts=np.cumsum(sizes) - sizes,
         list_of=np.repeat(np.arange(len(sizes)), sizes),

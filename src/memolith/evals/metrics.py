@@ -23,7 +23,7 @@ class Interval:
     high: float
 
 
-def expand(results: Iterable[Sequence[str]]) -> tuple[str, ...]:
+def expand_results(results: Iterable[Sequence[str]]) -> tuple[str, ...]:
     """Return messages in the order of the results that stand for them, each once.
 
     A result that stands for thirty messages takes thirty places.
@@ -31,7 +31,7 @@ def expand(results: Iterable[Sequence[str]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(message for result in results for message in result))
 
 
-def sessions_of(messages: Iterable[str], session_of: Mapping[str, str]) -> tuple[str, ...]:
+def get_sessions(messages: Iterable[str], session_of: Mapping[str, str]) -> tuple[str, ...]:
     """Return the sessions of messages by their first message, each once."""
     return tuple(dict.fromkeys(session_of[m] for m in messages if m in session_of))
 
@@ -71,7 +71,7 @@ def ndcg_at(ranked: Sequence[str], evidence: Collection[str], k: int) -> float:
     return gain / sum(1.0 / math.log2(place + 1) for place in range(1, best + 1))
 
 
-def bootstrap(
+def bootstrap_interval(
     values: Sequence[float], generator: np.random.Generator, *, samples: int = 1_000
 ) -> Interval:
     """Return the mean and its 95 % interval by the percentile bootstrap (Efron 1979).

@@ -9,20 +9,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from memolith.policies.ranking.relevance import Relevance, Signs
+from memolith.policies.ranking.relevance import Relevance, RelevanceSignals
 
-Floats = NDArray[np.float64]
+_Floats = NDArray[np.float64]
 
-PENALTY = 1e-3
+RELEVANCE_PENALTY = 1e-3
 """Of the squares of the weights, each in units of its sign's spread; small beside what is told by
 hundreds of questions, it keeps weights finite where two kinds lie apart. A guess."""
 
-_STEPS = 50
-_SMALL = 1e-8
+_RELEVANCE_STEPS = 50
+_RELEVANCE_TOLERANCE = 1e-8
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedQuestion:
     """A question that was asked of a memory.
 
     Attributes:
@@ -33,12 +33,12 @@ class Asked:
     """
 
     data_set: str
-    signs: Signs | None
+    signals: RelevanceSignals | None
     is_answered: bool
     is_swapped: bool = False
 
 
-def fitted(asked: Sequence[Asked]) -> Relevance:
+def fit_relevance(asked: Sequence[AskedQuestion]) -> Relevance:
     """Return the weights under which answered questions are told best from others.
 
     Whether the subject is there is learned from all questions that are not swapped; by whom it is
@@ -49,44 +49,46 @@ def fitted(asked: Sequence[Asked]) -> Relevance:
     Raises:
         ValueError: No data set has both answered questions and others.
     """
-    known = [one for one in asked if one.signs is not None]
+    known = [one for one in asked if one.signals is not None]
     subject = [one for one in known if not one.is_swapped]
-    rows = [(one.nearness, one.words, one.extent) for each in subject if (one := each.signs)]
-    constant, nearness, words, extent = _logistic(rows, subject)
-    named = [one for one in known if one.signs and one.signs.ahead is not None]
+    rows = [(one.nearness, one.words, one.extent) for each in subject if (one := each.signals)]
+    constant, nearness, words, extent = _fit_logistic(rows, subject)
+    named = [one for one in known if one.signals and one.signals.ahead is not None]
     spoken = [one for one in named if one.is_answered or one.is_swapped]
-    said, ahead = _ALWAYS
+    said, ahead = _CONSTANT_ONE
     if {one.is_answered for one in spoken} == {True, False}:
-        said, ahead = _logistic([(one.signs.ahead or 0.0,) for one in spoken if one.signs], spoken)
+        said, ahead = _fit_logistic(
+            [(one.signals.ahead or 0.0,) for one in spoken if one.signals], spoken
+        )
     return Relevance(constant, nearness, words, extent, said, ahead)
 
 
-_ALWAYS = 100.0, 0.0
+_CONSTANT_ONE = 100.0, 0.0
 """A logistic that is 1 whatever it is given."""
 
 
-def _logistic(rows: Sequence[Sequence[float]], asked: Sequence[Asked]) -> list[float]:
+def _fit_logistic(rows: Sequence[Sequence[float]], asked: Sequence[AskedQuestion]) -> list[float]:
     """Return the constant and the weights of a logistic regression, by Newton's method."""
     signs = np.array(rows, dtype=np.float64)
-    share = _shares(asked)
+    share = _weigh_questions(asked)
     spread = np.where(np.ptp(signs, axis=0) > 0, signs.std(axis=0), 1.0)
     columns = np.column_stack([np.ones(len(signs)), signs / spread])
     answered = np.array([one.is_answered for one in asked], dtype=np.float64)
-    penalty = np.diag([0.0, *[PENALTY] * signs.shape[1]])
+    penalty = np.diag([0.0, *[RELEVANCE_PENALTY] * signs.shape[1]])
     weights = np.zeros(columns.shape[1])
-    for _ in range(_STEPS):
+    for _ in range(_RELEVANCE_STEPS):
         told = 1.0 / (1.0 + np.exp(-(columns @ weights)))
         slope = columns.T @ (share * (told - answered)) + penalty @ weights
         curve = (columns.T * (share * told * (1.0 - told))) @ columns + penalty
         step = np.linalg.solve(curve, slope)
         weights -= step
-        if float(np.abs(step).max()) < _SMALL:
+        if float(np.abs(step).max()) < _RELEVANCE_TOLERANCE:
             break
     found: list[float] = (weights / np.concatenate([[1.0], spread])).tolist()
     return found
 
 
-def _shares(asked: Sequence[Asked]) -> Floats:
+def _weigh_questions(asked: Sequence[AskedQuestion]) -> _Floats:
     """Return what each question counts; a data set with one side alone counts nothing.
 
     Raises:

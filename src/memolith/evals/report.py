@@ -10,9 +10,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 
 from memolith.evals.metrics import Interval
-from memolith.evals.runner import ALL, Figures
+from memolith.evals.runner import ALL_CATEGORIES, Figures
 
-_COLUMNS = {
+_COLUMN_TITLES = {
     "recall@5": "R@5",
     "recall@10": "R@10",
     "recall@20": "R@20",
@@ -39,15 +39,15 @@ class Report:
     about: Mapping[str, str] = field(default_factory=dict)
 
 
-WIDE = 122
+FULL_WIDTH = 122
 """How many columns a table of all measures takes."""
 
-_FEW = ("recall@5", "recall@10", "recall@20", "mrr")
-_FIT = f"More measures: in a terminal of {WIDE} columns, or by --json."
+_MAIN_MEASURES = ("recall@5", "recall@10", "recall@20", "mrr")
+_NARROW_NOTE = f"More measures: in a terminal of {FULL_WIDTH} columns, or by --json."
 
 
-def rendered(
-    report: Report, detailed: Collection[str] | None = None, *, columns: int = WIDE
+def render_report(
+    report: Report, detailed: Collection[str] | None = None, *, columns: int = FULL_WIDTH
 ) -> RenderableType:
     """Return tables: the systems beside each other, then each system by category.
 
@@ -58,58 +58,64 @@ def rendered(
             are shown.
     """
     shown = report.systems if detailed is None else detailed
-    measures = tuple(_COLUMNS) if columns >= WIDE else _FEW
+    measures = tuple(_COLUMN_TITLES) if columns >= FULL_WIDTH else _MAIN_MEASURES
     return Group(
-        _overview(report, measures),
-        *(_by_category(name, report.systems[name], measures) for name in shown),
+        _build_overview(report, measures),
+        *(_build_category_table(name, report.systems[name], measures) for name in shown),
         *(f"{name}: {fact}" for name, fact in report.about.items()),
-        *(() if columns >= WIDE else (_FIT,)),
+        *(() if columns >= FULL_WIDTH else (_NARROW_NOTE,)),
     )
 
 
-def as_json(report: Report) -> dict[str, Any]:
+def report_as_json(report: Report) -> dict[str, Any]:
     """Return the report as values that JSON can hold; shares lie in 0..1."""
     return {
         "title": report.title,
         "about": dict(report.about),
         "systems": {
-            system: {category: _figures_json(figures) for category, figures in groups.items()}
+            system: {category: _figures_as_json(figures) for category, figures in groups.items()}
             for system, groups in report.systems.items()
         },
     }
 
 
-def _overview(report: Report, measures: Sequence[str]) -> Table:
+def _build_overview(report: Report, measures: Sequence[str]) -> Table:
     table = Table(title=f"{report.title}: percent, with 95 % intervals for recall at 10 and MRR")
     table.add_column("system", no_wrap=True)
-    _add_figures(table, measures)
+    _add_figure_columns(table, measures)
     for name, groups in report.systems.items():
-        if ALL in groups:
-            table.add_row(name, *_cells(groups[ALL], measures, with_intervals=True))
+        if ALL_CATEGORIES in groups:
+            table.add_row(
+                name, *_format_cells(groups[ALL_CATEGORIES], measures, with_intervals=True)
+            )
     return table
 
 
-def _by_category(system: str, groups: Mapping[str, Figures], measures: Sequence[str]) -> Table:
+def _build_category_table(
+    system: str, groups: Mapping[str, Figures], measures: Sequence[str]
+) -> Table:
     table = Table(title=f"{system}, by category")
     table.add_column("category")
     table.add_column("questions", justify="right", no_wrap=True)
-    _add_figures(table, measures)
+    _add_figure_columns(table, measures)
     for name, figures in groups.items():
-        cells = _cells(figures, measures, with_intervals=False)
+        cells = _format_cells(figures, measures, with_intervals=False)
         table.add_row(name, str(figures.questions), *cells)
     return table
 
 
-def _add_figures(table: Table, measures: Sequence[str]) -> None:
-    for heading in (*(_COLUMNS[name] for name in measures), "tokens", "ms"):
+def _add_figure_columns(table: Table, measures: Sequence[str]) -> None:
+    for heading in (*(_COLUMN_TITLES[name] for name in measures), "tokens", "ms"):
         table.add_column(heading, justify="right", no_wrap=True)
 
 
-def _cells(figures: Figures, measures: Sequence[str], *, with_intervals: bool) -> list[str]:
+def _format_cells(figures: Figures, measures: Sequence[str], *, with_intervals: bool) -> list[str]:
     cells = []
     for name in measures:
         interval = figures.measures[name]
-        spread = f" ({_range(interval)})" if with_intervals and name in _WITH_INTERVAL else ""
+        spread = (
+            f" ({_format_range(interval)})" if with_intervals and name in _WITH_INTERVAL else ""
+        )
         cells.append(f"{100 * interval.mean:.1f}{spread}")
     return [*cells, f"{figures.tokens:,.0f}", f"{figures.ms:.1f}"]
 
@@ -117,11 +123,11 @@ def _cells(figures: Figures, measures: Sequence[str], *, with_intervals: bool) -
 _WITH_INTERVAL = frozenset({"recall@10", "mrr"})
 
 
-def _range(interval: Interval) -> str:
+def _format_range(interval: Interval) -> str:
     return f"{100 * interval.low:.0f}–{100 * interval.high:.0f}"
 
 
-def _figures_json(figures: Figures) -> dict[str, Any]:
+def _figures_as_json(figures: Figures) -> dict[str, Any]:
     return {
         "questions": figures.questions,
         "tokens": figures.tokens,

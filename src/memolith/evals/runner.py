@@ -72,17 +72,17 @@ class Figures:
     ms: float
 
 
-ALL = "all"
+ALL_CATEGORIES = "all"
 """The name under which the figures over all categories stand."""
 
 
-def run(
+def run_questions(
     system: System,
     conversations: Iterable[Conversation],
     *,
     depth: int = DEPTH,
     timer: Callable[[], float] = time.perf_counter,
-    advance: Callable[[int], None] = lambda _steps: None,
+    on_progress: Callable[[int], None] = lambda _steps: None,
 ) -> tuple[Outcome, ...]:
     """Return how each question went that has evidence; those without are not asked.
 
@@ -96,30 +96,30 @@ def run(
     outcomes = []
     for conversation in conversations:
         recall = system(conversation)
-        advance(1)
+        on_progress(1)
         session_of = conversation.session_of()
         for question in conversation.questions:
             if question.evidence:
                 began = timer()
                 answer = recall(question, depth)
                 ms = (timer() - began) * 1_000
-                measured = measures(answer, question, session_of)
+                measured = measure_answer(answer, question, session_of)
                 outcomes.append(Outcome(question.category, measured, answer.tokens, ms))
-                advance(1)
+                on_progress(1)
     return tuple(outcomes)
 
 
-def steps(conversations: Sequence[Conversation]) -> int:
+def count_steps(conversations: Sequence[Conversation]) -> int:
     """Return how many steps `run` takes: each conversation, and each question with evidence."""
     asked = (each.evidence for found in conversations for each in found.questions)
     return len(conversations) + sum(map(bool, asked))
 
 
-def measures(
+def measure_answer(
     answer: Answer, question: Question, session_of: Mapping[str, str]
 ) -> Mapping[str, float]:
     """Return every measure of an answer, by name."""
-    ranked, evidence = metrics.expand(answer.results), question.evidence
+    ranked, evidence = metrics.expand_results(answer.results), question.evidence
     values = {}
     for k in (5, 10, 20):
         values[f"recall@{k}"] = metrics.recall_at(ranked, evidence, k)
@@ -128,27 +128,29 @@ def measures(
     values["mrr"] = metrics.reciprocal_rank(ranked, evidence)
     values["ndcg@10"] = metrics.ndcg_at(ranked, evidence, 10)
     values["session_recall@10"] = metrics.recall_at(
-        metrics.sessions_of(ranked, session_of), metrics.sessions_of(evidence, session_of), 10
+        metrics.get_sessions(ranked, session_of), metrics.get_sessions(evidence, session_of), 10
     )
     return values
 
 
-def figures(outcomes: Sequence[Outcome], generator: np.random.Generator) -> dict[str, Figures]:
+def compute_figures(
+    outcomes: Sequence[Outcome], generator: np.random.Generator
+) -> dict[str, Figures]:
     """Return the figures over all questions, under `ALL`, and over each category, sorted."""
     categories = sorted({outcome.category for outcome in outcomes})
     groups = {name: [o for o in outcomes if o.category == name] for name in categories}
     return {
-        name: _figures_of(group, generator)
-        for name, group in {ALL: outcomes, **groups}.items()
+        name: _summarise_outcomes(group, generator)
+        for name, group in {ALL_CATEGORIES: outcomes, **groups}.items()
         if group
     }
 
 
-def _figures_of(outcomes: Sequence[Outcome], generator: np.random.Generator) -> Figures:
+def _summarise_outcomes(outcomes: Sequence[Outcome], generator: np.random.Generator) -> Figures:
     return Figures(
         questions=len(outcomes),
         measures={
-            name: metrics.bootstrap([o.measures[name] for o in outcomes], generator)
+            name: metrics.bootstrap_interval([o.measures[name] for o in outcomes], generator)
             for name in outcomes[0].measures
         },
         tokens=fmean(o.tokens for o in outcomes),

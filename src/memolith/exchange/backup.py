@@ -21,25 +21,27 @@ import msgspec
 from memolith.domain.memories import Action, Event, History, Memory, Origin, Source, State, Version
 from memolith.domain.messages import Message, Role
 from memolith.errors import InvalidInput
-from memolith.exchange.jsonl import Remembered, lines
-from memolith.exchange.records import Chronicle, Document, Ending
-from memolith.exchange.transcripts import problem_of
+from memolith.exchange.jsonl import ImportedMemory, iter_lines
+from memolith.exchange.records import BaseMemoryRecord, MemoryRecord, SessionEnd
+from memolith.exchange.transcripts import describe_parse_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from memolith.exchange.records import Record
 
-VERSION = 1
+EXPORT_VERSION = 1
 
 
-class _Header(msgspec.Struct, tag="memolith"):
+class _ExportHeader(msgspec.Struct, tag="memolith"):
     version: int
     owner: str
     exported_at: datetime
 
 
-class _Message(msgspec.Struct, tag="message", forbid_unknown_fields=True, omit_defaults=True):
+class _ExportedMessage(
+    msgspec.Struct, tag="message", forbid_unknown_fields=True, omit_defaults=True
+):
     id: str
     session: str
     sequence: int
@@ -50,22 +52,22 @@ class _Message(msgspec.Struct, tag="message", forbid_unknown_fields=True, omit_d
     external_id: str | None = None
 
 
-class _Ending(msgspec.Struct, tag="session-end", forbid_unknown_fields=True):
+class _ExportedSessionEnd(msgspec.Struct, tag="session-end", forbid_unknown_fields=True):
     session: str
     at: datetime
 
 
-class _Document(msgspec.Struct, tag="base-memory", forbid_unknown_fields=True):
+class _ExportedBaseMemory(msgspec.Struct, tag="base-memory", forbid_unknown_fields=True):
     versions: tuple[tuple[str, datetime], ...]
 
 
-class _Source(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+class _ExportedSource(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     id: str
     of: Literal["message", "memory"] = "message"
     external_id: str | None = None
 
 
-class _Event(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+class _ExportedEvent(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     action: Action
     at: datetime
     by: str
@@ -73,7 +75,7 @@ class _Event(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     details: dict[str, str] = {}
 
 
-class _State(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
+class _ExportedState(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
     """A memory's fields, but for the owner and what is computed."""
 
     kind: str
@@ -91,53 +93,59 @@ class _State(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_
     state: State = State.ACTIVE
     superseded_by: str | None = None
     session_id: str | None = None
-    sources: tuple[_Source, ...] = ()
+    sources: tuple[_ExportedSource, ...] = ()
     compressed: bool = False
     origin: Origin = Origin.USER
     version: int = 1
-    kept_kind: str | None = None
+    previous_kind: str | None = None
 
 
-class _Version(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+class _ExportedVersion(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     valid_from: datetime
-    memory: _State
+    memory: _ExportedState
     valid_to: datetime | None = None
 
 
-class _Memory(msgspec.Struct, tag="memory", forbid_unknown_fields=True, omit_defaults=True):
+class _ExportedMemory(msgspec.Struct, tag="memory", forbid_unknown_fields=True, omit_defaults=True):
     id: str
-    memory: _State
-    versions: tuple[_Version, ...]
-    events: tuple[_Event, ...] = ()
+    memory: _ExportedState
+    versions: tuple[_ExportedVersion, ...]
+    events: tuple[_ExportedEvent, ...] = ()
 
 
-class _Remembered(Remembered, tag="remembered", omit_defaults=True, frozen=True, kw_only=True):
+class _UnstoredMemory(
+    ImportedMemory, tag="remembered", omit_defaults=True, frozen=True, kw_only=True
+):
     """A memory that was never stored."""
 
 
-_Line = _Message | _Ending | _Memory | _Document | _Remembered
+_ExportLine = (
+    _ExportedMessage | _ExportedSessionEnd | _ExportedMemory | _ExportedBaseMemory | _UnstoredMemory
+)
 
 
-def write(records: Iterable[Record | Remembered], owner: str, now: datetime) -> Iterator[bytes]:
+def write_export(
+    records: Iterable[Record | ImportedMemory], owner: str, now: datetime
+) -> Iterator[bytes]:
     """Yield the lines of an export, each with its end of line."""
     encoder = msgspec.json.Encoder()
-    yield encoder.encode(_Header(VERSION, owner, now)) + b"\n"
+    yield encoder.encode(_ExportHeader(EXPORT_VERSION, owner, now)) + b"\n"
     for record in records:
-        yield encoder.encode(_line(record)) + b"\n"
+        yield encoder.encode(_build_line(record)) + b"\n"
 
 
-def is_backup(file: BinaryIO) -> bool:
+def is_export(file: BinaryIO) -> bool:
     """Whether a file is an export of Memolith; it is left at its start."""
-    first = next((line for _, line in lines(file, "")), b"")
+    first = next((line for _, line in iter_lines(file, "")), b"")
     file.seek(0)
     try:
-        msgspec.json.decode(first, type=_Header)
+        msgspec.json.decode(first, type=_ExportHeader)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
     return True
 
 
-def read(file: BinaryIO, name: str, owner: str) -> Iterator[Record | Remembered]:
+def read_export(file: BinaryIO, name: str, owner: str) -> Iterator[Record | ImportedMemory]:
     """Yield what an export holds, for that owner; the whole file is checked before.
 
     Args:
@@ -149,71 +157,73 @@ def read(file: BinaryIO, name: str, owner: str) -> Iterator[Record | Remembered]
         InvalidInput: A line is not of that form, or the file is of a newer Memolith; the field
             names file and line.
     """
-    for _ in _records(file, name, owner):
+    for _ in _iter_records(file, name, owner):
         pass
     file.seek(0)
-    yield from _records(file, name, owner)
+    yield from _iter_records(file, name, owner)
 
 
-def record(line: bytes, owner: str) -> Record | Remembered | None:
+def decode_record(line: bytes, owner: str) -> Record | ImportedMemory | None:
     """Return what one line of an export holds, for that owner; None: it is the first.
 
     Raises:
         InvalidInput: It is no such line.
     """
     try:
-        found = msgspec.json.decode(line, type=_Header | _Line)
+        found = msgspec.json.decode(line, type=_ExportHeader | _ExportLine)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InvalidInput("export", problem_of(error)) from None
-    return None if isinstance(found, _Header) else _record(found, owner)
+        raise InvalidInput("export", describe_parse_error(error)) from None
+    return None if isinstance(found, _ExportHeader) else _build_record(found, owner)
 
 
-def _records(file: BinaryIO, name: str, owner: str) -> Iterator[Record | Remembered]:
-    numbered = lines(file, name)
+def _iter_records(file: BinaryIO, name: str, owner: str) -> Iterator[Record | ImportedMemory]:
+    numbered = iter_lines(file, name)
     for place, raw in islice(numbered, 1):
-        header = msgspec.json.decode(raw, type=_Header)
-        if header.version != VERSION:
-            problem = f"is an export of version {header.version}; this Memolith knows {VERSION}"
+        header = msgspec.json.decode(raw, type=_ExportHeader)
+        if header.version != EXPORT_VERSION:
+            problem = (
+                f"is an export of version {header.version}; this Memolith knows {EXPORT_VERSION}"
+            )
             raise InvalidInput(str(place), problem)
-    decoder = msgspec.json.Decoder(_Line)
+    decoder = msgspec.json.Decoder(_ExportLine)
     for place, raw in numbered:
         try:
             line = decoder.decode(raw)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise InvalidInput(str(place), problem_of(error)) from None
-        if isinstance(line, _Memory) and not line.versions:
+            raise InvalidInput(str(place), describe_parse_error(error)) from None
+        if isinstance(line, _ExportedMemory) and not line.versions:
             raise InvalidInput(str(place), "a memory without a version")
-        yield _record(line, owner)
+        yield _build_record(line, owner)
 
 
-def _line(record: Record | Remembered) -> _Line:
+def _build_line(record: Record | ImportedMemory) -> _ExportLine:
     if isinstance(record, Message):
-        return _message_line(record)
-    if isinstance(record, Ending):
-        return _Ending(record.session_id, record.at)
-    if isinstance(record, Document):
-        return _Document(record.versions)
-    if isinstance(record, Remembered):
-        return _Remembered(**_fields(record))
+        return _build_message_line(record)
+    if isinstance(record, SessionEnd):
+        return _ExportedSessionEnd(record.session_id, record.at)
+    if isinstance(record, BaseMemoryRecord):
+        return _ExportedBaseMemory(record.versions)
+    if isinstance(record, ImportedMemory):
+        return _UnstoredMemory(**_get_struct_fields(record))
     history = record.history
-    return _Memory(
+    return _ExportedMemory(
         record.memory.id,
-        _state(record.memory),
+        _build_state(record.memory),
         tuple(
-            _Version(each.valid_from, _state(each.memory), each.valid_to)
+            _ExportedVersion(each.valid_from, _build_state(each.memory), each.valid_to)
             for each in history.versions
         ),
         tuple(
-            _Event(each.action, each.at, each.by, each.version, dict(each.details))
+            _ExportedEvent(each.action, each.at, each.actor, each.version, dict(each.details))
             for each in history.events
         ),
     )
 
 
-def _message_line(message: Message) -> _Message:
+def _build_message_line(message: Message) -> _ExportedMessage:
     if message.role is None or message.at is None:
         raise InvalidInput("message", "was not stored: it has no role or no time")
-    return _Message(
+    return _ExportedMessage(
         message.id,
         message.session_id,
         message.sequence,
@@ -225,16 +235,16 @@ def _message_line(message: Message) -> _Message:
     )
 
 
-def _state(memory: Memory) -> _State:
-    fields = {name: getattr(memory, name) for name in _State.__struct_fields__}
+def _build_state(memory: Memory) -> _ExportedState:
+    fields = {name: getattr(memory, name) for name in _ExportedState.__struct_fields__}
     fields["sources"] = tuple(
-        _Source(each.id, each.of, each.external_id) for each in memory.sources
+        _ExportedSource(each.id, each.record_type, each.external_id) for each in memory.sources
     )
-    return _State(**fields)
+    return _ExportedState(**fields)
 
 
-def _record(line: _Line, owner: str) -> Record | Remembered:
-    if isinstance(line, _Message):
+def _build_record(line: _ExportLine, owner: str) -> Record | ImportedMemory:
+    if isinstance(line, _ExportedMessage):
         return Message(
             line.speaker,
             line.content,
@@ -245,28 +255,28 @@ def _record(line: _Line, owner: str) -> Record | Remembered:
             line.session,
             line.sequence,
         )
-    if isinstance(line, _Ending):
-        return Ending(line.session, line.at)
-    if isinstance(line, _Document):
-        return Document(line.versions)
-    if isinstance(line, _Remembered):
-        return Remembered(**_fields(line))
+    if isinstance(line, _ExportedSessionEnd):
+        return SessionEnd(line.session, line.at)
+    if isinstance(line, _ExportedBaseMemory):
+        return BaseMemoryRecord(line.versions)
+    if isinstance(line, _UnstoredMemory):
+        return ImportedMemory(**_get_struct_fields(line))
     versions = tuple(
-        Version(_memory(line.id, owner, each.memory), each.valid_from, each.valid_to)
+        Version(_build_memory(line.id, owner, each.memory), each.valid_from, each.valid_to)
         for each in line.versions
     )
     events = tuple(
         Event(line.id, each.action, each.at, each.by, each.version, each.details)
         for each in line.events
     )
-    return Chronicle(_memory(line.id, owner, line.memory), History(versions, events))
+    return MemoryRecord(_build_memory(line.id, owner, line.memory), History(versions, events))
 
 
-def _fields(of: msgspec.Struct) -> dict[str, Any]:
+def _get_struct_fields(of: msgspec.Struct) -> dict[str, Any]:
     return {name: getattr(of, name) for name in of.__struct_fields__}
 
 
-def _memory(id_: str, owner: str, state: _State) -> Memory:
+def _build_memory(id_: str, owner: str, state: _ExportedState) -> Memory:
     fields = {name: getattr(state, name) for name in state.__struct_fields__}
     fields["sources"] = tuple(Source(each.id, each.of, each.external_id) for each in state.sources)
     return Memory(id=id_, owner_id=owner, strength=state.importance, **fields)

@@ -13,16 +13,16 @@ import msgspec
 
 from memolith.domain.messages import Message, Role
 from memolith.errors import InvalidInput
-from memolith.exchange.arrays import elements
-from memolith.exchange.transcripts import Transcript, instant_of, shaped
+from memolith.exchange.arrays import iter_elements
+from memolith.exchange.transcripts import Transcript, convert_json, parse_unix_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT, "tool": Role.TOOL}
+_CHATGPT_ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT, "tool": Role.TOOL}
 
 # Contents that are the program's own business: settings, thoughts, errors.
-_UNSPOKEN = {
+_INTERNAL_CONTENT_TYPES = {
     "user_editable_context",
     "model_editable_context",
     "thoughts",
@@ -31,23 +31,23 @@ _UNSPOKEN = {
     "app_pairing_content",
 }
 
-_MEDIA = {"image_asset_pointer": "[image]", "audio_asset_pointer": "[audio]"}
+_MEDIA_PLACEHOLDERS = {"image_asset_pointer": "[image]", "audio_asset_pointer": "[audio]"}
 
 
-class _Author(msgspec.Struct):
+class _ChatGptAuthor(msgspec.Struct):
     role: str
 
 
-class _Content(msgspec.Struct):
+class _ChatGptContent(msgspec.Struct):
     content_type: str = "text"
     parts: list[Any] | None = None
     text: str | None = None
     result: str | None = None
 
 
-class _Said(msgspec.Struct):
-    author: _Author
-    content: _Content | None = None
+class _ChatGptMessage(msgspec.Struct):
+    author: _ChatGptAuthor
+    content: _ChatGptContent | None = None
     id: str | None = None
     create_time: float | None = None
     metadata: dict[str, Any] | None = None
@@ -55,20 +55,20 @@ class _Said(msgspec.Struct):
     weight: float | None = None
 
 
-class _Node(msgspec.Struct):
-    message: _Said | None = None
+class _ChatGptNode(msgspec.Struct):
+    message: _ChatGptMessage | None = None
     parent: str | None = None
 
 
-class _Conversation(msgspec.Struct):
-    mapping: dict[str, _Node]
+class _ChatGptConversation(msgspec.Struct):
+    mapping: dict[str, _ChatGptNode]
     current_node: str | None = None
     conversation_id: str | None = None
     id: str | None = None
     create_time: float | None = None
 
 
-def read(file: BinaryIO, name: str) -> Iterator[Transcript]:
+def read_chatgpt(file: BinaryIO, name: str) -> Iterator[Transcript]:
     """Yield the conversations of an export, in its order; those without a message are left out.
 
     Args:
@@ -78,38 +78,38 @@ def read(file: BinaryIO, name: str) -> Iterator[Transcript]:
     Raises:
         InvalidInput: It is not of that form; the field names file and line.
     """
-    for line, element in elements(file, name):
+    for line, element in iter_elements(file, name):
         where = f"{name}:{line}"
-        conversation = shaped(where, element, _Conversation)
+        conversation = convert_json(where, element, _ChatGptConversation)
         session = conversation.conversation_id or conversation.id
         if not session:
             raise InvalidInput(where, "a conversation without an id")
-        messages = tuple(_messages(where, conversation))
+        messages = tuple(_iter_chatgpt_messages(where, conversation))
         if messages:
             yield Transcript(f"chatgpt:{session}", messages)
 
 
-def _messages(where: str, conversation: _Conversation) -> Iterator[Message]:
-    at = instant_of(conversation.create_time)
-    for node_id in _branch(where, conversation):
+def _iter_chatgpt_messages(where: str, conversation: _ChatGptConversation) -> Iterator[Message]:
+    at = parse_unix_time(conversation.create_time)
+    for node_id in _find_current_branch(where, conversation):
         said = conversation.mapping[node_id].message
         if said is None:
             continue
         # Some messages have no time: they were said no earlier than the one before.
-        at = instant_of(said.create_time) or at
-        role = _ROLES.get(said.author.role)
-        text = "" if said.content is None else _text(said.content)
-        if role is not None and text and _is_shown(said):
+        at = parse_unix_time(said.create_time) or at
+        role = _CHATGPT_ROLES.get(said.author.role)
+        text = "" if said.content is None else _get_chatgpt_text(said.content)
+        if role is not None and text and _is_visible(said):
             yield Message(None, text, role=role, at=at, external_id=said.id or node_id)
 
 
-def _branch(where: str, conversation: _Conversation) -> list[str]:
+def _find_current_branch(where: str, conversation: _ChatGptConversation) -> list[str]:
     """Return the ids of the nodes from the root to the current one."""
     branch: list[str] = []
     seen: set[str] = set()
     node_id = conversation.current_node
     if node_id not in conversation.mapping:
-        node_id = _newest(conversation)
+        node_id = _find_newest_leaf(conversation)
     while node_id is not None and node_id in conversation.mapping:
         if node_id in seen:
             raise InvalidInput(where, "the messages go round in a circle")
@@ -119,7 +119,7 @@ def _branch(where: str, conversation: _Conversation) -> list[str]:
     return branch[::-1]
 
 
-def _newest(conversation: _Conversation) -> str | None:
+def _find_newest_leaf(conversation: _ChatGptConversation) -> str | None:
     """Return the latest node that is nobody's parent, where the current one is not known."""
     parents = {node.parent for node in conversation.mapping.values()}
     times = {
@@ -130,23 +130,23 @@ def _newest(conversation: _Conversation) -> str | None:
     return max(times, key=lambda node_id: times[node_id], default=None)
 
 
-def _is_shown(said: _Said) -> bool:
+def _is_visible(said: _ChatGptMessage) -> bool:
     hidden = (said.metadata or {}).get("is_visually_hidden_from_conversation")
     return not hidden and said.weight != 0.0 and said.recipient in (None, "", "all")
 
 
-def _text(content: _Content) -> str:
-    if content.content_type in _UNSPOKEN:
+def _get_chatgpt_text(content: _ChatGptContent) -> str:
+    if content.content_type in _INTERNAL_CONTENT_TYPES:
         return ""
-    parts = [_part(part) for part in content.parts or ()]
+    parts = [_get_part_text(part) for part in content.parts or ()]
     spoken = [part for part in (*parts, content.text, content.result) if part]
     return "\n".join(spoken).strip()
 
 
-def _part(part: object) -> str:
+def _get_part_text(part: object) -> str:
     if isinstance(part, str):
         return part
     if not isinstance(part, dict):
         return ""
     kind = str(part.get("content_type", ""))
-    return _MEDIA.get(kind, "") or str(part.get("text") or "")
+    return _MEDIA_PLACEHOLDERS.get(kind, "") or str(part.get("text") or "")

@@ -13,17 +13,17 @@ import msgspec
 
 from memolith.domain.messages import Message, Role
 from memolith.errors import InvalidInput
-from memolith.exchange.arrays import elements
-from memolith.exchange.transcripts import Transcript, shaped
+from memolith.exchange.arrays import iter_elements
+from memolith.exchange.transcripts import Transcript, convert_json
 from memolith.policies import arguments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_ROLES = {"human": Role.USER, "assistant": Role.ASSISTANT}
+_CLAUDE_ROLES = {"human": Role.USER, "assistant": Role.ASSISTANT}
 
 
-class _Said(msgspec.Struct):
+class _ClaudeMessage(msgspec.Struct):
     uuid: str
     sender: str
     text: str = ""
@@ -33,13 +33,13 @@ class _Said(msgspec.Struct):
     files: list[dict[str, Any]] = []
 
 
-class _Conversation(msgspec.Struct):
+class _ClaudeConversation(msgspec.Struct):
     uuid: str
-    chat_messages: list[_Said]
+    chat_messages: list[_ClaudeMessage]
     created_at: datetime | None = None
 
 
-def read(file: BinaryIO, name: str) -> Iterator[Transcript]:
+def read_claude(file: BinaryIO, name: str) -> Iterator[Transcript]:
     """Yield the conversations of an export, in its order; those without a message are left out.
 
     Args:
@@ -49,37 +49,37 @@ def read(file: BinaryIO, name: str) -> Iterator[Transcript]:
     Raises:
         InvalidInput: It is not of that form; the field names file and line.
     """
-    for line, element in elements(file, name):
+    for line, element in iter_elements(file, name):
         where = f"{name}:{line}"
-        conversation = shaped(where, element, _Conversation)
-        messages = tuple(_messages(where, conversation))
+        conversation = convert_json(where, element, _ClaudeConversation)
+        messages = tuple(_iter_claude_messages(where, conversation))
         if messages:
             yield Transcript(f"claude:{conversation.uuid}", messages)
 
 
-def _messages(where: str, conversation: _Conversation) -> Iterator[Message]:
+def _iter_claude_messages(where: str, conversation: _ClaudeConversation) -> Iterator[Message]:
     at = conversation.created_at
     for said in conversation.chat_messages:
-        role = _ROLES.get(said.sender)
+        role = _CLAUDE_ROLES.get(said.sender)
         if role is None:
-            raise InvalidInput(where, f"unknown sender {arguments.shown(said.sender)}")
+            raise InvalidInput(where, f"unknown sender {arguments.format_value(said.sender)}")
         at = said.created_at or at
-        text = _text(said)
+        text = _get_claude_text(said)
         if text:
-            yield Message(None, text, role=role, at=_zoned(at), external_id=said.uuid)
+            yield Message(None, text, role=role, at=_assume_utc(at), external_id=said.uuid)
 
 
-def _text(said: _Said) -> str:
-    blocks = [str(block.get("text") or "") for block in said.content if _is_text(block)]
+def _get_claude_text(said: _ClaudeMessage) -> str:
+    blocks = [str(block.get("text") or "") for block in said.content if _is_text_block(block)]
     spoken = "\n".join(block for block in blocks if block) or said.text
     names = [str(item.get("file_name") or "file") for item in (*said.attachments, *said.files)]
     return "\n".join([spoken, *(f"[attached: {name}]" for name in names)]).strip()
 
 
-def _is_text(block: dict[str, Any]) -> bool:
+def _is_text_block(block: dict[str, Any]) -> bool:
     return block.get("type") == "text"
 
 
-def _zoned(at: datetime | None) -> datetime | None:
+def _assume_utc(at: datetime | None) -> datetime | None:
     """Return an instant; the export's times are in UTC, with or without saying so."""
     return at.replace(tzinfo=UTC) if at is not None and at.tzinfo is None else at

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-_MEMBER = "conversations"
+_CONVERSATIONS_NAME = "conversations"
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[BinaryIO]:
+def open_binary(path: Path) -> Iterator[BinaryIO]:
     """Open a file for reading.
 
     Raises:
@@ -36,7 +36,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def rereadable(stream: BinaryIO) -> Iterator[BinaryIO]:
+def open_rereadable(stream: BinaryIO) -> Iterator[BinaryIO]:
     """Give a file that can be read twice, which a pipe can't.
 
     What comes by a pipe is held in memory: a copy on the disk would be of texts that are neither
@@ -45,7 +45,7 @@ def rereadable(stream: BinaryIO) -> Iterator[BinaryIO]:
     yield stream if stream.seekable() else io.BytesIO(stream.read())
 
 
-def conversation_files(file: BinaryIO, name: str) -> Iterator[tuple[str, BinaryIO]]:
+def iter_conversation_files(file: BinaryIO, name: str) -> Iterator[tuple[str, BinaryIO]]:
     """Yield `conversations.json`, under its name: the file itself, or out of a zip archive.
 
     Large exports have several (`conversations-000.json`, …): all, in order of their names.
@@ -59,7 +59,7 @@ def conversation_files(file: BinaryIO, name: str) -> Iterator[tuple[str, BinaryI
         return
     try:
         with zipfile.ZipFile(file) as archive:
-            members = sorted(filter(_is_conversations, archive.namelist()))
+            members = sorted(filter(_is_conversations_file, archive.namelist()))
             if not members:
                 raise InvalidInput(name, "holds no conversations.json")
             for member in members:
@@ -69,6 +69,6 @@ def conversation_files(file: BinaryIO, name: str) -> Iterator[tuple[str, BinaryI
         raise InvalidInput(name, "is a damaged or locked archive") from error
 
 
-def _is_conversations(member: str) -> bool:
+def _is_conversations_file(member: str) -> bool:
     base = member.rpartition("/")[2]
-    return base.startswith(_MEMBER) and base.endswith(".json")
+    return base.startswith(_CONVERSATIONS_NAME) and base.endswith(".json")

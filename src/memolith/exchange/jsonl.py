@@ -23,19 +23,19 @@ import msgspec
 from memolith.domain.memories import Origin
 from memolith.domain.messages import Message, Role
 from memolith.errors import InvalidInput
-from memolith.exchange.transcripts import Transcript, problem_of
+from memolith.exchange.transcripts import Transcript, describe_parse_error
 from memolith.policies import arguments
 from memolith.text.cleaning import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SESSION = "import"
-STRETCH = 256
+DEFAULT_IMPORT_SESSION = "import"
+IMPORT_BATCH_SIZE = 256
 """The most messages of a session to take at once: whole batches are kept if it is stopped."""
 
 
-class Remembered(
+class ImportedMemory(
     msgspec.Struct, tag="memory", forbid_unknown_fields=True, frozen=True, kw_only=True
 ):
     """A line that is a memory; the fields are those of `Memolith.remember`."""
@@ -51,9 +51,9 @@ class Remembered(
     origin: Origin = Origin.IMPORT
 
 
-class _Line(msgspec.Struct, tag="message", forbid_unknown_fields=True):
+class _MessageLine(msgspec.Struct, tag="message", forbid_unknown_fields=True):
     content: str
-    session: str = SESSION
+    session: str = DEFAULT_IMPORT_SESSION
     speaker: str | None = None
     role: Role | None = None
     at: datetime | None = None
@@ -61,7 +61,7 @@ class _Line(msgspec.Struct, tag="message", forbid_unknown_fields=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SourceLine:
     """Where a value stands: "FILE:LINE"."""
 
     name: str
@@ -71,15 +71,15 @@ class Place:
         return f"{self.name}:{self.line}"
 
 
-def lines(file: BinaryIO, name: str) -> Iterator[tuple[Place, bytes]]:
+def iter_lines(file: BinaryIO, name: str) -> Iterator[tuple[SourceLine, bytes]]:
     """Yield the lines that are not blank; a mark of byte order before the first is no part."""
     for number, line in enumerate(file, 1):
         stripped = line.strip().removeprefix(b"\xef\xbb\xbf")
         if stripped:
-            yield Place(name, number), stripped
+            yield SourceLine(name, number), stripped
 
 
-def read(file: BinaryIO, name: str) -> Iterator[Transcript | Remembered]:
+def read_jsonl(file: BinaryIO, name: str) -> Iterator[Transcript | ImportedMemory]:
     """Yield messages, in stretches of one session, and memories, in the order of the lines.
 
     The whole file is checked before anything is yielded.
@@ -91,50 +91,52 @@ def read(file: BinaryIO, name: str) -> Iterator[Transcript | Remembered]:
     Raises:
         InvalidInput: A line is not of that form; the field names file and line.
     """
-    for place, line in lines(file, name):
-        _parsed(place, line)
+    for place, line in iter_lines(file, name):
+        _parse_line(place, line)
     file.seek(0)
-    yield from _stretches(file, name)
+    yield from _group_messages(file, name)
 
 
-def _stretches(file: BinaryIO, name: str) -> Iterator[Transcript | Remembered]:
+def _group_messages(file: BinaryIO, name: str) -> Iterator[Transcript | ImportedMemory]:
     seen: Counter[str] = Counter()
     session, stretch = "", list[Message]()
-    for place, raw in lines(file, name):
-        line = _parsed(place, raw)
-        is_message = isinstance(line, _Line)
-        if stretch and (not is_message or line.session != session or len(stretch) == STRETCH):
+    for place, raw in iter_lines(file, name):
+        line = _parse_line(place, raw)
+        is_message = isinstance(line, _MessageLine)
+        if stretch and (
+            not is_message or line.session != session or len(stretch) == IMPORT_BATCH_SIZE
+        ):
             yield Transcript(session, tuple(stretch))
             stretch = []
-        if isinstance(line, _Line):
+        if isinstance(line, _MessageLine):
             session = line.session
-            stretch.append(_message(line, seen))
+            stretch.append(_build_message(line, seen))
         else:
             yield line
     if stretch:
         yield Transcript(session, tuple(stretch))
 
 
-def _parsed(place: Place, raw: bytes) -> _Line | Remembered:
+def _parse_line(place: SourceLine, raw: bytes) -> _MessageLine | ImportedMemory:
     try:
-        line = _decoded(raw)
+        line = _decode_line(raw)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise InvalidInput(str(place), problem_of(error)) from None
+        raise InvalidInput(str(place), describe_parse_error(error)) from None
     except RecursionError:
         raise InvalidInput(str(place), "is nested too deeply") from None
-    times = [at for at in _times(line) if at is not None]
+    times = [at for at in _get_times(line) if at is not None]
     if any(at.tzinfo is None for at in times):
         raise InvalidInput(str(place), "a time needs its zone, such as 2024-05-08T13:56:00Z")
     try:
         for at in times:
-            arguments.instant(at, "a time")
-        _check(line)
+            arguments.check_instant(at, "a time")
+        _check_line(line)
     except InvalidInput as error:
         raise InvalidInput(str(place), str(error)) from None
     return line
 
 
-def _check(line: _Line | Remembered) -> None:
+def _check_line(line: _MessageLine | ImportedMemory) -> None:
     """Check what can be checked without a store.
 
     Raises:
@@ -142,45 +144,45 @@ def _check(line: _Line | Remembered) -> None:
     """
     clean(line.content, limit=arguments.MAX_MESSAGE_CHARS)
     names = {"session": line.session}
-    if isinstance(line, _Line):
+    if isinstance(line, _MessageLine):
         names |= {"speaker": line.speaker, "id": line.id}
     else:
         names |= {"key": line.key}
-        arguments.tags(line.tags)
+        arguments.check_tags(line.tags)
         if line.importance is not None:
-            arguments.share(line.importance, "importance")
+            arguments.check_share(line.importance, "importance")
     for field, value in names.items():
         if value is not None:
-            arguments.name(value, field)
+            arguments.check_name(value, field)
 
 
-def _times(line: _Line | Remembered) -> tuple[datetime | None, ...]:
-    return (line.at,) if isinstance(line, _Line) else (line.happened_at, line.expires_at)
+def _get_times(line: _MessageLine | ImportedMemory) -> tuple[datetime | None, ...]:
+    return (line.at,) if isinstance(line, _MessageLine) else (line.happened_at, line.expires_at)
 
 
-class _Kind(msgspec.Struct):
+class _LineType(msgspec.Struct):
     type: str = "message"
 
 
-_TYPES = {"message": _Line, "memory": Remembered}
+_LINE_TYPES = {"message": _MessageLine, "memory": ImportedMemory}
 
 
-def _decoded(raw: bytes) -> _Line | Remembered:
-    kind = msgspec.json.decode(raw, type=_Kind).type
-    if kind not in _TYPES:
+def _decode_line(raw: bytes) -> _MessageLine | ImportedMemory:
+    kind = msgspec.json.decode(raw, type=_LineType).type
+    if kind not in _LINE_TYPES:
         raise msgspec.ValidationError(
-            f"type {arguments.shown(kind)} is none of {', '.join(_TYPES)}"
+            f"type {arguments.format_value(kind)} is none of {', '.join(_LINE_TYPES)}"
         )
-    line: _Line | Remembered = msgspec.json.decode(raw, type=_TYPES[kind])
+    line: _MessageLine | ImportedMemory = msgspec.json.decode(raw, type=_LINE_TYPES[kind])
     return line
 
 
-def _message(line: _Line, seen: Counter[str]) -> Message:
-    external_id = line.id or _made_up(line, seen)
+def _build_message(line: _MessageLine, seen: Counter[str]) -> Message:
+    external_id = line.id or _derive_external_id(line, seen)
     return Message(line.speaker, line.content, line.role, line.at, external_id)
 
 
-def _made_up(line: _Line, seen: Counter[str]) -> str:
+def _derive_external_id(line: _MessageLine, seen: Counter[str]) -> str:
     """Name a message by what it says: the same at every reading; a repetition gets a number."""
     digest = hashlib.blake2b(msgspec.json.encode(line), digest_size=12).hexdigest()
     seen[digest] += 1

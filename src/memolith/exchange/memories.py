@@ -13,28 +13,28 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal, TypeAlias
 
 import msgspec
 
-from memolith.domain.audits import Told
+from memolith.domain.audits import AuditEntry
 from memolith.domain.memories import Origin, State
 from memolith.errors import InvalidInput
 from memolith.exchange import backup
-from memolith.exchange.arrays import elements
-from memolith.exchange.jsonl import lines
-from memolith.exchange.records import Chronicle
-from memolith.exchange.transcripts import problem_of, shaped
+from memolith.exchange.arrays import iter_elements
+from memolith.exchange.jsonl import iter_lines
+from memolith.exchange.records import MemoryRecord
+from memolith.exchange.transcripts import convert_json, describe_parse_error
 from memolith.text.screening import redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-Format: TypeAlias = Literal["mem0", "jsonl", "memolith"]
-FORMATS: Final[tuple[Format, ...]] = ("mem0", "jsonl", "memolith")
+MemoryFormat: TypeAlias = Literal["mem0", "jsonl", "memolith"]
+MEMORY_FORMATS: Final[tuple[MemoryFormat, ...]] = ("mem0", "jsonl", "memolith")
 
-_LISTS = ("results", "memories")
-_NO_MEMORIES = frozenset({"message", "session-end", "base-memory"})
+_LIST_KEYS = ("results", "memories")
+_OTHER_LINE_TYPES = frozenset({"message", "session-end", "base-memory"})
 _ORIGINS = {each.value: each for each in Origin}
 
 
-class _Item(msgspec.Struct):
+class _MemoryItem(msgspec.Struct):
     """A memory, under the names that programs have for its parts."""
 
     memory: str | None = None
@@ -48,13 +48,15 @@ class _Item(msgspec.Struct):
     type: str | None = None
 
     @property
-    def said(self) -> str | None:
+    def first_text(self) -> str | None:
         """Its text."""
         texts = (self.memory, self.content, self.text, self.data)
         return next((each for each in texts if each is not None), None)
 
 
-def read(file: BinaryIO, name: str, format_: Format | None = None) -> Iterator[Told]:
+def read_memories(
+    file: BinaryIO, name: str, format_: MemoryFormat | None = None
+) -> Iterator[AuditEntry]:
     """Yield the memories of a file, in its order, without the secrets in them.
 
     Args:
@@ -65,17 +67,17 @@ def read(file: BinaryIO, name: str, format_: Format | None = None) -> Iterator[T
     Raises:
         InvalidInput: It is not of that form; the field names file and line.
     """
-    readers = {"mem0": _mem0, "jsonl": _jsonl, "memolith": _memolith}
-    for told in readers[format_ or format_of(file)](file, name):
+    readers = {"mem0": _read_mem0, "jsonl": _read_memory_lines, "memolith": _read_export}
+    for told in readers[format_ or detect_format(file)](file, name):
         key = None if told.key is None else redact(told.key)[0]
         yield replace(told, id=redact(told.id)[0], text=redact(told.text)[0], key=key)
 
 
-def format_of(file: BinaryIO) -> Format:
+def detect_format(file: BinaryIO) -> MemoryFormat:
     """Return what form a file has, by how it begins; it is left at its start."""
-    if backup.is_backup(file):
+    if backup.is_export(file):
         return "memolith"
-    first = next((line for _, line in lines(file, "")), b"")
+    first = next((line for _, line in iter_lines(file, "")), b"")
     file.seek(0)
     if first.startswith(b"["):
         return "mem0"
@@ -86,31 +88,33 @@ def format_of(file: BinaryIO) -> Format:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         # An object over several lines, or what is none: a line of JSON lines ends with a brace.
         return "jsonl" if first.endswith(b"}") else "mem0"
-    return "mem0" if _listed(parsed) is not None else "jsonl"
+    return "mem0" if _find_list(parsed) is not None else "jsonl"
 
 
-def _mem0(file: BinaryIO, name: str) -> Iterator[Told]:
-    first = next((line for _, line in lines(file, "")), b"")
+def _read_mem0(file: BinaryIO, name: str) -> Iterator[AuditEntry]:
+    first = next((line for _, line in iter_lines(file, "")), b"")
     file.seek(0)
     if first.startswith(b"["):
-        for line, element in elements(file, name):
-            yield _told(f"{name}:{line}", shaped(f"{name}:{line}", element, _Item))
+        for line, element in iter_elements(file, name):
+            yield _build_audited_memory(
+                f"{name}:{line}", convert_json(f"{name}:{line}", element, _MemoryItem)
+            )
         return
-    found = _listed(_document(file, name))
+    found = _find_list(_parse_document(file, name))
     if found is None:
-        raise InvalidInput(name, f"has no list {' or '.join(map(repr, _LISTS))}")
+        raise InvalidInput(name, f"has no list {' or '.join(map(repr, _LIST_KEYS))}")
     for number, element in enumerate(found, 1):
         where = f"{name}, memory {number}"
-        yield _told(where, shaped(where, element, _Item))
+        yield _build_audited_memory(where, convert_json(where, element, _MemoryItem))
 
 
-def _listed(document: object) -> list[Any] | None:
+def _find_list(document: object) -> list[Any] | None:
     if not isinstance(document, dict):
         return None
-    return next((document[key] for key in _LISTS if isinstance(document.get(key), list)), None)
+    return next((document[key] for key in _LIST_KEYS if isinstance(document.get(key), list)), None)
 
 
-def _document(file: BinaryIO, name: str) -> object:
+def _parse_document(file: BinaryIO, name: str) -> object:
     try:
         return json.loads(file.read().decode("utf-8-sig"))
     except json.JSONDecodeError as error:
@@ -124,35 +128,35 @@ def _document(file: BinaryIO, name: str) -> object:
         raise InvalidInput(name, "holds a number with too many digits") from None
 
 
-def _jsonl(file: BinaryIO, name: str) -> Iterator[Told]:
-    decoder = msgspec.json.Decoder(str | _Item)
-    for place, line in lines(file, name):
+def _read_memory_lines(file: BinaryIO, name: str) -> Iterator[AuditEntry]:
+    decoder = msgspec.json.Decoder(str | _MemoryItem)
+    for place, line in iter_lines(file, name):
         try:
             item = decoder.decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise InvalidInput(str(place), problem_of(error)) from None
+            raise InvalidInput(str(place), describe_parse_error(error)) from None
         except RecursionError:
             raise InvalidInput(str(place), "is nested too deeply") from None
         if isinstance(item, str):
-            yield Told(str(place), item)
-        elif item.type not in _NO_MEMORIES:
-            yield _told(str(place), item)
+            yield AuditEntry(str(place), item)
+        elif item.type not in _OTHER_LINE_TYPES:
+            yield _build_audited_memory(str(place), item)
 
 
-def _memolith(file: BinaryIO, name: str) -> Iterator[Told]:
-    if not backup.is_backup(file):
+def _read_export(file: BinaryIO, name: str) -> Iterator[AuditEntry]:
+    if not backup.is_export(file):
         raise InvalidInput(name, "is not what `memolith export` writes")
-    for record in backup.read(file, name, "audit"):
-        if isinstance(record, Chronicle) and record.memory.state is State.ACTIVE:
+    for record in backup.read_export(file, name, "audit"):
+        if isinstance(record, MemoryRecord) and record.memory.state is State.ACTIVE:
             memory = record.memory
-            yield Told(memory.id, memory.content, memory.key, memory.origin)
+            yield AuditEntry(memory.id, memory.content, memory.key, memory.origin)
 
 
-def _told(where: str, item: _Item) -> Told:
-    text = item.said
+def _build_audited_memory(where: str, item: _MemoryItem) -> AuditEntry:
+    text = item.first_text
     if text is None:
         raise InvalidInput(where, "has no text: no memory, content, text or data")
-    return Told(
+    return AuditEntry(
         id=where if item.id is None else str(item.id),
         text=text,
         key=item.key,

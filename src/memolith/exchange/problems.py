@@ -10,24 +10,24 @@ from memolith import errors
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-Fact: TypeAlias = str | int | float | bool | None
+ErrorFact: TypeAlias = str | int | float | bool | None
 
-UNKNOWN = "about:blank"
+UNKNOWN_PROBLEM = "about:blank"
 """The type of a problem that is no error of the library (RFC 9457, section 4.2.1)."""
 
 _PREFIX = "urn:memolith:error:"
-_WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_WORD_BOUNDARY = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
-def type_of(error: errors.MemolithError) -> str:
+def get_problem_type(error: errors.MemolithError) -> str:
     """Return the type of a problem: the name of the class, or of the nearest above that is known.
 
     As in "urn:memolith:error:not-found".
     """
-    return next(_TYPES[kind] for kind in type(error).__mro__ if kind in _TYPES)
+    return next(_PROBLEM_TYPES[kind] for kind in type(error).__mro__ if kind in _PROBLEM_TYPES)
 
 
-def facts_of(error: errors.MemolithError) -> dict[str, Fact]:
+def get_error_facts(error: errors.MemolithError) -> dict[str, ErrorFact]:
     """Return what an error says of itself beside its message."""
     return {
         name: value
@@ -36,9 +36,11 @@ def facts_of(error: errors.MemolithError) -> dict[str, Fact]:
     }
 
 
-def error_of(type_: str, message: str, facts: Mapping[str, Fact]) -> errors.MemolithError | None:
+def build_error(
+    type_: str, message: str, facts: Mapping[str, ErrorFact]
+) -> errors.MemolithError | None:
     """Return the error that a type, a message and facts tell of; None: the type is unknown."""
-    kind = _KINDS.get(type_)
+    kind = _ERROR_CLASSES.get(type_)
     if kind is None:
         return None
     error = kind.__new__(kind, message)  # as it was made there: not by what `__init__` takes
@@ -46,13 +48,13 @@ def error_of(type_: str, message: str, facts: Mapping[str, Fact]) -> errors.Memo
     return error
 
 
-def _name(kind: type[errors.MemolithError]) -> str:
-    return _PREFIX + _WORD.sub("-", kind.__name__).lower()
+def _build_type_name(kind: type[errors.MemolithError]) -> str:
+    return _PREFIX + _WORD_BOUNDARY.sub("-", kind.__name__).lower()
 
 
-_TYPES: Mapping[type[errors.MemolithError], str] = {
-    each: _name(each)
+_PROBLEM_TYPES: Mapping[type[errors.MemolithError], str] = {
+    each: _build_type_name(each)
     for each in vars(errors).values()
     if isinstance(each, type) and issubclass(each, errors.MemolithError)
 }
-_KINDS = {name: kind for kind, name in _TYPES.items()}
+_ERROR_CLASSES = {name: kind for kind, name in _PROBLEM_TYPES.items()}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Chronicle:
+class MemoryRecord:
     """A memory with all that has happened to it.
 
     Attributes:
@@ -28,7 +28,7 @@ class Chronicle:
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class SessionEnd:
     """The end of a conversation."""
 
     session_id: str
@@ -36,7 +36,7 @@ class Ending:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class BaseMemoryRecord:
     """The base memory.
 
     Attributes:
@@ -46,6 +46,6 @@ class Document:
     versions: tuple[tuple[str, datetime], ...]
 
 
-Record: TypeAlias = Message | Chronicle | Ending | Document
+Record: TypeAlias = Message | MemoryRecord | SessionEnd | BaseMemoryRecord
 """One line of an export: a message as it was stored, a memory, the end of a session, the base
 memory."""

@@ -30,7 +30,7 @@ class Transcript:
     messages: tuple[Message, ...]
 
 
-def shaped(where: str, value: object, shape: type[T]) -> T:
+def convert_json(where: str, value: object, shape: type[T]) -> T:
     """Return parsed JSON as a value of that shape.
 
     Raises:
@@ -39,10 +39,10 @@ def shaped(where: str, value: object, shape: type[T]) -> T:
     try:
         return msgspec.convert(value, shape)
     except msgspec.ValidationError as error:
-        raise InvalidInput(where, problem_of(error)) from None
+        raise InvalidInput(where, describe_parse_error(error)) from None
 
 
-def problem_of(error: Exception) -> str:
+def describe_parse_error(error: Exception) -> str:
     """Return what is wrong, in the parser's words, as part of a sentence."""
     if isinstance(error, UnicodeDecodeError):
         return "is not UTF-8 text"
@@ -51,7 +51,7 @@ def problem_of(error: Exception) -> str:
     return message[:1].lower() + message[1:] if is_word else message
 
 
-def instant_of(seconds: float | None) -> datetime | None:
+def parse_unix_time(seconds: float | None) -> datetime | None:
     """Return a Unix time as an instant; None for none, and for what is no time on Earth."""
     try:
         return None if seconds is None else datetime.fromtimestamp(seconds, UTC)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-SPEAK: Final = "SPEAK"
+SPEAK_ACTION: Final = "SPEAK"
 
-_FIRST_LINE = re.compile(r"\s*\**ACTION:\**[ \t]*([A-Z][A-Z_]{0,31})\b\**[ \t]*(?:\r?\n|$)")
+_ACTION_LINE = re.compile(r"\s*\**ACTION:\**[ \t]*([A-Z][A-Z_]{0,31})\b\**[ \t]*(?:\r?\n|$)")
 
 
 def split_action(reply: str) -> tuple[str, str]:
@@ -15,7 +15,7 @@ def split_action(reply: str) -> tuple[str, str]:
 
     Without such a line it is `SPEAK`, and the rest is all of it.
     """
-    found = _FIRST_LINE.match(reply)
+    found = _ACTION_LINE.match(reply)
     if found is None:
-        return SPEAK, reply.strip()
+        return SPEAK_ACTION, reply.strip()
     return found[1], reply[found.end() :].strip()

@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING
 
 from memolith.domain.memories import State
 from memolith.errors import InvalidInput
-from memolith.policies.evidence import sources
-from memolith.policies.merging import Ask, Discard, Insert, Operation, Replace, Rewrite
-from memolith.policies.support import supported_by
+from memolith.policies.evidence import read_sources
+from memolith.policies.merging import AskArbitrator, Discard, Insert, Operation, Replace, Rewrite
+from memolith.policies.support import find_support
 from memolith.text.cleaning import clean
 from memolith.text.injection import is_suspicious
 from memolith.text.screening import contains_secrets
-from memolith.text.wordings import alike, content_terms
+from memolith.text.wordings import content_terms, is_same_word
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from memolith.domain.memories import Memory
-    from memolith.policies.merging import Candidate, Decision, Neighbour, Verdict
+    from memolith.policies.merging import Candidate, Decision, SimilarMemory, Verdict
 
 
 @dataclass(frozen=True, slots=True)
-class TwoThresholds:
+class ThresholdMerging:
     """What is all but the same updates a memory, what is near to one is asked about.
 
     What an update says takes the place of what the memory said, with its own kind and
@@ -41,23 +41,25 @@ class TwoThresholds:
     auto_merge: float = 0.95
     arbitration: float = 0.85
     max_bytes: int = 500
-    by_similarity: bool = True
+    uses_similarity: bool = True
     revives: bool = True
 
     def decide(
-        self, candidate: Candidate, same: Sequence[Memory], nearest: Neighbour | None
+        self, candidate: Candidate, same: Sequence[Memory], nearest: SimilarMemory | None
     ) -> Decision:
         """Return `Rewrite` for what is known, `Ask` for what may be, else `Insert`."""
-        known = _same(candidate, same)
+        known = _find_same_memory(candidate, same)
         if known is not None:
-            return _updated(candidate, known, candidate.content)
+            return _build_update(candidate, known, candidate.content)
         if nearest is None or candidate.key is not None:
             return Insert()
         if nearest.similarity >= self.auto_merge:
-            return _updated(candidate, nearest.memory, candidate.content)
-        return Ask(nearest.memory.id) if nearest.similarity >= self.arbitration else Insert()
+            return _build_update(candidate, nearest.memory, candidate.content)
+        return (
+            AskArbitrator(nearest.memory.id) if nearest.similarity >= self.arbitration else Insert()
+        )
 
-    def settle(self, candidate: Candidate, asked: Memory, verdict: Verdict) -> Decision:
+    def apply_verdict(self, candidate: Candidate, existing: Memory, verdict: Verdict) -> Decision:
         """Return what the arbitrator's answer comes to.
 
         A merged text that can't be kept, for it is too long, holds a secret, or says what neither
@@ -65,20 +67,22 @@ class TwoThresholds:
         """
         match verdict.operation:
             case Operation.UPDATE:
-                text = self._merged(verdict.content or candidate.content)
-                if text is None or not _is_told(text, (asked.content, candidate.content)):
+                text = self._clean_merged_text(verdict.content or candidate.content)
+                if text is None or not _adds_nothing_new(
+                    text, (existing.content, candidate.content)
+                ):
                     return Insert()
-                return _updated(candidate, asked, text)
+                return _build_update(candidate, existing, text)
             case Operation.DELETE:
-                return Replace(asked.id)
-            case Operation.NOOP if asked.state is State.ACTIVE:
-                return Discard(asked.id)
+                return Replace(existing.id)
+            case Operation.NOOP if existing.state is State.ACTIVE:
+                return Discard(existing.id)
             case Operation.NOOP:  # a memory that says it better must be one that is recalled
-                return _updated(candidate, asked, asked.content)
+                return _build_update(candidate, existing, existing.content)
             case _:
                 return Insert()
 
-    def _merged(self, content: str) -> str | None:
+    def _clean_merged_text(self, content: str) -> str | None:
         """Return a model's text as it may be kept."""
         try:
             text = clean(content)
@@ -88,19 +92,21 @@ class TwoThresholds:
         return text if is_kept else None
 
 
-def _is_told(text: str, both: Sequence[str]) -> bool:
+def _adds_nothing_new(text: str, originals: Sequence[str]) -> bool:
     """Tell whether a merged text says nothing beyond what two memories say, not by one word."""
-    if text in both:
+    if text in originals:
         return True
-    known = frozenset(chain.from_iterable(map(content_terms, both)))
+    known = frozenset(chain.from_iterable(map(content_terms, originals)))
     is_new = any(
-        term not in known and not any(alike(term, one) for one in known)
+        term not in known and not any(is_same_word(term, one) for one in known)
         for term in content_terms(text)
     )
-    return not is_new and not is_suspicious(text) and bool(supported_by(text, sources(both)))
+    return (
+        not is_new and not is_suspicious(text) and bool(find_support(text, read_sources(originals)))
+    )
 
 
-def _same(candidate: Candidate, same: Sequence[Memory]) -> Memory | None:
+def _find_same_memory(candidate: Candidate, same: Sequence[Memory]) -> Memory | None:
     """Return the memory of these words: an active one before a dormant one, then the oldest."""
     matching = (memory for memory in same if memory.key in (None, candidate.key))
     return min(
@@ -110,6 +116,6 @@ def _same(candidate: Candidate, same: Sequence[Memory]) -> Memory | None:
     )
 
 
-def _updated(candidate: Candidate, known: Memory, content: str) -> Rewrite:
+def _build_update(candidate: Candidate, known: Memory, content: str) -> Rewrite:
     tags = tuple(sorted({*known.tags, *candidate.tags}))
     return Rewrite(known.id, content, candidate.kind, candidate.importance, tags)

@@ -13,7 +13,7 @@ MAX_ID_CHARS = 256
 MAX_MESSAGE_CHARS = 1_000_000
 MAX_TAGS = 64
 MAX_TOP_K = 100
-EXAMPLES = 5
+DEFAULT_AUDIT_EXAMPLES = 5
 """How many examples of each finding an audit shows, if nothing else is said."""
 
 LARGEST_COUNT = (1 << 63) - 1
@@ -21,18 +21,18 @@ LARGEST_COUNT = (1 << 63) - 1
 
 LONGEST_EXPIRY = timedelta(days=365)
 
-_SHOWN = 100
+_MAX_SHOWN_CHARS = 100
 """How many characters of a text an error shows: enough to know it again (a guess)."""
 
-_LOOKED_AT = 20_000
+_MAX_SCANNED_CHARS = 20_000
 """In how many it looks for secrets; keys of several lines have up to some 5,000."""
 
 _EXPIRES_IN = re.compile(r"([0-9]{1,9})([dhm])")
-_UNIT = {"d": timedelta(days=1), "h": timedelta(hours=1), "m": timedelta(minutes=1)}
+_EXPIRY_UNITS = {"d": timedelta(days=1), "h": timedelta(hours=1), "m": timedelta(minutes=1)}
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
-def name(value: object, field: str) -> str:
+def check_name(value: object, field: str) -> str:
     """Return an owner's, a session's, a tag's or a memory's name: 1 to 256 characters.
 
     Raises:
@@ -49,7 +49,7 @@ def name(value: object, field: str) -> str:
     return value
 
 
-def several(values: object, field: str) -> list[object]:
+def check_list(values: object, field: str) -> list[object]:
     """Return what a list, or anything like one, holds.
 
     Raises:
@@ -62,19 +62,19 @@ def several(values: object, field: str) -> list[object]:
     return list(values)
 
 
-def tags(values: Iterable[object]) -> tuple[str, ...]:
+def check_tags(values: Iterable[object]) -> tuple[str, ...]:
     """Return tags sorted, each once.
 
     Raises:
         InvalidInput: There are over 64, or one is no name.
     """
-    kept = tuple(sorted({name(value, "tags") for value in several(values, "tags")}))
+    kept = tuple(sorted({check_name(value, "tags") for value in check_list(values, "tags")}))
     if len(kept) > MAX_TAGS:
         raise InvalidInput("tags", f"{len(kept)} tags; at most {MAX_TAGS}")
     return kept
 
 
-def share(value: object, field: str) -> float:
+def check_share(value: object, field: str) -> float:
     """Return a number from 0 to 1.
 
     Raises:
@@ -83,11 +83,11 @@ def share(value: object, field: str) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise InvalidInput(field, f"must be a number, not {type(value).__name__}")
     if not 0.0 <= value <= 1.0:  # NaN too
-        raise InvalidInput(field, f"is {shown(value)}; must be from 0 to 1")
+        raise InvalidInput(field, f"is {format_value(value)}; must be from 0 to 1")
     return float(value)
 
 
-def count(value: object, field: str, *, least: int, most: int | None = None) -> int:
+def check_count(value: object, field: str, *, minimum: int, maximum: int | None = None) -> int:
     """Return a whole number from `least` to `most`; what is over `most` is cut to it.
 
     Raises:
@@ -95,14 +95,14 @@ def count(value: object, field: str, *, least: int, most: int | None = None) -> 
     """
     whole = isinstance(value, int) and not isinstance(value, bool)
     if not whole and not (isinstance(value, float) and value.is_integer()):
-        raise InvalidInput(field, f"is {shown(value)}; must be a whole number")
+        raise InvalidInput(field, f"is {format_value(value)}; must be a whole number")
     number: int = int(value)  # type: ignore[call-overload] # is an int or a float by now
-    if number < least:
-        raise InvalidInput(field, f"is {shown(number)}; must be at least {least}")
-    return min(number, LARGEST_COUNT if most is None else most)
+    if number < minimum:
+        raise InvalidInput(field, f"is {format_value(number)}; must be at least {minimum}")
+    return min(number, LARGEST_COUNT if maximum is None else maximum)
 
 
-def instant(value: object, field: str) -> datetime:
+def check_instant(value: object, field: str) -> datetime:
     """Return an instant in UTC.
 
     Raises:
@@ -118,7 +118,7 @@ def instant(value: object, field: str) -> datetime:
         raise InvalidInput(field, "is out of range") from error
 
 
-def expires_in(value: object) -> timedelta | None:
+def parse_expires_in(value: object) -> timedelta | None:
     """Return how long "7d", "24h" or "30m" is; None for the empty text, the kind's default.
 
     At most 365 days: what is longer is cut to that.
@@ -130,13 +130,13 @@ def expires_in(value: object) -> timedelta | None:
         return None
     found = _EXPIRES_IN.fullmatch(value) if isinstance(value, str) else None
     if found is None or int(found[1]) == 0:
-        raise InvalidInput("expires_in", f"is {shown(value)}; must be like 7d, 24h or 30m")
-    if int(found[1]) > LONGEST_EXPIRY / _UNIT[found[2]]:
+        raise InvalidInput("expires_in", f"is {format_value(value)}; must be like 7d, 24h or 30m")
+    if int(found[1]) > LONGEST_EXPIRY / _EXPIRY_UNITS[found[2]]:
         return LONGEST_EXPIRY
-    return int(found[1]) * _UNIT[found[2]]
+    return int(found[1]) * _EXPIRY_UNITS[found[2]]
 
 
-def shown(value: object) -> str:
+def format_value(value: object) -> str:
     """Return a value as an error shows it: a text without secrets, and not too long.
 
     Python refuses to write out the largest numbers.
@@ -145,6 +145,6 @@ def shown(value: object) -> str:
         return "a huge number" if value > 0 else "a huge negative number"
     if isinstance(value, str):
         # Cut before and after: what is cut through the first time stands far behind the second.
-        plain = redact(value[:_LOOKED_AT])[0]
-        return repr(plain if len(plain) <= _SHOWN else f"{plain[:_SHOWN]}…")
+        plain = redact(value[:_MAX_SCANNED_CHARS])[0]
+        return repr(plain if len(plain) <= _MAX_SHOWN_CHARS else f"{plain[:_MAX_SHOWN_CHARS]}…")
     return repr(value)

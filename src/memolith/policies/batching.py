@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 
-def batches(texts: Sequence[str], most: int, chars: int) -> Iterator[Sequence[str]]:
+def iter_batches(texts: Sequence[str], max_texts: int, max_chars: int) -> Iterator[Sequence[str]]:
     """Yield texts in their order, in batches of at most `most` texts and `chars` characters.
 
     A text that is longer than that by itself is a batch of its own.
@@ -20,7 +20,7 @@ def batches(texts: Sequence[str], most: int, chars: int) -> Iterator[Sequence[st
     """
     first, size = 0, 0
     for place, text in enumerate(texts):
-        if place > first and (place - first == most or size + len(text) > chars):
+        if place > first and (place - first == max_texts or size + len(text) > max_chars):
             yield texts[first:place]
             first, size = place, 0
         size += len(text)

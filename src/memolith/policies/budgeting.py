@@ -12,12 +12,12 @@ PROMPT_FACTOR = 1.1
 """Word pieces of the local tokenizer to tokens of a chat model: a tenth more, to be safe."""
 
 
-def prompt_tokens(pieces: int) -> int:
+def estimate_prompt_tokens(word_pieces: int) -> int:
     """Return what that many word pieces cost in a prompt."""
-    return math.ceil(pieces * PROMPT_FACTOR)
+    return math.ceil(word_pieces * PROMPT_FACTOR)
 
 
-def taken(costs: Sequence[int], budget: int, limit: int | None = None) -> list[int]:
+def select_within_budget(costs: Sequence[int], budget: int, limit: int | None = None) -> list[int]:
     """Return the places of what is taken, in order, at most `limit`, until the budget is spent.
 
     What does not fit is skipped, not cut, and the next is tried.
@@ -35,6 +35,6 @@ BYTES_PER_TOKEN = 4
 """A usual rule of thumb for English text, where no tokenizer is at hand."""
 
 
-def estimated_tokens(texts: Sequence[str]) -> list[int]:
+def estimate_tokens(texts: Sequence[str]) -> list[int]:
     """Return about what each text costs, by its length in UTF-8 alone."""
     return [math.ceil(len(text.encode()) / BYTES_PER_TOKEN) for text in texts]

@@ -6,30 +6,34 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from memolith.policies.portions import portion
-from memolith.policies.triggers import CONSOLIDATING, Cascade, Consolidating
+from memolith.policies.portions import get_portion_size
+from memolith.policies.triggers import (
+    DEFAULT_HISTORY_COMPRESSION,
+    Cascade,
+    HistoryCompressionPolicy,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-SUMMARY = "summary"
+SUMMARY_KIND = "summary"
 """The kind of a summary where a profile has no kind of its own for it: never recalled there, but
 taken up by the base memory."""
 
-IDLE = timedelta(hours=24)
+IDLE_TIMEOUT = timedelta(hours=24)
 """A conversation in which nothing was said for so long counts as ended."""
 
-LEAST_MESSAGES = 6
+MIN_SUMMARY_MESSAGES = 6
 """How many messages of a conversation are worth a summary: a guess, three exchanges."""
 
-MOST_MESSAGES = 60
+MAX_SUMMARY_MESSAGES = 60
 """Of a conversation of twice as many or more, each so many get a summary: a guess, what five
 sentences can still stand for."""
 
 
 @dataclass(frozen=True, slots=True)
-class Conversations:
+class ConversationSummaryPolicy:
     """`standard`: a conversation that has ended gets a summary.
 
     Attributes:
@@ -38,13 +42,17 @@ class Conversations:
         idle: After so long a silence it counts as ended.
     """
 
-    least: int = LEAST_MESSAGES
-    most: int = MOST_MESSAGES
-    idle: timedelta = IDLE
+    min_messages: int = MIN_SUMMARY_MESSAGES
+    max_messages: int = MAX_SUMMARY_MESSAGES
+    idle_timeout: timedelta = IDLE_TIMEOUT
 
-    def taken(self, new: int) -> int:
+    def batch_size(self, new_messages: int) -> int:
         """Return how many of so many new messages are summarised together; 0: they are too few."""
-        return portion(new, self.most) if new >= self.least else 0
+        return (
+            get_portion_size(new_messages, self.max_messages)
+            if new_messages >= self.min_messages
+            else 0
+        )
 
     def is_over(self, last_at: datetime, ended_at: datetime | None, now: datetime) -> bool:
         """Tell whether a conversation has ended, and has not gone on since.
@@ -54,11 +62,11 @@ class Conversations:
             ended_at: When its end was told; None: it was not.
             now: The time.
         """
-        return now - last_at >= self.idle or (ended_at is not None and ended_at >= last_at)
+        return now - last_at >= self.idle_timeout or (ended_at is not None and ended_at >= last_at)
 
 
 @dataclass(frozen=True, slots=True)
-class Sessions:
+class SessionCompressionPolicy:
     """`chunks`: over so many uncompressed sessions, the oldest are compressed.
 
     Attributes:
@@ -69,24 +77,24 @@ class Sessions:
     """
 
     threshold: int = 10
-    taken: int = 5
-    of: str = "episodic"
-    into: str = "semantic"
+    session_count: int = 5
+    source_kind: str = "episodic"
+    target_kind: str = "semantic"
 
-    def chosen(self, started: Mapping[str, int]) -> Sequence[str]:
+    def select_sessions(self, started_at: Mapping[str, int]) -> Sequence[str]:
         """Return the sessions to compress, oldest first.
 
         Args:
             started: When each uncompressed session began.
         """
-        if len(started) <= self.threshold:
+        if len(started_at) <= self.threshold:
             return ()
-        oldest = sorted(started, key=lambda session: (started[session], session))
-        return oldest[: self.taken]
+        oldest = sorted(started_at, key=lambda session: (started_at[session], session))
+        return oldest[: self.session_count]
 
 
 @dataclass(frozen=True, slots=True)
-class Condensing:
+class ConsolidationPolicy:
     """What a profile makes shorter. What it has None for is left as it is.
 
     Attributes:
@@ -102,10 +110,10 @@ class Condensing:
     """
 
     messages: Cascade | None = None
-    conversations: Conversations | None = None
+    conversations: ConversationSummaryPolicy | None = None
     summaries: Cascade | None = None
     facts: int = 10
-    sessions: Sessions | None = None
-    history: Consolidating = CONSOLIDATING
-    kind: str = SUMMARY
-    without_model: bool = True
+    sessions: SessionCompressionPolicy | None = None
+    history: HistoryCompressionPolicy = DEFAULT_HISTORY_COMPRESSION
+    kind: str = SUMMARY_KIND
+    runs_without_model: bool = True

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from memolith.domain.memories import Memory, State
 
 
-def same_fact(candidate_key: str | None, existing: Sequence[Memory]) -> Memory | None:
+def find_same_fact(candidate_key: str | None, existing: Sequence[Memory]) -> Memory | None:
     """Return the memory that a candidate restates, or None where it is to be inserted.
 
     Args:

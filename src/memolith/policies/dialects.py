@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Dialect:
+class ExtractionSchema:
     """The words in which a profile asks a model for facts.
 
     Attributes:
@@ -27,15 +27,15 @@ class Dialect:
 
     name: str
     kinds: Mapping[str, str]
-    ordinary: str
+    default_kind: str
     content_field: str = "content"
     kind_field: str = "kind"
-    weighs: bool = False
-    expires: bool = False
-    dates: bool = False
+    has_importance: bool = False
+    has_expiry: bool = False
+    has_dates: bool = False
 
 
-FACTS = Dialect(
+FACTS_SCHEMA = ExtractionSchema(
     name="facts",
     kinds=MappingProxyType(
         {
@@ -45,13 +45,13 @@ FACTS = Dialect(
             "contextual": "how things stand at the moment: plans, recent decisions",
         }
     ),
-    ordinary="contextual",
+    default_kind="contextual",
     kind_field="category",
-    weighs=True,
-    expires=True,
+    has_importance=True,
+    has_expiry=True,
 )
 
-TIERS = Dialect(
+TIERS_SCHEMA = ExtractionSchema(
     name="tiers",
     kinds=MappingProxyType(
         {
@@ -61,12 +61,12 @@ TIERS = Dialect(
             "event": "what happened or will happen, with its date",
         }
     ),
-    ordinary="knowledge",
+    default_kind="knowledge",
     content_field="fact",
     kind_field="type",
 )
 
-STANDARD = Dialect(
+STANDARD_SCHEMA = ExtractionSchema(
     name="standard",
     kinds=MappingProxyType(
         {
@@ -79,6 +79,6 @@ STANDARD = Dialect(
             "context": "how things stand at the moment",
         }
     ),
-    ordinary="fact",
-    dates=True,
+    default_kind="fact",
+    has_dates=True,
 )

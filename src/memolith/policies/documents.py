@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from memolith.policies.folding import without_those
+from memolith.policies.folding import remove_matching_sentences
 from memolith.text.normal import content_key
 
 if TYPE_CHECKING:
@@ -32,18 +32,18 @@ _BULLET = re.compile(r"\s*[-*•]\s+")
 _BLANKS = re.compile(r"\n{3,}")
 
 
-def heading_of(standard_kind: str) -> str:
+def get_heading(standard_kind: str) -> str:
     """Return under which heading a memory of a kind of `standard` is noted."""
     return _HEADING_OF.get(standard_kind, TOPICS)
 
 
-def notes_of(document: str) -> dict[str, list[str]]:
+def parse_notes(document: str) -> dict[str, list[str]]:
     """Return a document's notes by heading; what stands under none of ours is under the first."""
     notes: dict[str, list[str]] = {heading: [] for heading in HEADINGS}
     current = PROFILE
     for line in document.splitlines():
         text = line.strip().removeprefix("- ").strip()
-        heading = _heading(line)
+        heading = _parse_heading(line)
         if heading:
             current = heading
         elif text:
@@ -51,7 +51,7 @@ def notes_of(document: str) -> dict[str, list[str]]:
     return notes
 
 
-def together(*documents: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
+def merge_notes(*documents: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
     """Return the notes of several documents, each note once, in order."""
     seen: set[str] = set()
     notes: dict[str, list[str]] = {heading: [] for heading in HEADINGS}
@@ -65,17 +65,17 @@ def together(*documents: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
     return notes
 
 
-def document(notes: Mapping[str, Sequence[str]], max_words: int = MAX_WORDS) -> str:
+def render_document(notes: Mapping[str, Sequence[str]], max_words: int = MAX_WORDS) -> str:
     """Return notes as a document of at most so many words; empty where there are none.
 
     Where they are too many, the oldest of the history go first, then the oldest topics, then those
     of the preferences and the profile.
     """
     left = {heading: list(notes.get(heading, ())) for heading in HEADINGS}
-    words = sum(_words(note) for texts in left.values() for note in texts)
+    words = sum(_count_words(note) for texts in left.values() for note in texts)
     for heading in reversed(HEADINGS):
         while words > max_words and left[heading]:
-            words -= _words(left[heading].pop(0))
+            words -= _count_words(left[heading].pop(0))
     blocks = (
         "\n".join([f"{heading}:", *(f"- {note}" for note in texts)])
         for heading, texts in left.items()
@@ -84,14 +84,14 @@ def document(notes: Mapping[str, Sequence[str]], max_words: int = MAX_WORDS) -> 
     return "\n\n".join(blocks)
 
 
-def left_of(document: str, is_out: Callable[[str], bool]) -> str:
+def remove_from_document(document: str, is_removed: Callable[[str], bool]) -> str:
     """Return a document without the sentences of which that is true; unchanged where none is.
 
     A heading of ours under which nothing is left goes too.
     """
     left: list[str] = []
     for line in document.splitlines():
-        kept = line if _heading(line) else _line_left(line, is_out)
+        kept = line if _parse_heading(line) else _remove_from_line(line, is_removed)
         if kept is not None:
             left.append(kept)
     if left == document.splitlines():
@@ -100,35 +100,35 @@ def left_of(document: str, is_out: Callable[[str], bool]) -> str:
         emptied = [
             place
             for place, line in enumerate(left)
-            if _heading(line) and _is_last(left[place + 1 :])
+            if _parse_heading(line) and _is_section_empty(left[place + 1 :])
         ]
         if not emptied:
             return _BLANKS.sub("\n\n", "\n".join(left)).strip()
         left = [line for place, line in enumerate(left) if place not in emptied]
 
 
-def _line_left(line: str, is_out: Callable[[str], bool]) -> str | None:
+def _remove_from_line(line: str, is_removed: Callable[[str], bool]) -> str | None:
     """Return what is left of a line of notes; None where nothing is."""
     mark, note = _BULLET.match(line), line
     if mark is not None:
         note = line[mark.end() :]
-    kept = without_those(note, is_out)
+    kept = remove_matching_sentences(note, is_removed)
     if kept == note.strip():
         return line
     return f"{mark[0] if mark else ''}{kept}" if kept else None
 
 
-def _is_last(after: Sequence[str]) -> bool:
+def _is_section_empty(after: Sequence[str]) -> bool:
     """Tell whether nothing stands under a heading, before the next or the end."""
     following = next((line for line in after if line.strip()), "")
-    return not following or bool(_heading(following))
+    return not following or bool(_parse_heading(following))
 
 
-def _heading(line: str) -> str:
+def _parse_heading(line: str) -> str:
     """Return which heading of ours a line is; empty: none."""
     text = line.strip().removeprefix("- ").strip().lstrip("# ").rstrip(":")
     return text if text in HEADINGS else ""
 
 
-def _words(text: str) -> int:
+def _count_words(text: str) -> int:
     return len(text.split())

@@ -7,25 +7,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memolith.policies.evidence import Sources, sources
-from memolith.policies.rendering.chunks import CLOSING, OPENING
-from memolith.policies.rendering.companion import PREAMBLE
-from memolith.policies.rendering.facts import HEADINGS
-from memolith.policies.rendering.tiers import BASE_MEMORY, MEMORIES
-from memolith.policies.rendering.timeline import OPENING as KEYED
-from memolith.policies.support import supported_by
+from memolith.policies.evidence import Sources, read_sources
+from memolith.policies.rendering.chunks import CHUNKS_CLOSING, CHUNKS_OPENING
+from memolith.policies.rendering.companion import COMPANION_PREAMBLE
+from memolith.policies.rendering.facts import FACTS_HEADINGS
+from memolith.policies.rendering.tiers import BASE_MEMORY_HEADING, MEMORIES_HEADING
+from memolith.policies.rendering.timeline import TIMELINE_OPENING as KEYED
+from memolith.policies.support import find_support
 from memolith.text.normal import content_key
-from memolith.text.stances import FIRST_PERSON
+from memolith.text.stances import FIRST_PERSON_PATTERN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-_OPENS, _CLOSES, _KEYED = OPENING.strip(), CLOSING.strip(), KEYED.strip()
-_HEADINGS = frozenset(HEADINGS.values())
-_STATE = "[Current "
+_OPENING_TAG, _CLOSING_TAG, _TIMELINE_HEADING = (
+    CHUNKS_OPENING.strip(),
+    CHUNKS_CLOSING.strip(),
+    KEYED.strip(),
+)
+_FACTS_HEADING_LINES = frozenset(FACTS_HEADINGS.values())
+_STATE_PREFIX = "[Current "
 
 
-def without_context(text: str) -> str:
+def strip_context(text: str) -> str:
     """Return a text without the blocks that Memolith renders for prompts, in any profile's form.
 
     A lone section of `facts` ("Preferences:" and a list) that is in the first person is a user's
@@ -35,15 +39,15 @@ def without_context(text: str) -> str:
     lines = text.split("\n")
     kept: list[str] = []
     at = 0
-    last_close = max((i for i, line in enumerate(lines) if _CLOSES in line), default=-1)
+    last_close = max((i for i, line in enumerate(lines) if _CLOSING_TAG in line), default=-1)
     while at < len(lines):
-        end, rest = _block(lines, at, last_close)
+        end, rest = _find_block(lines, at, last_close)
         kept += rest if end > at else [lines[at]]
         at = max(end, at + 1)
     return text if len(kept) == len(lines) else "\n".join(kept).strip()
 
 
-def is_echo(fact: str, user: Sources, known: Iterable[str]) -> bool:
+def is_echo(fact: str, user_sources: Sources, known: Iterable[str]) -> bool:
     """Tell whether a fact repeats what is known, and rests on nothing that the user said.
 
     Args:
@@ -51,35 +55,39 @@ def is_echo(fact: str, user: Sources, known: Iterable[str]) -> bool:
         user: What the user said there, without context (`without_context`).
         known: Contents of memories, such as those that were recalled for the conversation.
     """
-    if supported_by(fact, user):
+    if find_support(fact, user_sources):
         return False
     key = content_key(fact)
     return any(
-        content_key(content) == key or supported_by(fact, sources([content], names=user.names))
+        content_key(content) == key
+        or find_support(fact, read_sources([content], names=user_sources.names))
         for content in known
     )
 
 
-def _block(lines: Sequence[str], at: int, last_close: int) -> tuple[int, list[str]]:
+def _find_block(lines: Sequence[str], at: int, last_close: int) -> tuple[int, list[str]]:
     """Return where a block that begins at a line ends, and what of its lines is not of it."""
     line = lines[at].strip()
-    if line.endswith(_OPENS) and at < last_close:
-        end = next(i for i in range(at + 1, len(lines)) if _CLOSES in lines[i])
-        before, after = lines[at].rstrip()[: -len(_OPENS)], lines[end].partition(_CLOSES)[2]
+    if line.endswith(_OPENING_TAG) and at < last_close:
+        end = next(i for i in range(at + 1, len(lines)) if _CLOSING_TAG in lines[i])
+        before, after = (
+            lines[at].rstrip()[: -len(_OPENING_TAG)],
+            lines[end].partition(_CLOSING_TAG)[2],
+        )
         return end + 1, [one for one in (before, after) if one.strip()]
-    if line.endswith(PREAMBLE):
-        before = lines[at].rstrip()[: -len(PREAMBLE)]
-        return _items_end(lines, at + 1), [before] if before.strip() else []
-    if line == _KEYED:
-        return _items_end(lines, _skip_blank(lines, at + 1)), []
-    if line == MEMORIES:
-        return _with_state(lines, _items_end(lines, at + 1)), []
-    if line == BASE_MEMORY:
-        return _with_state(lines, _document_end(lines, at + 1)), []
-    return _sections_end(lines, at), []
+    if line.endswith(COMPANION_PREAMBLE):
+        before = lines[at].rstrip()[: -len(COMPANION_PREAMBLE)]
+        return _find_items_end(lines, at + 1), [before] if before.strip() else []
+    if line == _TIMELINE_HEADING:
+        return _find_items_end(lines, _skip_blank(lines, at + 1)), []
+    if line == MEMORIES_HEADING:
+        return _find_state_end(lines, _find_items_end(lines, at + 1)), []
+    if line == BASE_MEMORY_HEADING:
+        return _find_state_end(lines, _find_document_end(lines, at + 1)), []
+    return _find_sections_end(lines, at), []
 
 
-def _items_end(lines: Sequence[str], at: int) -> int:
+def _find_items_end(lines: Sequence[str], at: int) -> int:
     """Return where the list ends that begins at a line: "- " and lines that are indented."""
     end = at
     while end < len(lines) and (
@@ -95,33 +103,33 @@ def _skip_blank(lines: Sequence[str], at: int) -> int:
     return at
 
 
-def _with_state(lines: Sequence[str], end: int) -> int:
+def _find_state_end(lines: Sequence[str], end: int) -> int:
     """Return where the line after a block ends that says how things stand, if it is there."""
     after = _skip_blank(lines, end)
-    is_state = after < len(lines) and lines[after].startswith(_STATE)
+    is_state = after < len(lines) and lines[after].startswith(_STATE_PREFIX)
     return after + 1 if is_state else end
 
 
-def _document_end(lines: Sequence[str], at: int) -> int:
+def _find_document_end(lines: Sequence[str], at: int) -> int:
     end = at
     while end < len(lines) and lines[end].strip() and not lines[end].startswith("["):
         end += 1
     while True:
         start = _skip_blank(lines, end)
         is_heading = start < len(lines) and lines[start].rstrip().endswith(":")
-        after = _items_end(lines, start + is_heading)
+        after = _find_items_end(lines, start + is_heading)
         if after <= start + is_heading:
             return end
         end = after
 
 
-def _sections_end(lines: Sequence[str], at: int) -> int:
+def _find_sections_end(lines: Sequence[str], at: int) -> int:
     """Return where sections of `facts` end that begin at a line; the line itself: none does."""
     end, count = at, 0
-    while end < len(lines) and lines[end].strip() in _HEADINGS:
-        after = _items_end(lines, end + 1)
+    while end < len(lines) and lines[end].strip() in _FACTS_HEADING_LINES:
+        after = _find_items_end(lines, end + 1)
         if after == end + 1:
             break
         end, count = after, count + 1
-    is_own = count == 1 and FIRST_PERSON.search("\n".join(lines[at + 1 : end])) is not None
+    is_own = count == 1 and FIRST_PERSON_PATTERN.search("\n".join(lines[at + 1 : end])) is not None
     return at if is_own else end

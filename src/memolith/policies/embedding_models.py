@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-_LATEST = ":latest"
+_LATEST_TAG = ":latest"
 """The tag that Ollama adds where a name has none."""
 
 
 @dataclass(frozen=True, slots=True)
-class ModelFacts:
+class ModelInfo:
     """What is known of a model.
 
     Attributes:
@@ -25,28 +25,28 @@ class ModelFacts:
     """
 
     dimension: int | None = None
-    least: int | None = None
+    min_dimension: int | None = None
     query_prefix: str = ""
     document_prefix: str = ""
-    takes_dimension: bool = False
+    accepts_dimension: bool = False
 
 
-_SEARCHING = "Represent this sentence for searching relevant passages: "
+_SEARCH_PREFIX = "Represent this sentence for searching relevant passages: "
 
-_NOMIC = ModelFacts(768, 64, "search_query: ", "search_document: ")
-_MXBAI = ModelFacts(1024, 128, _SEARCHING)
-_BGE_M3 = ModelFacts(1024)
-_MINILM = ModelFacts(384)
+_NOMIC = ModelInfo(768, 64, "search_query: ", "search_document: ")
+_MXBAI = ModelInfo(1024, 128, _SEARCH_PREFIX)
+_BGE_M3 = ModelInfo(1024)
+_MINILM = ModelInfo(384)
 _E5 = {"small": 384, "base": 768, "large": 1024}
 
-KNOWN: Final[Mapping[str, ModelFacts]] = {
+KNOWN_MODELS: Final[Mapping[str, ModelInfo]] = {
     # https://huggingface.co/nomic-ai/nomic-embed-text-v1.5: 768 down to 64. Ollama's name stands
     # for that version. Version 1 wants the same prefixes, but must not be cut.
     "nomic-embed-text": _NOMIC,
     "nomic-embed-text:v1.5": _NOMIC,
     "nomic-embed-text-v1.5": _NOMIC,
     "nomic-ai/nomic-embed-text-v1.5": _NOMIC,
-    "nomic-ai/nomic-embed-text-v1": ModelFacts(768, None, "search_query: ", "search_document: "),
+    "nomic-ai/nomic-embed-text-v1": ModelInfo(768, None, "search_query: ", "search_document: "),
     # https://www.mixedbread.com/docs/embeddings/mxbai-embed-large-v1: a prompt before queries
     # alone; its makers have measured it down to 128.
     "mxbai-embed-large": _MXBAI,
@@ -58,12 +58,12 @@ KNOWN: Final[Mapping[str, ModelFacts]] = {
     "all-minilm": _MINILM,
     "sentence-transformers/all-MiniLM-L6-v2": _MINILM,
     # https://platform.openai.com/docs/guides/embeddings: any length up to its own, by `dimensions`.
-    "text-embedding-3-small": ModelFacts(1536, 1, takes_dimension=True),
-    "text-embedding-3-large": ModelFacts(3072, 1, takes_dimension=True),
-    "text-embedding-ada-002": ModelFacts(1536),
+    "text-embedding-3-small": ModelInfo(1536, 1, accepts_dimension=True),
+    "text-embedding-3-large": ModelInfo(3072, 1, accepts_dimension=True),
+    "text-embedding-ada-002": ModelInfo(1536),
     # https://huggingface.co/intfloat/e5-base-v2: a prefix before everything, in any language.
     **{
-        f"intfloat/{name}": ModelFacts(length, None, "query: ", "passage: ")
+        f"intfloat/{name}": ModelInfo(length, None, "query: ", "passage: ")
         for size, length in _E5.items()
         for name in (f"e5-{size}-v2", f"multilingual-e5-{size}")
     },
@@ -71,7 +71,7 @@ KNOWN: Final[Mapping[str, ModelFacts]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class ChosenModel:
+class SelectedModel:
     """A model, and how much of its vectors is kept.
 
     Attributes:
@@ -81,28 +81,28 @@ class ChosenModel:
         told: How long its vectors are, as the settings say; None: they do not.
     """
 
-    asked: str
-    facts: ModelFacts
-    kept: int | None = None
-    told: int | None = None
+    requested_name: str
+    info: ModelInfo
+    truncated_dimension: int | None = None
+    configured_dimension: int | None = None
 
     @property
     def name(self) -> str:
         """The model, as a store keeps it: the same vectors, the same name, whoever makes them."""
-        bare = self.asked.removesuffix(_LATEST)
-        return bare if self.kept is None else f"{bare}@{self.kept}"
+        bare = self.requested_name.removesuffix(_LATEST_TAG)
+        return bare if self.truncated_dimension is None else f"{bare}@{self.truncated_dimension}"
 
     @property
     def dimension(self) -> int | None:
         """The length of the vectors; None where the service has to be asked."""
-        return self.kept or self.facts.dimension or self.told
+        return self.truncated_dimension or self.info.dimension or self.configured_dimension
 
     def prefix(self, role: str) -> str:
         """Return what is put before a text that is embedded as a "query" or a "document"."""
-        return self.facts.query_prefix if role == "query" else self.facts.document_prefix
+        return self.info.query_prefix if role == "query" else self.info.document_prefix
 
 
-def chosen(asked: str, dimension: int) -> ChosenModel:
+def select_model(requested_name: str, dimension: int) -> SelectedModel:
     """Return a model by its name at a service, with vectors of a length.
 
     Args:
@@ -112,17 +112,19 @@ def chosen(asked: str, dimension: int) -> ChosenModel:
     Raises:
         ValueError: The model has no vectors of that length; the message says which it has.
     """
-    facts = KNOWN.get(asked.removesuffix(_LATEST), ModelFacts())
-    whole, least = facts.dimension, facts.least
+    facts = KNOWN_MODELS.get(requested_name.removesuffix(_LATEST_TAG), ModelInfo())
+    whole, least = facts.dimension, facts.min_dimension
     if whole is None:
-        return ChosenModel(asked, facts, told=dimension or None)
+        return SelectedModel(requested_name, facts, configured_dimension=dimension or None)
     if dimension in (0, whole):
-        return ChosenModel(asked, facts)
+        return SelectedModel(requested_name, facts)
     if least is None:
         raise ValueError(
-            f"{asked} has vectors of {whole} numbers, and was not trained so that fewer would do:"
+            f"{requested_name} has vectors of {whole} numbers, and was not trained so that fewer would do:"
             f" {whole}, or 0 for the model's own"
         )
     if not least <= dimension < whole:
-        raise ValueError(f"{asked} has vectors of {least} to {whole} numbers, not {dimension}")
-    return ChosenModel(asked, facts, kept=dimension)
+        raise ValueError(
+            f"{requested_name} has vectors of {least} to {whole} numbers, not {dimension}"
+        )
+    return SelectedModel(requested_name, facts, truncated_dimension=dimension)

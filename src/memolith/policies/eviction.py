@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def weakest(
+def select_weakest(
     strength: NDArray[np.float64],
     importance: NDArray[np.float64],
     created_at: NDArray[np.int64],

@@ -7,34 +7,42 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from memolith.text.dates import named_dates
-from memolith.text.figures import figures
+from memolith.text.dates import find_dates
+from memolith.text.figures import parse_numbers
 from memolith.text.folding import fold
-from memolith.text.relative_dates import dates_meant
-from memolith.text.stances import FIRST_PERSON, NO, YES, Clause, clauses
-from memolith.text.wordings import NAME, content_terms, counted_terms, implied_terms
+from memolith.text.relative_dates import resolve_dates
+from memolith.text.stances import (
+    FIRST_PERSON_PATTERN,
+    NO_PATTERN,
+    YES_PATTERN,
+    Clause,
+    split_clauses,
+)
+from memolith.text.wordings import NAME_TERM, content_terms, counted_terms, implied_terms
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
     from datetime import date
 
-    from memolith.text.dates import Days
+    from memolith.text.dates import DateRange
 
 WORD = re.compile(r"[^\W\d_][\w'’-]*")
 """A word, with what is joined to it."""
 
 _POSSESSIVE = re.compile(r"['’]s?$")
-_OWNED = re.compile(r"\b(?:my|our|his|her|their|your)\s+([^\W\d_]+)", re.IGNORECASE)
+_POSSESSION = re.compile(r"\b(?:my|our|his|her|their|your)\s+([^\W\d_]+)", re.IGNORECASE)
 _THE_USER = re.compile(
     r"\b(?:the|der|die|den|dem|des)\s+(?:user|(?:be)?nutzer(?:in)?)s?\b(?!\s+(?:id|name|interface))"
 )
-_YOU = re.compile(r"\b(?:you|yours?|du|dein\w*|dir|dich|sie|ihr\w*|ihnen)\b", re.IGNORECASE)
-_REST_WORDS = 4
+_SECOND_PERSON = re.compile(
+    r"\b(?:you|yours?|du|dein\w*|dir|dich|sie|ihr\w*|ihnen)\b", re.IGNORECASE
+)
+_MAX_REMAINDER_WORDS = 4
 """A denial of so few words is the rest of what stands before it: "but not coffee". A guess."""
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ClauseContent:
     """What a clause of a source says.
 
     Attributes:
@@ -51,7 +59,7 @@ class Said:
     """
 
     terms: frozenset[str]
-    in_order: tuple[str, ...]
+    ordered_terms: tuple[str, ...]
     words: frozenset[str]
     figures: frozenset[str]
     counted: frozenset[tuple[str, str]]
@@ -59,11 +67,11 @@ class Said:
     supposes: bool
     of_other: bool
     of_mine: frozenset[str]
-    owned: frozenset[str]
+    possessions: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class SourceSentence:
     """A sentence of the sources.
 
     Attributes:
@@ -75,25 +83,25 @@ class Sentence:
     """
 
     places: tuple[int, ...]
-    said: tuple[Said, ...]
-    days: tuple[Days, ...]
-    asks: bool = False
+    clauses: tuple[ClauseContent, ...]
+    days: tuple[DateRange, ...]
+    is_question: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
     """Texts that facts may rest on, read once for all of them; made by `sources`."""
 
-    sentences: tuple[Sentence, ...]
+    sentences: tuple[SourceSentence, ...]
     names: frozenset[str]
     years: tuple[int, ...]
 
 
-def sources(
+def read_sources(
     texts: Sequence[str],
     said_on: Sequence[date | None] = (),
     names: Iterable[str] = (),
-    own: Collection[int] = (),
+    user_texts: Collection[int] = (),
 ) -> Sources:
     """Return texts as `supported_by` looks at them.
 
@@ -108,88 +116,94 @@ def sources(
     """
     days = said_on or [None] * len(texts)
     read = [
-        _read(place, text, day, is_own=place in own)
+        _read_text(place, text, day, is_own=place in user_texts)
         for place, (text, day) in enumerate(zip(texts, days, strict=True))
     ]
     years = {one.first.year for found in read for sentence in found for one in sentence.days}
     return Sources(
-        sentences=tuple(chain.from_iterable(_answered(read, texts))),
+        sentences=tuple(chain.from_iterable(_apply_answers(read, texts))),
         names=frozenset(fold(word) for name in names for word in WORD.findall(name)),
         years=tuple(sorted(years)),
     )
 
 
-def words_of(text: str) -> Iterator[str]:
+def iter_words(text: str) -> Iterator[str]:
     """Yield the words of a text, folded, without a possessive; those with a hyphen in parts too."""
     for word in WORD.findall(text):
-        plain = bare(word)
+        plain = fold_word(word)
         yield plain
         yield from plain.split("-")
 
 
-def bare(word: str) -> str:
+def fold_word(word: str) -> str:
     """Return a word folded, without a possessive."""
     return fold(_POSSESSIVE.sub("", word))
 
 
-def _read(place: int, text: str, day: date | None, *, is_own: bool) -> list[Sentence]:
-    days = dates_meant(text, day) if day else _days_named(text)
+def _read_text(place: int, text: str, day: date | None, *, is_own: bool) -> list[SourceSentence]:
+    days = resolve_dates(text, day) if day else _find_named_days(text)
     return [
-        Sentence(
+        SourceSentence(
             (place,),
-            _of_whom(found, _said_in(found)) if is_own else _said_in(found),
+            _mark_second_person(found, _read_clauses(found)) if is_own else _read_clauses(found),
             days,
-            asks=any(one.asks for one in found),
+            is_question=any(one.is_question for one in found),
         )
-        for found in clauses(text)
+        for found in split_clauses(text)
         if not (is_own and any(_THE_USER.search(fold(one.text)) for one in found))
     ]
 
 
-def _of_whom(sentence: Sequence[Clause], said: Sequence[Said]) -> tuple[Said, ...]:
+def _mark_second_person(
+    sentence: Sequence[Clause], contents: Sequence[ClauseContent]
+) -> tuple[ClauseContent, ...]:
     """Return what the user's clauses say, where "you" is whom they speak to."""
     return tuple(
-        replace(one, of_other=True, terms=one.terms - {NAME})
-        if _YOU.search(clause.text) and not FIRST_PERSON.search(clause.text)
+        replace(one, of_other=True, terms=one.terms - {NAME_TERM})
+        if _SECOND_PERSON.search(clause.text) and not FIRST_PERSON_PATTERN.search(clause.text)
         else one
-        for clause, one in zip(sentence, said, strict=True)
+        for clause, one in zip(sentence, contents, strict=True)
     )
 
 
-def _days_named(text: str) -> tuple[Days, ...]:
-    return tuple(days for named in named_dates(text, ()) for days in named.days)
+def _find_named_days(text: str) -> tuple[DateRange, ...]:
+    return tuple(days for named in find_dates(text, ()) for days in named.ranges)
 
 
-def _said_in(sentence: Sequence[Clause]) -> tuple[Said, ...]:
+def _read_clauses(sentence: Sequence[Clause]) -> tuple[ClauseContent, ...]:
     """Return what clauses say; "but not coffee" lends its verb from the clause before."""
-    said: list[Said] = []
+    said: list[ClauseContent] = []
     before: tuple[str, ...] = ()
     for clause in sentence:
         found = content_terms(clause.text)
-        is_rest = clause.denies and len(clause.text.split()) <= _REST_WORDS
-        said.append(_said(clause, found + before[:1] if is_rest else found))
+        is_rest = clause.is_negated and len(clause.text.split()) <= _MAX_REMAINDER_WORDS
+        said.append(_read_clause(clause, found + before[:1] if is_rest else found))
         before = found
     return tuple(said)
 
 
-def _said(clause: Clause, found: Sequence[str]) -> Said:
-    return Said(
+def _read_clause(clause: Clause, found: Sequence[str]) -> ClauseContent:
+    return ClauseContent(
         terms=frozenset(found) | implied_terms(clause.text),
-        in_order=tuple(found),
-        words=frozenset(words_of(clause.text)),
-        figures=figures(clause.text),
+        ordered_terms=tuple(found),
+        words=frozenset(iter_words(clause.text)),
+        figures=parse_numbers(clause.text),
         counted=counted_terms(clause.text),
-        denies=clause.denies,
-        supposes=clause.supposes,
-        of_other=clause.of_other,
-        of_mine=frozenset(content_terms(clause.of_mine)) if clause.of_mine else frozenset(),
-        owned=frozenset(chain.from_iterable(map(content_terms, _OWNED.findall(clause.text)))),
+        denies=clause.is_negated,
+        supposes=clause.is_hypothetical,
+        of_other=clause.is_about_other,
+        of_mine=frozenset(content_terms(clause.possessed_noun))
+        if clause.possessed_noun
+        else frozenset(),
+        possessions=frozenset(
+            chain.from_iterable(map(content_terms, _POSSESSION.findall(clause.text)))
+        ),
     )
 
 
-def _answered(
-    read: Sequence[Sequence[Sentence]], texts: Sequence[str]
-) -> Iterator[Iterator[Sentence]]:
+def _apply_answers(
+    read: Sequence[Sequence[SourceSentence]], texts: Sequence[str]
+) -> Iterator[Iterator[SourceSentence]]:
     """Yield each text's sentences: of its questions only the last, as what the next text answers.
 
     Where that answers yes, or no, the question counts as said, or denied, by both.
@@ -197,20 +211,20 @@ def _answered(
     for place, found in enumerate(read):
         following = texts[place + 1] if place + 1 < len(texts) else ""
         yield chain.from_iterable(
-            _as_answered(sentence, following) if sentence.asks else (sentence,)
+            _apply_answer(sentence, following) if sentence.is_question else (sentence,)
             for at, sentence in enumerate(found)
-            if not sentence.asks or at == len(found) - 1
+            if not sentence.is_question or at == len(found) - 1
         )
 
 
-def _as_answered(question: Sentence, answer: str) -> Iterator[Sentence]:
+def _apply_answer(question: SourceSentence, answer: str) -> Iterator[SourceSentence]:
     yield question
-    says_no = NO.match(answer) is not None
-    if says_no or YES.match(answer):
+    says_no = NO_PATTERN.match(answer) is not None
+    if says_no or YES_PATTERN.match(answer):
         (place,) = question.places
-        said = tuple(_denied(one) if says_no else one for one in question.said)
-        yield Sentence((place, place + 1), said, question.days)
+        said = tuple(_negate(one) if says_no else one for one in question.clauses)
+        yield SourceSentence((place, place + 1), said, question.days)
 
 
-def _denied(said: Said) -> Said:
-    return replace(said, denies=not said.denies)
+def _negate(content: ClauseContent) -> ClauseContent:
+    return replace(content, denies=not content.denies)

@@ -7,7 +7,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from memolith.policies.faithfulness import ALIKE, likeness
+from memolith.policies.faithfulness import REPETITION_OVERLAP, word_overlap
 from memolith.policies.vectors import centroid, cosines, quantise
 from memolith.text.features import count_words
 from memolith.text.injection import is_suspicious
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-MARK = "[Extract]"
+EXTRACT_MARK = "[Extract]"
 """What an extractive summary begins with."""
 
-NEAR = 0.95
+DUPLICATE_COSINE = 0.95
 """The cosine from which a sentence says what another has said. A guess, and a high one: with the
 local embedder a mere change of names stays above it, and then the first is taken."""
 
-MOST_CANDIDATES = 1_000
+MAX_CANDIDATES = 1_000
 """The most sentences that are looked at, the first ones. A guess: thirty messages have less."""
 
-_LEAST_TERMS, _MOST_WORDS = 2, 60
+_MIN_SENTENCE_TERMS, _MAX_SENTENCE_WORDS = 2, 60
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class SentenceCandidate:
     """A sentence that may stand in a summary.
 
     Attributes:
@@ -43,10 +43,10 @@ class Candidate:
     """
 
     text: str
-    who: str = ""
+    speaker: str = ""
 
 
-def candidates(said: Iterable[tuple[str, str]]) -> tuple[Candidate, ...]:
+def find_candidates(messages: Iterable[tuple[str, str]]) -> tuple[SentenceCandidate, ...]:
     """Return the sentences that state something, in order: no questions, no mere interjections.
 
     A text that tries to instruct a model is left out.
@@ -55,17 +55,17 @@ def candidates(said: Iterable[tuple[str, str]]) -> tuple[Candidate, ...]:
         said: Who spoke, and what they said, in order.
     """
     found = (
-        Candidate(" ".join(sentence.split()), who)
-        for who, content in said
+        SentenceCandidate(" ".join(sentence.split()), who)
+        for who, content in messages
         if not is_suspicious(content)
-        for sentence in (span.of(content) for span in sentences(content))
-        if _states(sentence)
+        for sentence in (span.extract(content) for span in sentences(content))
+        if _is_statement(sentence)
     )
-    return tuple(one for one, _ in zip(found, range(MOST_CANDIDATES), strict=False))
+    return tuple(one for one, _ in zip(found, range(MAX_CANDIDATES), strict=False))
 
 
-def extract(
-    among: Sequence[Candidate],
+def extract_summary(
+    candidates: Sequence[SentenceCandidate],
     vectors: NDArray[np.floating] | None = None,
     *,
     max_sentences: int = 5,
@@ -84,38 +84,38 @@ def extract(
     Returns:
         The empty text where there is no sentence that fits.
     """
-    terms = [frozenset(content_terms(one.text)) for one in among]
+    terms = [frozenset(content_terms(one.text)) for one in candidates]
     stored = None if vectors is None else quantise(vectors)
-    nearness = _by_terms(terms) if stored is None else _by_vectors(stored)
-    order = sorted(range(len(among)), key=lambda place: (-nearness[place], place))
+    nearness = _score_by_terms(terms) if stored is None else _score_by_vectors(stored)
+    order = sorted(range(len(candidates)), key=lambda place: (-nearness[place], place))
     taken: list[int] = []
     left = max_words
     for place in order:
-        cost = count_words(among[place].text)
+        cost = count_words(candidates[place].text)
         if len(taken) == max_sentences:
             break
-        if cost <= left and not _repeats(place, taken, terms, stored):
+        if cost <= left and not _is_repetition(place, taken, terms, stored):
             taken.append(place)
             left -= cost
-    return _text([among[place] for place in sorted(taken)])
+    return _format_summary([candidates[place] for place in sorted(taken)])
 
 
-def _states(sentence: str) -> bool:
+def _is_statement(sentence: str) -> bool:
     return (
         not sentence.rstrip("\"')*_ ").endswith("?")
-        and count_words(sentence) <= _MOST_WORDS
-        and len(content_terms(sentence)) >= _LEAST_TERMS
+        and count_words(sentence) <= _MAX_SENTENCE_WORDS
+        and len(content_terms(sentence)) >= _MIN_SENTENCE_TERMS
     )
 
 
-def _by_vectors(stored: NDArray[np.int8]) -> list[float]:
+def _score_by_vectors(stored: NDArray[np.int8]) -> list[float]:
     centre = centroid(stored)
     if centre is None:
         return [0.0] * len(stored)
     return [float(cosine) for cosine in cosines(stored, quantise(centre))]
 
 
-def _by_terms(said: Sequence[frozenset[str]]) -> list[float]:
+def _score_by_terms(said: Sequence[frozenset[str]]) -> list[float]:
     """Return how near each sentence is to the centre of all, each of length 1."""
     centre: defaultdict[str, float] = defaultdict(float)
     for terms in said:
@@ -127,25 +127,25 @@ def _by_terms(said: Sequence[frozenset[str]]) -> list[float]:
     ]
 
 
-def _repeats(
+def _is_repetition(
     place: int,
     taken: Sequence[int],
     terms: Sequence[frozenset[str]],
     stored: NDArray[np.int8] | None,
 ) -> bool:
-    if any(likeness(terms[place], terms[other]) >= ALIKE for other in taken):
+    if any(word_overlap(terms[place], terms[other]) >= REPETITION_OVERLAP for other in taken):
         return True
     if stored is None or not taken:
         return False
-    return bool((cosines(stored[list(taken)], stored[place]) >= NEAR).any())
+    return bool((cosines(stored[list(taken)], stored[place]) >= DUPLICATE_COSINE).any())
 
 
-def _text(taken: Sequence[Candidate]) -> str:
-    return " ".join([MARK, *_told(taken)]) if taken else ""
+def _format_summary(taken: Sequence[SentenceCandidate]) -> str:
+    return " ".join([EXTRACT_MARK, *_iter_lines(taken)]) if taken else ""
 
 
-def _told(taken: Iterable[Candidate]) -> Iterator[str]:
+def _iter_lines(taken: Iterable[SentenceCandidate]) -> Iterator[str]:
     last = ""
     for one in taken:
-        yield f"{one.who}: {one.text}" if one.who and one.who != last else one.text
-        last = one.who
+        yield f"{one.speaker}: {one.text}" if one.speaker and one.speaker != last else one.text
+        last = one.speaker

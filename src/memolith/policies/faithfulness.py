@@ -7,8 +7,8 @@ from enum import StrEnum
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from memolith.policies.evidence import sources
-from memolith.policies.support import names_and_numbers, unfounded, words_and_numbers
+from memolith.policies.evidence import read_sources
+from memolith.policies.support import count_ungrounded, names_and_numbers, words_and_numbers
 from memolith.text.features import count_words
 from memolith.text.sentences import sentences
 from memolith.text.wordings import content_terms
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import date
 
-ALIKE = 0.8
+REPETITION_OVERLAP = 0.8
 """The share of words that two sentences have in common from which one repeats the other. A
 guess."""
 
-LEAST_WORDS = 3
+MIN_REPETITION_WORDS = 3
 """Sentences of fewer words repeat nothing."""
 
-RUN = 4
-LOOPS = 3
+LOOP_RUN_WORDS = 4
+MIN_LOOP_RUNS = 3
 """A run of four words that stands there three times is a model going round in a circle. A guess."""
 
 
-class Problem(StrEnum):
+class SummaryProblem(StrEnum):
     """What is wrong with a summary."""
 
     EMPTY = "empty"
@@ -40,7 +40,7 @@ class Problem(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class SummaryLimits:
     """What a summary is held to.
 
     Attributes:
@@ -56,12 +56,12 @@ class Limits:
     max_words: int
     max_sentences: int | None = None
     expected: int = 10
-    least_kept: float = 0.5
-    most_invented: int = 0
+    min_kept_share: float = 0.5
+    max_invented: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class SummaryCheck:
     """What came out of a check.
 
     Attributes:
@@ -71,7 +71,7 @@ class Check:
         invented: How many of its names, numbers and dates stand in no source.
     """
 
-    problems: tuple[Problem, ...]
+    problems: tuple[SummaryProblem, ...]
     kept: int = 0
     expected: int = 0
     invented: int = 0
@@ -82,14 +82,14 @@ class Check:
         return not self.problems
 
 
-def check(
+def check_summary(
     summary: str,
     texts: Sequence[str],
-    limits: Limits,
+    limits: SummaryLimits,
     *,
     said_on: Sequence[date | None] = (),
     names: Iterable[str] = (),
-) -> Check:
+) -> SummaryCheck:
     """Return what is wrong with a summary. By words and numbers, not by meaning.
 
     Args:
@@ -102,48 +102,50 @@ def check(
     """
     said = "\n".join(line for line in summary.splitlines() if not line.rstrip().endswith(":"))
     if not count_words(said):
-        return Check((Problem.EMPTY,))
-    kept, expected = _kept(said, texts, limits)
-    invented = unfounded(said, sources(texts, said_on, names))
+        return SummaryCheck((SummaryProblem.EMPTY,))
+    kept, expected = _count_kept(said, texts, limits)
+    invented = count_ungrounded(said, read_sources(texts, said_on, names))
     found = {
-        Problem.TOO_LONG: _is_too_long(said, limits),
-        Problem.REPEATS: repeats(said),
-        Problem.LOSES: kept < expected,
-        Problem.INVENTS: invented > limits.most_invented,
+        SummaryProblem.TOO_LONG: _is_too_long(said, limits),
+        SummaryProblem.REPEATS: has_repetition(said),
+        SummaryProblem.LOSES: kept < expected,
+        SummaryProblem.INVENTS: invented > limits.max_invented,
     }
-    return Check(tuple(one for one, holds in found.items() if holds), kept, expected, invented)
-
-
-def repeats(text: str) -> bool:
-    """Tell whether a text says one thing twice, or goes round in a circle."""
-    said = [frozenset(content_terms(span.of(text))) for span in sentences(text)]
-    long = [terms for terms in said if len(terms) >= LEAST_WORDS]
-    return any(likeness(one, other) >= ALIKE for one, other in combinations(long, 2)) or _loops(
-        text.lower().split()
+    return SummaryCheck(
+        tuple(one for one, holds in found.items() if holds), kept, expected, invented
     )
 
 
-def likeness(one: frozenset[str], other: frozenset[str]) -> float:
+def has_repetition(text: str) -> bool:
+    """Tell whether a text says one thing twice, or goes round in a circle."""
+    said = [frozenset(content_terms(span.extract(text))) for span in sentences(text)]
+    long = [terms for terms in said if len(terms) >= MIN_REPETITION_WORDS]
+    return any(
+        word_overlap(one, other) >= REPETITION_OVERLAP for one, other in combinations(long, 2)
+    ) or _has_loop(text.lower().split())
+
+
+def word_overlap(one: frozenset[str], other: frozenset[str]) -> float:
     """Return the share of the words of two texts that both have, 0..1; 0 where there are none."""
     return len(one & other) / len(one | other) if one or other else 0.0
 
 
-def _loops(words: Sequence[str]) -> bool:
+def _has_loop(words: Sequence[str]) -> bool:
     runs: dict[tuple[str, ...], int] = {}
-    for at in range(len(words) - RUN + 1):
-        run = tuple(words[at : at + RUN])
+    for at in range(len(words) - LOOP_RUN_WORDS + 1):
+        run = tuple(words[at : at + LOOP_RUN_WORDS])
         runs[run] = runs.get(run, 0) + 1
-    return max(runs.values(), default=0) >= LOOPS
+    return max(runs.values(), default=0) >= MIN_LOOP_RUNS
 
 
-def _is_too_long(said: str, limits: Limits) -> bool:
+def _is_too_long(said: str, limits: SummaryLimits) -> bool:
     if count_words(said) > limits.max_words:
         return True
     return limits.max_sentences is not None and len(sentences(said)) > limits.max_sentences
 
 
-def _kept(said: str, texts: Iterable[str], limits: Limits) -> tuple[int, int]:
+def _count_kept(said: str, texts: Iterable[str], limits: SummaryLimits) -> tuple[int, int]:
     """Return how many names and numbers are kept, and how many at least should be."""
     told = frozenset[str]().union(*map(names_and_numbers, texts))
-    expected = limits.least_kept * min(len(told), limits.expected)
+    expected = limits.min_kept_share * min(len(told), limits.expected)
     return len(told & words_and_numbers(said)), int(expected)

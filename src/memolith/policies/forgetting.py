@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 FRESHNESS_PER_HOUR = 0.01
 """`companion`: freshness is e^(−0.01·hours): 0.79 after a day, 0.19 after a week."""
 
-_REINFORCEMENT = 0.005
-_REINFORCEMENT_TOP = 0.08
+_REINFORCEMENT_PER_ACCESS = 0.005
+_MAX_REINFORCEMENT = 0.08
 
 _HOUR = timedelta(hours=1)
 _HOURS_PER_DAY = 24.0
 
 
 @dataclass(frozen=True, slots=True)
-class Wear:
+class DecayInputs:
     """What the strength of memories is computed from; one row each.
 
     Attributes:
@@ -43,16 +43,16 @@ class Wear:
     days_since_update: NDArray[np.float64]
 
 
-class Forgetting(Protocol):
+class DecayPolicy(Protocol):
     """A law by which memories fade: a function of what is stored and the time, and no more."""
 
-    def strength(self, wear: Wear) -> NDArray[np.float64]:
+    def strength(self, inputs: DecayInputs) -> NDArray[np.float64]:
         """Return what is left of each memory, 0..1."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Fading:
+class DecayParameters:
     """How one kind of memory fades.
 
     Attributes:
@@ -65,7 +65,7 @@ class Fading:
 
 
 @dataclass(frozen=True, slots=True)
-class Ebbinghaus:
+class EbbinghausDecay:
     """Exponential forgetting that slows down with use (the law of `companion`).
 
     strength = max(importance·e^(−rate·modifier/stability·days) + min(0.005·accesses, 0.08),
@@ -78,25 +78,29 @@ class Ebbinghaus:
     """
 
     decay_factor: float
-    kinds: Mapping[str, Fading]
-    other: Fading = Fading(1.0, 0.0)
+    parameters_by_kind: Mapping[str, DecayParameters]
+    default_parameters: DecayParameters = DecayParameters(1.0, 0.0)
 
-    def strength(self, wear: Wear) -> NDArray[np.float64]:
+    def strength(self, inputs: DecayInputs) -> NDArray[np.float64]:
         """Return what is left of each memory, 0..1."""
-        fadings = [self.kinds.get(kind, self.other) for kind in wear.kind]
+        fadings = [
+            self.parameters_by_kind.get(kind, self.default_parameters) for kind in inputs.kind
+        ]
         modifier = np.array([fading.modifier for fading in fadings], dtype=np.float64)
         floor = np.array([fading.floor for fading in fadings], dtype=np.float64)
-        stability = 1.0 + np.log1p(wear.access_count)
+        stability = 1.0 + np.log1p(inputs.access_count)
         rate = -math.log(self.decay_factor) * modifier / stability
-        reinforcement = np.minimum(wear.access_count * _REINFORCEMENT, _REINFORCEMENT_TOP)
-        days = np.maximum(wear.days_since_use, 0.0)
-        left = wear.importance * np.exp(-rate * days) + reinforcement
+        reinforcement = np.minimum(
+            inputs.access_count * _REINFORCEMENT_PER_ACCESS, _MAX_REINFORCEMENT
+        )
+        days = np.maximum(inputs.days_since_use, 0.0)
+        left = inputs.importance * np.exp(-rate * days) + reinforcement
         strength: NDArray[np.float64] = np.minimum(np.maximum(left, floor), 1.0)
         return strength
 
 
 @dataclass(frozen=True, slots=True)
-class HalfLives:
+class HalfLifeDecay:
     """Exponential forgetting since the last change, by halves (the law of `facts`).
 
     strength = e^(−λ·hours since update), with λ = `decay_lambda(lasting)`.
@@ -105,28 +109,28 @@ class HalfLives:
         lasting: How long memories of a kind last; others never fade.
     """
 
-    lasting: Mapping[str, timedelta]
+    lifetimes: Mapping[str, timedelta]
 
-    def strength(self, wear: Wear) -> NDArray[np.float64]:
+    def strength(self, inputs: DecayInputs) -> NDArray[np.float64]:
         """Return what is left of each memory, 0..1."""
-        rates = np.array([decay_lambda(self.lasting.get(kind)) for kind in wear.kind])
-        hours = np.maximum(wear.days_since_update, 0.0) * _HOURS_PER_DAY
+        rates = np.array([decay_lambda(self.lifetimes.get(kind)) for kind in inputs.kind])
+        hours = np.maximum(inputs.days_since_update, 0.0) * _HOURS_PER_DAY
         strength: NDArray[np.float64] = np.exp(-rates * hours)
         return strength
 
 
-def decay_lambda(lasting: timedelta | None) -> float:
+def decay_lambda(lifetime: timedelta | None) -> float:
     """Return λ per hour of what lasts so long: ln 2 / (lasting/2); None, for good: 0."""
-    return 0.0 if lasting is None else math.log(2.0) / (lasting / _HOUR / 2.0)
+    return 0.0 if lifetime is None else math.log(2.0) / (lifetime / _HOUR / 2.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Unfading:
+class NoDecay:
     """Nothing fades: a memory is as strong as it is important."""
 
-    def strength(self, wear: Wear) -> NDArray[np.float64]:
+    def strength(self, inputs: DecayInputs) -> NDArray[np.float64]:
         """Return the importance of each memory."""
-        return wear.importance
+        return inputs.importance
 
 
 def freshness(hours: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -9,31 +9,31 @@ import re
 from typing import TYPE_CHECKING
 
 from memolith.policies.support import names_and_numbers
-from memolith.text.hollow import in_language, is_unfinished
+from memolith.text.hollow import get_filler_lexicon, is_incomplete
 from memolith.text.hollow.matching import plain_words
-from memolith.text.speech import leaning
-from memolith.text.stances import FIRST_PERSON
+from memolith.text.speech import guess_language
+from memolith.text.stances import FIRST_PERSON_PATTERN
 from memolith.text.stopwords import STOP_WORDS
 from memolith.text.wordings import content_terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from memolith.text.hollow import Hollow
+    from memolith.text.hollow import FillerLexicon
 
-SHORT_WORDS = 4
+MAX_SHORT_WORDS = 4
 """So short a text may lack what a sentence needs: "Lives in", "The blue one". A guess."""
 
-POINTING_WORDS = 7
+MAX_REFERRING_WORDS = 7
 """So short a text may mean nothing without what was said before: "I would love to try it"."""
 
-POINTING_TERMS = 2
+MAX_REFERRING_TERMS = 2
 """What points to something said before tells nothing with so few words that say something."""
 
-_LOOKED_AT = 400
+_MAX_FRAGMENT_CHARS = 400
 """Characters: a longer text is no fragment, but for how it ends."""
 
-_TAIL = 80
+_TAIL_CHARS = 80
 _EMOTICON = re.compile(r"(?:[:;=8xX]['’-]?[)(\[\]dDpPoO/\\|*3]+|<3)$")
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _LATIN_END = 0x24F
@@ -44,25 +44,27 @@ _EXTRACTED = re.compile(r"\"(?:facts?|memor(?:y|ies)|content|importance|category
 _FENCE = "```"
 
 
-def fragment(text: str) -> str | None:
+def find_fragment_reason(text: str) -> str | None:
     """Return why a text is a piece of a sentence, or means nothing by itself; None: it does."""
     if _is_data(text):
         return "data"
     plain = _EMOTICON.sub("", text.rstrip()).strip()
     if not any(map(str.isalpha, plain)):
         return "no words"
-    if _is_cut(plain):
+    if _is_truncated(plain):
         return "cut off"
-    if len(plain) > _LOOKED_AT or any(ord(char) > _LATIN_END for char in plain if char.isalpha()):
+    if len(plain) > _MAX_FRAGMENT_CHARS or any(
+        ord(char) > _LATIN_END for char in plain if char.isalpha()
+    ):
         return None
     words = plain_words(plain)
-    if is_unfinished(words):
+    if is_incomplete(words):
         return "cut off"
-    language = in_language(leaning(_WORD.findall(plain)))
-    return next(_reasons(plain, words, language), None)
+    language = get_filler_lexicon(guess_language(_WORD.findall(plain)))
+    return next(_iter_reasons(plain, words, language), None)
 
 
-def _reasons(text: str, words: Sequence[str], language: Hollow | None) -> Iterator[str]:
+def _iter_reasons(text: str, words: Sequence[str], language: FillerLexicon | None) -> Iterator[str]:
     terms = content_terms(text)
     if STOP_WORDS.issuperset(terms) and not names_and_numbers(text):
         yield "says nothing"
@@ -70,11 +72,15 @@ def _reasons(text: str, words: Sequence[str], language: Hollow | None) -> Iterat
         return
     if _ends_early(text, words, language):
         yield "cut off"
-    if text[0].islower() and words[0] in language.continuing and not FIRST_PERSON.search(text):
+    if (
+        text[0].islower()
+        and words[0] in language.continuation_words
+        and not FIRST_PERSON_PATTERN.search(text)
+    ):
         yield "begins in the middle"
-    if _points_back(text, words, len(terms), language) and not names_and_numbers(text):
+    if _has_dangling_reference(text, words, len(terms), language) and not names_and_numbers(text):
         yield "means something said before"
-    if _is_part(words, language) and not names_and_numbers(text):
+    if _is_bare_phrase(words, language) and not names_and_numbers(text):
         yield "no predicate"
 
 
@@ -82,52 +88,59 @@ def _is_data(text: str) -> bool:
     start = text.lstrip()
     if not _DATA.match(start):
         return False
-    is_whole = _open(start) == 0 and start.count(_FENCE) % 2 == 0
-    return not is_whole or _EXTRACTED.search(start[:_LOOKED_AT]) is not None
+    is_whole = _count_unclosed(start) == 0 and start.count(_FENCE) % 2 == 0
+    return not is_whole or _EXTRACTED.search(start[:_MAX_FRAGMENT_CHARS]) is not None
 
 
-def _is_cut(text: str) -> bool:
-    return _ENDS_CUT.search(text[-_TAIL:]) is not None or _open(text) > 0
+def _is_truncated(text: str) -> bool:
+    return _ENDS_CUT.search(text[-_TAIL_CHARS:]) is not None or _count_unclosed(text) > 0
 
 
-def _open(text: str) -> int:
+def _count_unclosed(text: str) -> int:
     """Return how many brackets more are opened than closed."""
     return len(_OPEN.findall(text)) - len(_CLOSED.findall(text))
 
 
-def _ends_early(text: str, words: Sequence[str], language: Hollow) -> bool:
+def _ends_early(text: str, words: Sequence[str], language: FillerLexicon) -> bool:
     last = words[-1]
     if not text.rstrip(".… ").lower().endswith(last):
         return False
-    if last in language.unfinished:
-        if leaning(words[:-1]) != language.language:  # "but" is a word of French, too
+    if last in language.incomplete_endings:
+        if guess_language(words[:-1]) != language.language:  # "but" is a word of French, too
             return False
         return not text.endswith((".", "!", "?")) or text.endswith("..")
     return (
-        len(words) <= SHORT_WORDS
-        and last in language.short_of
-        and language.asking.isdisjoint(words)
+        len(words) <= MAX_SHORT_WORDS
+        and last in language.short_incomplete_endings
+        and language.question_words.isdisjoint(words)
         and (len(words) == 1 or words[-2] not in language.being)
         and not text.endswith("!")
     )
 
 
-def _points_back(text: str, words: Sequence[str], terms: int, language: Hollow) -> bool:
+def _has_dangling_reference(
+    text: str, words: Sequence[str], terms: int, language: FillerLexicon
+) -> bool:
     """Tell whether a text is about what was said before it, and does not say what that is."""
-    by_me = FIRST_PERSON.search(text) is not None
+    by_me = FIRST_PERSON_PATTERN.search(text) is not None
     opens = text.split(maxsplit=1)[0].lower()
     if opens.rstrip(",.!?") in language.subjects and not by_me:
         return True
-    few = terms <= POINTING_TERMS
-    is_vague = any(re.match(rf"{each}\b", " ".join(words)) for each in language.vague)
+    few = terms <= MAX_REFERRING_TERMS
+    is_vague = any(re.match(rf"{each}\b", " ".join(words)) for each in language.vague_openings)
     if is_vague and few and not by_me:
         return True
-    return few and len(words) <= POINTING_WORDS and len(words) > 1 and words[-1] in language.objects
-
-
-def _is_part(words: Sequence[str], language: Hollow) -> bool:
     return (
-        1 < len(words) <= SHORT_WORDS
+        few
+        and len(words) <= MAX_REFERRING_WORDS
+        and len(words) > 1
+        and words[-1] in language.objects
+    )
+
+
+def _is_bare_phrase(words: Sequence[str], language: FillerLexicon) -> bool:
+    return (
+        1 < len(words) <= MAX_SHORT_WORDS
         and words[0] in language.determiners
-        and not any(re.fullmatch(language.predicate, word) for word in words[1:])
+        and not any(re.fullmatch(language.predicate_pattern, word) for word in words[1:])
     )

@@ -13,44 +13,44 @@ from itertools import accumulate
 from typing import Any
 from uuid import UUID
 
-from memolith.policies.rendering.defusing import told_lines
+from memolith.policies.rendering.defusing import render_document_lines
 
-Entry = Mapping[str, Any]
+HistoryMessage = Mapping[str, Any]
 
-SUMMARY = "[Context Summary]"
+SUMMARY_MARK = "[Context Summary]"
 """What the message begins with that stands for what was made shorter."""
 
-KEEP = 4
+KEPT_MESSAGES = 4
 """How many of the newest messages stay as they are."""
 
 SUMMARY_SHARE = 0.25
 """The share of the context window that all summaries of a history together may take: half of
 what it may take as a whole before it is made shorter. A guess."""
 
-CALL_CHARS = 200
+MAX_CALL_CHARS = 200
 """How much of what a tool is called with is told. A guess."""
 
-_ASIDE = ("system", "developer")
-_ENTRY = "ctx_"
+_INSTRUCTION_ROLES = ("system", "developer")
+_ENTRY_PREFIX = "ctx_"
 _DIGEST_BYTES, _UUID_BYTES = 6, 16
 
 
-def entry_key(session_id: str, unique: str = "") -> str:
+def build_entry_key(session_id: str, unique: str = "") -> str:
     """Return the key of an entry that stands for a part of a history; or what all of them share.
 
     Args:
         session_id: The conversation.
         unique: Tells it from the others of that conversation; empty: what theirs begin with.
     """
-    return f"{_ENTRY}{session_id}_{unique}"
+    return f"{_ENTRY_PREFIX}{session_id}_{unique}"
 
 
 def is_entry(key: str | None) -> bool:
     """Tell whether a memory with that key stands for a part of a history."""
-    return key is not None and key.startswith(_ENTRY)
+    return key is not None and key.startswith(_ENTRY_PREFIX)
 
 
-def unique_of(new_id: str, last: str) -> str:
+def build_unique_suffix(new_id: str, last_message: str) -> str:
     """Return what tells an entry from others: a UUID whose end is made of what it ends with.
 
     By `mark_of` it is known again, in a history that comes whole, where the entry ends.
@@ -60,22 +60,24 @@ def unique_of(new_id: str, last: str) -> str:
         last: The last message that the entry stands for, as `told_of` tells it, without secrets.
     """
     size = _UUID_BYTES - _DIGEST_BYTES
-    made = blake2b(new_id.encode(), digest_size=size).digest() + bytes.fromhex(mark(last))
+    made = blake2b(new_id.encode(), digest_size=size).digest() + bytes.fromhex(
+        digest_message(last_message)
+    )
     return str(UUID(bytes=made, version=4))
 
 
-def mark(told: str) -> str:
+def digest_message(message: str) -> str:
     """Return the mark of a message: twelve hexadecimal digits."""
-    return blake2b(told.encode(), digest_size=_DIGEST_BYTES).hexdigest()
+    return blake2b(message.encode(), digest_size=_DIGEST_BYTES).hexdigest()
 
 
-def mark_of(key: str) -> str:
+def get_entry_digest(key: str) -> str:
     """Return the mark of the last message that the entry with this key stands for."""
     return key[-2 * _DIGEST_BYTES :]
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class CompressedPrefix:
     """How much of a history was made shorter before.
 
     Attributes:
@@ -88,7 +90,7 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class HistoryParts:
     """A history, taken apart.
 
     Attributes:
@@ -99,22 +101,25 @@ class Parts:
         kept: The newest messages, that stay.
     """
 
-    head: tuple[Entry, ...]
+    head: tuple[HistoryMessage, ...]
     summary: str
-    done: int
-    new: tuple[Entry, ...]
-    kept: tuple[Entry, ...]
+    compressed_count: int
+    new: tuple[HistoryMessage, ...]
+    kept: tuple[HistoryMessage, ...]
 
     @property
-    def since(self) -> tuple[Entry, ...]:
+    def messages_since(self) -> tuple[HistoryMessage, ...]:
         """What was said since it was made shorter last, when the newest messages were kept."""
-        is_first = not (self.summary or self.done)
-        return (*self.new, *self.kept)[0 if is_first else KEEP :]
+        is_first = not (self.summary or self.compressed_count)
+        return (*self.new, *self.kept)[0 if is_first else KEPT_MESSAGES :]
 
 
-def done_of(
-    history: Sequence[Entry], consolidated: int, marks: Sequence[str], read: Callable[[Entry], str]
-) -> Done:
+def find_compressed_prefix(
+    history: Sequence[HistoryMessage],
+    consolidated: int,
+    digests: Sequence[str],
+    describe: Callable[[HistoryMessage], str],
+) -> CompressedPrefix:
     """Return how much of a history was made shorter before.
 
     One that bears a summary holds none of it any more. Of one that comes whole each time it is
@@ -127,22 +132,27 @@ def done_of(
         marks: Of the conversation's entries, oldest first.
         read: Returns a message as it was marked.
     """
-    start = _first_said(history)
+    start = _find_first_message(history)
     said = history[start:]
-    if not marks or any(_is_summary(each) for each in history[:start]):
-        return Done()
-    if 0 < consolidated <= len(said) and mark(read(said[consolidated - 1])) == marks[-1]:
-        return Done(consolidated, len(marks))
+    if not digests or any(_is_summary(each) for each in history[:start]):
+        return CompressedPrefix()
+    if (
+        0 < consolidated <= len(said)
+        and digest_message(describe(said[consolidated - 1])) == digests[-1]
+    ):
+        return CompressedPrefix(consolidated, len(digests))
     places: dict[str, int] = {}
     for place, entry in enumerate(said):
-        places.setdefault(mark(read(entry)), place)
-    for count in range(len(marks), 0, -1):
-        if marks[count - 1] in places:
-            return Done(places[marks[count - 1]] + 1, count)
-    return Done()
+        places.setdefault(digest_message(describe(entry)), place)
+    for count in range(len(digests), 0, -1):
+        if digests[count - 1] in places:
+            return CompressedPrefix(places[digests[count - 1]] + 1, count)
+    return CompressedPrefix()
 
 
-def apart(history: Sequence[Entry], done: int, keep: int = KEEP) -> Parts:
+def split_history(
+    history: Sequence[HistoryMessage], compressed_count: int, kept_count: int = KEPT_MESSAGES
+) -> HistoryParts:
     """Take a history apart.
 
     Kept are at least the last message of the user and what follows; a call of a tool is never
@@ -153,68 +163,77 @@ def apart(history: Sequence[Entry], done: int, keep: int = KEEP) -> Parts:
         done: How many of its messages were made shorter before (`done_of`).
         keep: How many of the newest stay.
     """
-    start = _first_said(history)
+    start = _find_first_message(history)
     head = tuple(each for each in history[:start] if not _is_summary(each))
-    summary = "\n".join(_after_mark(each) for each in history[:start] if _is_summary(each))
+    summary = "\n".join(_strip_mark(each) for each in history[:start] if _is_summary(each))
     said = history[start:]
-    cut = _cut(said, keep)
-    done = min(done, cut)
-    return Parts(head, summary, done, tuple(said[done:cut]), tuple(said[cut:]))
+    cut = _find_cut(said, kept_count)
+    compressed_count = min(compressed_count, cut)
+    return HistoryParts(
+        head, summary, compressed_count, tuple(said[compressed_count:cut]), tuple(said[cut:])
+    )
 
 
-def shortened(parts: Parts, summary: str) -> list[Entry]:
+def replace_with_summary(parts: HistoryParts, summary: str) -> list[HistoryMessage]:
     """Return a history that says a summary in the place of all that it stands for.
 
     It stands in a turn of the system's, where what tools and users said has no say: it is made
     harmless, and what of it tries to instruct a model is a quotation.
     """
-    said = "\n".join(told_lines(summary))
-    told: list[Entry] = [{"role": "system", "content": f"{SUMMARY} {said}"}] if said else []
+    said = "\n".join(render_document_lines(summary))
+    told: list[HistoryMessage] = (
+        [{"role": "system", "content": f"{SUMMARY_MARK} {said}"}] if said else []
+    )
     return [*parts.head, *told, *parts.kept]
 
 
-def fitting(lines: Sequence[str], costs: Sequence[int], room: float) -> list[str]:
+def select_newest(lines: Sequence[str], costs: Sequence[int], budget: float) -> list[str]:
     """Return the newest lines that fit a room together, in order; the newest in any case."""
     if not lines:
         return []
     held = list(accumulate(reversed(costs)))
-    count = max(1, sum(cost <= room for cost in held))
+    count = max(1, sum(cost <= budget for cost in held))
     return list(lines[len(lines) - count :])
 
 
-def text_of(entry: object) -> str:
+def get_text(entry: object) -> str:
     """Return what a message says; of parts, those that are text, in results of tools too."""
-    content = _of(entry, "content")
+    content = _get_field(entry, "content")
     if isinstance(content, str):
         return content
     texts = (
-        text_of(part) if _of(part, "type") == "tool_result" else _text(part)
-        for part in _parts(entry)
+        get_text(part) if _get_field(part, "type") == "tool_result" else _get_part_text(part)
+        for part in _get_parts(entry)
     )
     return "\n".join(filter(None, texts))
 
 
-def told_of(entry: Entry) -> str:
+def describe_message(entry: HistoryMessage) -> str:
     """Return what a message says, which tools it calls and how, and what it holds besides."""
     besides = (
-        f"[{_of(part, 'type')}]"
-        for part in _parts(entry)
-        if not _text(part) and _of(part, "type") not in (None, "text", "tool_use", "tool_result")
+        f"[{_get_field(part, 'type')}]"
+        for part in _get_parts(entry)
+        if not _get_part_text(part)
+        and _get_field(part, "type") not in (None, "text", "tool_use", "tool_result")
     )
-    return "\n".join(filter(None, (text_of(entry), *besides, *map(_call, _calls(entry)))))
+    return "\n".join(
+        filter(None, (get_text(entry), *besides, *map(_describe_call, _get_calls(entry))))
+    )
 
 
-def turns_of(entries: Sequence[Entry]) -> int:
+def count_turns(entries: Sequence[HistoryMessage]) -> int:
     """Return how many turns these are: how often the user speaks."""
-    return sum(map(speaks, entries))
+    return sum(map(is_user_message, entries))
 
 
-def speaks(entry: Entry) -> bool:
+def is_user_message(entry: HistoryMessage) -> bool:
     """Tell whether a message is the user's own, and not a tool's result in the user's name."""
-    return entry.get("role") == "user" and (not _is_result(entry) or any(map(_text, _parts(entry))))
+    return entry.get("role") == "user" and (
+        not _is_tool_result(entry) or any(map(_get_part_text, _get_parts(entry)))
+    )
 
 
-def raw(texts: Sequence[str], max_chars: int) -> list[str]:
+def pack_texts(texts: Sequence[str], max_chars: int) -> list[str]:
     """Return texts together in as few as they fit in, each of at most so many characters.
 
     Each begins a line of its own.
@@ -230,61 +249,66 @@ def raw(texts: Sequence[str], max_chars: int) -> list[str]:
     return [text for text in made if text]
 
 
-def _first_said(history: Sequence[Entry]) -> int:
-    for place, entry in enumerate(history):
-        if entry.get("role") not in _ASIDE:
+def _find_first_message(history_messages: Sequence[HistoryMessage]) -> int:
+    for place, entry in enumerate(history_messages):
+        if entry.get("role") not in _INSTRUCTION_ROLES:
             return place
-    return len(history)
+    return len(history_messages)
 
 
-def _cut(said: Sequence[Entry], keep: int) -> int:
+def _find_cut(messages: Sequence[HistoryMessage], keep: int) -> int:
     """Return how many of the messages may go."""
-    last = next((place for place in range(len(said) - 1, -1, -1) if speaks(said[place])), None)
-    cut = max(0, len(said) - keep)
+    last = next(
+        (place for place in range(len(messages) - 1, -1, -1) if is_user_message(messages[place])),
+        None,
+    )
+    cut = max(0, len(messages) - keep)
     cut = cut if last is None else min(cut, last)
-    while 0 < cut < len(said) and (_is_result(said[cut]) or _calls(said[cut - 1])):
+    while 0 < cut < len(messages) and (
+        _is_tool_result(messages[cut]) or _get_calls(messages[cut - 1])
+    ):
         cut -= 1
     return cut
 
 
-def _is_result(entry: Entry) -> bool:
+def _is_tool_result(entry: HistoryMessage) -> bool:
     if entry.get("role") in ("tool", "function"):
         return True
-    return any(_of(part, "type") == "tool_result" for part in _parts(entry))
+    return any(_get_field(part, "type") == "tool_result" for part in _get_parts(entry))
 
 
-def _calls(entry: Entry) -> list[object]:
+def _get_calls(entry: HistoryMessage) -> list[object]:
     """Return the calls of tools in a message, in the manner of OpenAI or of Anthropic."""
     called = entry.get("tool_calls")
-    uses = [part for part in _parts(entry) if _of(part, "type") == "tool_use"]
+    uses = [part for part in _get_parts(entry) if _get_field(part, "type") == "tool_use"]
     found = [*(called if isinstance(called, list | tuple) else [called]), *uses]
     return [each for each in (*found, entry.get("function_call")) if each]
 
 
-def _call(call: object) -> str:
-    named = _of(call, "function") or call
-    given = _of(named, "arguments") or _of(named, "input") or ""
-    return f"[calls {_of(named, 'name')}: {given}"[:CALL_CHARS] + "]"
+def _describe_call(call: object) -> str:
+    named = _get_field(call, "function") or call
+    given = _get_field(named, "arguments") or _get_field(named, "input") or ""
+    return f"[calls {_get_field(named, 'name')}: {given}"[:MAX_CALL_CHARS] + "]"
 
 
-def _parts(entry: object) -> list[object]:
+def _get_parts(entry: object) -> list[object]:
     """Return the parts of a message's content; a client's own objects are parts too."""
-    content = _of(entry, "content")
+    content = _get_field(entry, "content")
     return list(content) if isinstance(content, list | tuple) else []
 
 
-def _text(part: object) -> str:
-    text = part if isinstance(part, str) else _of(part, "text")
+def _get_part_text(part: object) -> str:
+    text = part if isinstance(part, str) else _get_field(part, "text")
     return text if isinstance(text, str) else ""
 
 
-def _of(value: object, name: str) -> Any:
+def _get_field(value: object, name: str) -> Any:
     return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
 
 
-def _is_summary(entry: Entry) -> bool:
-    return entry.get("role") in _ASIDE and text_of(entry).startswith(SUMMARY)
+def _is_summary(entry: HistoryMessage) -> bool:
+    return entry.get("role") in _INSTRUCTION_ROLES and get_text(entry).startswith(SUMMARY_MARK)
 
 
-def _after_mark(entry: Entry) -> str:
-    return text_of(entry).removeprefix(SUMMARY).strip()
+def _strip_mark(entry: HistoryMessage) -> str:
+    return get_text(entry).removeprefix(SUMMARY_MARK).strip()

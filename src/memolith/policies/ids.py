@@ -22,7 +22,7 @@ def uuid7(now: datetime, entropy: bytes) -> str:
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 
-def parse(value: str, field: str = "id") -> str:
+def parse_id(value: str, field: str = "id") -> str:
     """Return an id in its canonical form.
 
     Raises:

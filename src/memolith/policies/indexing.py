@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from memolith.domain.messages import Role, role_of
+from memolith.domain.messages import Role, get_role
 from memolith.text.analysis import terms
 
 if TYPE_CHECKING:
@@ -19,18 +19,18 @@ long answers."""
 
 def proper_name(speaker: str | None) -> str | None:
     """Return a speaker's name; None where there is none, or only a role ("user", "assistant")."""
-    if not speaker or role_of(speaker, owner_id="") is not Role.PARTICIPANT:
+    if not speaker or get_role(speaker, owner_id="") is not Role.PARTICIPANT:
         return None
     return speaker
 
 
-def embedded_text(speaker: str | None, passage: str) -> str:
+def build_embedded_text(speaker: str | None, passage: str) -> str:
     """Return what is embedded of a passage: with its speaker's name in front, if there is one."""
     name = proper_name(speaker)
     return f"{name}: {passage}" if name else passage
 
 
-def passage_terms(speaker: str | None, passage: str) -> Mapping[str, int]:
+def count_passage_terms(speaker: str | None, passage: str) -> Mapping[str, int]:
     """Return the keywords of a passage and how often each stands in it.
 
     The speaker's name is among them, so that a name finds what was said under it.
@@ -38,23 +38,26 @@ def passage_terms(speaker: str | None, passage: str) -> Mapping[str, int]:
     return Counter([*terms(passage), *terms(proper_name(speaker) or "")])
 
 
-def keyed_terms(own: Mapping[str, int], key: str | None) -> Mapping[str, int]:
+def add_key_terms(text_terms: Mapping[str, int], key: str | None) -> Mapping[str, int]:
     """Return the keywords of a passage with those of a key that finds it too."""
-    return Counter(own) + Counter(terms(key)) if key else own
+    return Counter(text_terms) + Counter(terms(key)) if key else text_terms
 
 
-def unkeyed_terms(own: Mapping[str, int], key: str) -> Mapping[str, int]:
+def remove_key_terms(text_terms: Mapping[str, int], key: str) -> Mapping[str, int]:
     """Return what `keyed_terms` made more of."""
-    return Counter(own) - Counter(terms(key))
+    return Counter(text_terms) - Counter(terms(key))
 
 
-def window_terms(
-    own: Mapping[str, int], own_tokens: int, previous: Mapping[str, int], previous_tokens: int
+def add_window_terms(
+    text_terms: Mapping[str, int],
+    text_tokens: int,
+    previous: Mapping[str, int],
+    previous_tokens: int,
 ) -> Mapping[str, int]:
     """Return a message's keywords with those of the message before it, where both fit.
 
     Only for two messages of a single passage each.
     """
-    if own_tokens + previous_tokens > WINDOW_TOKENS:
-        return own
-    return Counter(own) + Counter(previous)
+    if text_tokens + previous_tokens > WINDOW_TOKENS:
+        return text_terms
+    return Counter(text_terms) + Counter(previous)

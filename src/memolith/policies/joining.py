@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from memolith.policies.dedup import same_fact
-from memolith.policies.folding import joined
+from memolith.policies.dedup import find_same_fact
+from memolith.policies.folding import join_texts
 from memolith.policies.merging import Insert, Restate, Rewrite
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from memolith.domain.memories import Memory
-    from memolith.policies.merging import Candidate, Decision, Neighbour, Verdict
+    from memolith.policies.merging import Candidate, Decision, SimilarMemory, Verdict
 
 
 @dataclass(frozen=True, slots=True)
-class Joining:
+class SimilarityMerging:
     """What is nearer to a memory than a threshold is told by it too from then on.
 
     Together they have both contents (no sentence twice), the higher importance, all tags, and
@@ -33,29 +33,29 @@ class Joining:
     kinds: tuple[str, ...]
     threshold: float = 0.85
     max_chars: int = 8_000
-    by_similarity: bool = True
+    uses_similarity: bool = True
     revives: bool = False
 
     def decide(
-        self, candidate: Candidate, same: Sequence[Memory], nearest: Neighbour | None
+        self, candidate: Candidate, same: Sequence[Memory], nearest: SimilarMemory | None
     ) -> Decision:
         """Return `Rewrite` for what joins a memory, `Restate` where that changes nothing."""
-        known = same_fact(candidate.key, same)
+        known = find_same_fact(candidate.key, same)
         if known is not None:
-            return self._together(candidate, known, known.content)
+            return self._join(candidate, known, known.content)
         if nearest is None or candidate.key is not None or nearest.similarity <= self.threshold:
             return Insert()
-        content = joined(nearest.memory.content, candidate.content)
+        content = join_texts(nearest.memory.content, candidate.content)
         if len(content) > self.max_chars:
             return Insert()
-        return self._together(candidate, nearest.memory, content)
+        return self._join(candidate, nearest.memory, content)
 
-    def settle(self, candidate: Candidate, asked: Memory, verdict: Verdict) -> Decision:
+    def apply_verdict(self, candidate: Candidate, existing: Memory, verdict: Verdict) -> Decision:
         """Return `Insert`: nobody is ever asked."""
-        del candidate, asked, verdict
+        del candidate, existing, verdict
         return Insert()
 
-    def _together(self, candidate: Candidate, known: Memory, content: str) -> Decision:
+    def _join(self, candidate: Candidate, known: Memory, content: str) -> Decision:
         kind = min(known.kind, candidate.kind, key=self._priority)
         importance = max(known.importance, candidate.importance)
         tags = tuple(sorted({*known.tags, *candidate.tags}))

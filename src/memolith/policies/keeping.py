@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
+class ChunkScore:
     """What a stretch of text was found to be worth, each 0..1.
 
     Attributes:
@@ -20,13 +20,13 @@ class Weighed:
     novelty: float
     salience: float
     importance: float
-    kept: bool
+    is_kept: bool
 
 
-class Keeping(Protocol):
+class ChunkScoring(Protocol):
     """A judgement of the stretches of a text. Pure."""
 
-    def weigh(self, text: str, *, novelty: float, pieces: int) -> Weighed:
+    def score_chunk(self, text: str, *, novelty: float, word_pieces: int) -> ChunkScore:
         """Return what a stretch is worth.
 
         Args:

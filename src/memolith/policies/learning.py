@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from memolith.domain.memories import Origin
 from memolith.domain.messages import Role
-from memolith.text.cues import cue_sentences
+from memolith.text.cues import find_cue_sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ without an end is a list or a listing, and is found as the message it stands in.
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class LearnedMemory:
     """A memory that a conversation makes.
 
     Attributes:
@@ -42,55 +42,55 @@ class Made:
     origin: Origin = Origin.USER
 
 
-class Learning(Protocol):
+class LearningPolicy(Protocol):
     """A way to learn from a conversation. Pure."""
 
-    def made(self, messages: Sequence[Message]) -> list[Made]:
+    def build_memories(self, messages: Sequence[Message]) -> list[LearnedMemory]:
         """Return the memories that messages of one session make, in order."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class NothingLearned:
+class NoLearning:
     """Messages are logged only: learning needs a model, or the agent's own hand."""
 
-    def made(self, messages: Sequence[Message]) -> list[Made]:
+    def build_memories(self, messages: Sequence[Message]) -> list[LearnedMemory]:
         """Return nothing."""
         del messages
         return []
 
 
 @dataclass(frozen=True, slots=True)
-class SentencesLearned:
+class SentenceLearning:
     """`standard`: each sentence of the user's that has a cue, asks nothing and means something.
 
     "I love it!" has a cue, and is found as the message it stands in: alone it means nothing.
     """
 
-    def made(self, messages: Sequence[Message]) -> list[Made]:
+    def build_memories(self, messages: Sequence[Message]) -> list[LearnedMemory]:
         """Return a memory for each such sentence."""
         return [
-            Made(sentence, (place,))
+            LearnedMemory(sentence, (place,))
             for place, message in enumerate(messages)
             if message.role is Role.USER
-            for sentence in _told(message.content)
+            for sentence in _find_memorable_sentences(message.content)
         ]
 
 
-def _told(content: str) -> Iterator[str]:
+def _find_memorable_sentences(content: str) -> Iterator[str]:
     told = 0
-    for span, _cues in cue_sentences(content):
-        sentence = span.of(content)
+    for span, _cues in find_cue_sentences(content):
+        sentence = span.extract(content)
         is_short = len(sentence) <= MAX_SENTENCE_CHARS
-        is_kept = is_short and not sentence.endswith("?") and not _is_hollow(sentence)
+        is_kept = is_short and not sentence.endswith("?") and not _is_meaningless(sentence)
         if told < MAX_SENTENCES and is_kept:
             told += 1
             yield sentence
 
 
-def _is_hollow(sentence: str) -> bool:
+def _is_meaningless(sentence: str) -> bool:
     # At the first cue, for a program that only recalls needs none of it.
-    from memolith.policies.fragments import fragment
-    from memolith.text.hollow import filler
+    from memolith.policies.fragments import find_fragment_reason
+    from memolith.text.hollow import classify_filler
 
-    return filler(sentence) is not None or fragment(sentence) is not None
+    return classify_filler(sentence) is not None or find_fragment_reason(sentence) is not None

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
 from memolith.domain.memories import Origin
-from memolith.policies.dedup import same_fact
+from memolith.policies.dedup import find_same_fact
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,11 +41,11 @@ class Candidate:
     key: str | None = None
     origin: Origin = Origin.USER
     said_at: datetime | None = None
-    ends: bool = False
+    has_expiry: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbour:
+class SimilarMemory:
     """The owner's memory that is nearest to a candidate.
 
     Attributes:
@@ -91,8 +91,8 @@ class Replace:
     """
 
     id: str
-    others: tuple[str, ...] = ()
-    why: str = ""
+    other_ids: tuple[str, ...] = ()
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,13 +103,13 @@ class Discard:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class AskArbitrator:
     """An arbitrator is asked what becomes of it and the memory; with none it is inserted."""
 
     id: str
 
 
-Decision = Insert | Restate | Rewrite | Replace | Discard | Ask
+Decision = Insert | Restate | Rewrite | Replace | Discard | AskArbitrator
 
 
 class Operation(StrEnum):
@@ -137,11 +137,11 @@ class Verdict:
     reasoning: str = ""
 
 
-class Merging(Protocol):
+class MergePolicy(Protocol):
     """How a profile tells what is known already. Pure."""
 
     @property
-    def by_similarity(self) -> bool:
+    def uses_similarity(self) -> bool:
         """Whether the nearest memory matters; else only the same words do."""
         ...
 
@@ -151,7 +151,7 @@ class Merging(Protocol):
         ...
 
     def decide(
-        self, candidate: Candidate, same: Sequence[Memory], nearest: Neighbour | None
+        self, candidate: Candidate, same: Sequence[Memory], nearest: SimilarMemory | None
     ) -> Decision:
         """Return what becomes of a candidate.
 
@@ -163,15 +163,15 @@ class Merging(Protocol):
         """
         ...
 
-    def settle(self, candidate: Candidate, asked: Memory, verdict: Verdict) -> Decision:
+    def apply_verdict(self, candidate: Candidate, existing: Memory, verdict: Verdict) -> Decision:
         """Return what becomes of a candidate after `Ask`; never `Ask`."""
         ...
 
 
-class Arbiter(Protocol):
+class SupersessionPolicy(Protocol):
     """How a profile tells what a new memory restates or changes, with no model. Pure."""
 
-    def ways(self, candidate: Candidate) -> tuple[tuple[frozenset[str], ...], ...]:
+    def find_search_groups(self, candidate: Candidate) -> tuple[tuple[frozenset[str], ...], ...]:
         """Return how to find, by keyword, what a candidate may restate or change.
 
         Returns:
@@ -180,7 +180,7 @@ class Arbiter(Protocol):
         """
         ...
 
-    def decide(self, candidate: Candidate, rivals: Sequence[Memory]) -> Decision:
+    def decide(self, candidate: Candidate, supersession_candidates: Sequence[Memory]) -> Decision:
         """Return `Restate`, `Replace`, or `Insert` where in doubt.
 
         Args:
@@ -191,21 +191,21 @@ class Arbiter(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class SameWords:
+class SameTextMerging:
     """`standard`: the same words are the same fact, nothing else is (see `dedup`)."""
 
-    by_similarity: bool = False
+    uses_similarity: bool = False
     revives: bool = False
 
     def decide(
-        self, candidate: Candidate, same: Sequence[Memory], nearest: Neighbour | None
+        self, candidate: Candidate, same: Sequence[Memory], nearest: SimilarMemory | None
     ) -> Decision:
         """Return `Restate` for a memory of the same words, else `Insert`."""
         del nearest
-        known = same_fact(candidate.key, same)
+        known = find_same_fact(candidate.key, same)
         return Insert() if known is None else Restate(known.id)
 
-    def settle(self, candidate: Candidate, asked: Memory, verdict: Verdict) -> Decision:
+    def apply_verdict(self, candidate: Candidate, existing: Memory, verdict: Verdict) -> Decision:
         """Return `Insert`: nobody is ever asked."""
-        del candidate, asked, verdict
+        del candidate, existing, verdict
         return Insert()

@@ -11,11 +11,11 @@ from memolith.policies.vectors import norms
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-BLOCK = 256
+NEAREST_BLOCK_ROWS = 256
 """Vectors compared at once: with 20,000 before them their cosines take 20 MB."""
 
 
-def nearest_before(stored: NDArray[np.int8]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def find_nearest_before(stored: NDArray[np.int8]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return for each vector the row of the nearest of those before it, and their cosine.
 
     Of those that are as near the first. Takes time with the square of their number.
@@ -31,8 +31,8 @@ def nearest_before(stored: NDArray[np.int8]) -> tuple[NDArray[np.int64], NDArray
     lengths = norms(stored).astype(np.float32)
     lengths[lengths == 0] = np.inf
     units = stored.astype(np.float32) / lengths[:, None]
-    for start in range(0, count, BLOCK):
-        end = min(start + BLOCK, count)
+    for start in range(0, count, NEAREST_BLOCK_ROWS):
+        end = min(start + NEAREST_BLOCK_ROWS, count)
         found = units[start:end] @ units[:end].T
         found[:, start:][np.triu_indices(end - start)] = -1.0  # itself, and those after it
         rows[start:end] = found.argmax(axis=1)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def novelty(
+def compute_novelty(
     vectors: NDArray[np.generic], centre: NDArray[np.float64] | None
 ) -> NDArray[np.float64]:
     """Return each vector's cosine distance from the centre, 0..1; 1.0 where there is no centre.
@@ -23,17 +23,17 @@ def novelty(
     if centre is None:
         return np.ones(len(vectors))
     length = float(np.linalg.norm(centre))
-    cosines = _units(vectors) @ (centre / length if length else centre)
-    return as_novelty(1.0 - cosines)
+    cosines = _normalise_rows(vectors) @ (centre / length if length else centre)
+    return clamp_novelty(1.0 - cosines)
 
 
-def as_novelty(distances: NDArray[np.float64]) -> NDArray[np.float64]:
+def clamp_novelty(distances: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return cosine distances, 0..2, as novelty: what points away is no newer than new."""
     clamped: NDArray[np.float64] = np.clip(distances, 0.0, 1.0)
     return clamped
 
 
-def _units(vectors: NDArray[np.generic]) -> NDArray[np.float64]:
+def _normalise_rows(vectors: NDArray[np.generic]) -> NDArray[np.float64]:
     values = vectors.astype(np.float64)
     lengths = np.linalg.norm(values, axis=1, keepdims=True)
     units: NDArray[np.float64] = np.divide(

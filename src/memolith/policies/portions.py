@@ -8,12 +8,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def portion(count: int, size: int) -> int:
+def get_portion_size(count: int, size: int) -> int:
     """Return how many of so many are taken at once, so that less than `size` is never left."""
     return count if count < 2 * size else size
 
 
-def parts(lengths: Sequence[int], room: int, most: int) -> list[tuple[int, int]]:
+def split_into_parts(
+    lengths: Sequence[int], part_size: int, max_parts: int
+) -> list[tuple[int, int]]:
     """Cut texts, in order, into parts that fit a room, each of one text at least.
 
     Args:
@@ -24,7 +26,7 @@ def parts(lengths: Sequence[int], room: int, most: int) -> list[tuple[int, int]]
     Returns:
         The place of the first text of each part, and the place after its last; one part of none.
     """
-    each = max(room, -(-2 * sum(lengths) // most))
+    each = max(part_size, -(-2 * sum(lengths) // max_parts))
     found: list[tuple[int, int]] = []
     start = held = 0
     for place, length in enumerate(lengths):

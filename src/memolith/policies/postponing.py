@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Postponing:
+class BackoffPolicy:
     """Twice as long after each failure in a row, up to a bound, and at last no more.
 
     The numbers are guesses: with these, work that a service refuses for a passing reason is tried
@@ -25,12 +25,12 @@ class Postponing:
     """
 
     first_s: float = 10.0
-    longest_s: float = 3_600.0
-    passing: int = 32
-    lasting: int = 3
+    max_s: float = 3_600.0
+    max_transient_failures: int = 32
+    max_permanent_failures: int = 3
 
-    def retry_at(
-        self, now: datetime, failures: int, *, may_pass: bool, draw: float
+    def get_retry_time(
+        self, now: datetime, failures: int, *, is_transient: bool, jitter: float
     ) -> datetime | None:
         """Return when to try again; None: not by itself.
 
@@ -41,8 +41,10 @@ class Postponing:
             draw: A random number, 0 to 1: the wait is between a half and the whole of its length,
                 so that many do not come back at once.
         """
-        if failures >= (self.passing if may_pass else self.lasting):
+        if failures >= (
+            self.max_transient_failures if is_transient else self.max_permanent_failures
+        ):
             return None
         doublings = min(failures - 1, 62)
-        longest = min(self.first_s * 2.0**doublings, self.longest_s)
-        return now + timedelta(seconds=longest * (0.5 + draw / 2))
+        longest = min(self.first_s * 2.0**doublings, self.max_s)
+        return now + timedelta(seconds=longest * (0.5 + jitter / 2))

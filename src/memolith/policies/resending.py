@@ -15,17 +15,17 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
 
-from memolith.domain.messages import Role, role_of
+from memolith.domain.messages import Role, get_role
 from memolith.errors import InvalidInput
-from memolith.policies.histories import Entry, text_of
-from memolith.text.cleaning import clean, cleaned
+from memolith.policies.histories import HistoryMessage, get_text
+from memolith.text.cleaning import clean, clean_text
 from memolith.text.screening import contains_secrets
 
-ANOTHER, CUT = ".", "~"
+ALTERNATIVE_MARK, TRUNCATED_MARK = ".", "~"
 """What stands in an id between its path and what tells another reply, or a cut one, from it."""
 
-_ID = "chat-"
-_NAME = re.compile(r"[\w.-]{1,64}")
+_ID_PREFIX = "chat-"
+_SPEAKER_NAME = re.compile(r"[\w.-]{1,64}")
 """As OpenAI takes names, and a little more."""
 
 _DIGEST_BYTES = 12
@@ -38,7 +38,7 @@ _ROLES: Mapping[str, Role] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class HistoryTurn:
     """One message of a history.
 
     Attributes:
@@ -55,7 +55,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
+class ResentConversation:
     """A history as far as it is remembered.
 
     Attributes:
@@ -64,44 +64,48 @@ class Conversation:
         reply: The path of the reply that is asked for.
     """
 
-    said: tuple[Said, ...]
-    reply: str
+    turns: tuple[HistoryTurn, ...]
+    reply_path: str
 
 
-def session_of(owner_id: str, history: Sequence[Entry]) -> str:
+def derive_session_id(owner_id: str, history: Sequence[HistoryMessage]) -> str:
     """Return the name of a conversation whose client gave it none: by its first message."""
-    first = next((each for each in history if _role(each) is not None), {})
-    return _ID + _digest("session", owner_id, _mark(first))
+    first = next((each for each in history if _get_role(each) is not None), {})
+    return _ID_PREFIX + _digest("session", owner_id, _fingerprint(first))
 
 
-def conversation(owner_id: str, history: Sequence[Entry]) -> Conversation:
+def read_conversation(owner_id: str, history: Sequence[HistoryMessage]) -> ResentConversation:
     """Return what a history says, each message with what it is known by.
 
     Linear in the length of the history.
     """
     end = len(history)
-    while end and _role(history[end - 1]) is Role.ASSISTANT:
+    while end and _get_role(history[end - 1]) is Role.ASSISTANT:
         end -= 1
-    names = _names(history)
+    names = _find_speaker_names(history)
     chain, replies = _digest("begin"), 0
-    said: list[Said] = []
+    said: list[HistoryTurn] = []
     for entry in history[:end]:
-        role, text = _role(entry), visible(text_of(entry))
+        role, text = _get_role(entry), clean_text(get_text(entry))
         if role is Role.USER:
-            chain, replies = _digest(chain, "user", _mark(entry)), 0
+            chain, replies = _digest(chain, "user", _fingerprint(entry)), 0
             path = chain
         else:
             path = (
-                _reply(chain, replies) if role is Role.ASSISTANT else _digest(chain, "tool", text)
+                _build_reply_path(chain, replies)
+                if role is Role.ASSISTANT
+                else _digest(chain, "tool", text)
             )
             replies += role is Role.ASSISTANT and bool(text)
         if role is not None and text:
             speaker = entry.get("name") if len(names) > 1 and role is Role.USER else None
-            said.append(_spoken(owner_id, role, text, _ID + path, speaker))
-    return Conversation(tuple(said), _ID + _reply(chain, replies))
+            said.append(_build_turn(owner_id, role, text, _ID_PREFIX + path, speaker))
+    return ResentConversation(tuple(said), _ID_PREFIX + _build_reply_path(chain, replies))
 
 
-def fresh(said: Sequence[Said], known: Collection[str], *, is_begun: bool) -> list[Said]:
+def find_new_turns(
+    turns: Sequence[HistoryTurn], known: Collection[str], *, is_begun: bool
+) -> list[HistoryTurn]:
     """Return what is to be logged of a history.
 
     That is what follows the last message that is known, but nothing up to a reply that is not:
@@ -113,33 +117,33 @@ def fresh(said: Sequence[Said], known: Collection[str], *, is_begun: bool) -> li
         is_begun: Whether anything is logged of it; if not, all is new.
     """
     if not is_begun:
-        return list(said)
-    last = max((place for place, each in enumerate(said) if each.path in known), default=-1)
-    rest = said[last + 1 :]
+        return list(turns)
+    last = max((place for place, each in enumerate(turns) if each.path in known), default=-1)
+    rest = turns[last + 1 :]
     replies = [place for place, each in enumerate(rest) if each.role is Role.ASSISTANT]
     if last >= 0 and replies[:1] == [0]:  # to what is known: it was sent several to choose from
         replies = replies[1:]
     return list(rest[replies[-1] + 1 :] if replies else rest)
 
 
-def path_of(external_id: str) -> str:
+def get_path(external_id: str) -> str:
     """Return what a message is known by whose id this is."""
-    return external_id.partition(CUT)[0].partition(ANOTHER)[0]
+    return external_id.partition(TRUNCATED_MARK)[0].partition(ALTERNATIVE_MARK)[0]
 
 
-def reply_id(path: str, text: str, *, is_whole: bool, is_first: bool) -> str:
+def build_reply_id(path: str, text: str, *, is_whole: bool, is_first: bool) -> str:
     """Return the id of a reply: its path, if it is the first one and whole."""
     if is_first and is_whole:
         return path
-    return path + (ANOTHER if is_whole else CUT) + _digest(text)
+    return path + (ALTERNATIVE_MARK if is_whole else TRUNCATED_MARK) + _digest(text)
 
 
-def is_whole_id(external_id: str) -> bool:
+def is_complete_reply(external_id: str) -> bool:
     """Tell whether a reply with this id came to its end."""
-    return CUT not in external_id
+    return TRUNCATED_MARK not in external_id
 
 
-def visible(text: str) -> str:
+def clean_text(text: str) -> str:
     """Return a text as it is stored; empty where nothing of it can be seen."""
     try:
         return clean(text)
@@ -147,43 +151,43 @@ def visible(text: str) -> str:
         return ""
 
 
-def last_said(history: Sequence[Entry]) -> str:
+def find_last_user_text(history: Sequence[HistoryMessage]) -> str:
     """Return what the user says last, as it is stored; empty: nothing."""
-    spoken = (text_of(each) for each in reversed(history) if _role(each) is Role.USER)
-    return next((text for text in map(visible, spoken) if text), "")
+    spoken = (get_text(each) for each in reversed(history) if _get_role(each) is Role.USER)
+    return next((text for text in map(clean_text, spoken) if text), "")
 
 
-def _spoken(owner_id: str, role: Role, text: str, path: str, name: object) -> Said:
-    said = Said(role, text, path)
+def _build_turn(owner_id: str, role: Role, text: str, path: str, name: object) -> HistoryTurn:
+    said = HistoryTurn(role, text, path)
     if not isinstance(name, str):
         return said
-    is_name = _NAME.fullmatch(name) is not None and not contains_secrets(name)
-    return replace(said, role=role_of(name, owner_id), speaker=name if is_name else None)
+    is_name = _SPEAKER_NAME.fullmatch(name) is not None and not contains_secrets(name)
+    return replace(said, role=get_role(name, owner_id), speaker=name if is_name else None)
 
 
-def _names(history: Sequence[Entry]) -> set[str]:
+def _find_speaker_names(history: Sequence[HistoryMessage]) -> set[str]:
     """Return the names of those who speak as the user: with several, each may be somebody else."""
-    names = (each.get("name") for each in history if _role(each) is Role.USER)
+    names = (each.get("name") for each in history if _get_role(each) is Role.USER)
     return {name for name in names if isinstance(name, str)}
 
 
-def _role(entry: Entry) -> Role | None:
+def _get_role(entry: HistoryMessage) -> Role | None:
     """Return who speaks; None: the caller, to the model."""
     return _ROLES.get(str(entry.get("role")))
 
 
-def _reply(chain: str, number: int) -> str:
+def _build_reply_path(chain: str, number: int) -> str:
     return _digest(chain, "reply", str(number))
 
 
-def _mark(entry: Entry) -> str:
+def _fingerprint(entry: HistoryMessage) -> str:
     """Return what tells a message from another: its text, and all that is no text, as it is."""
     content: Any = entry.get("content")
     parts = content if isinstance(content, list) else []
     besides = [
         part for part in parts if not isinstance(part, Mapping) or part.get("type") != "text"
     ]
-    told = [str(entry.get("name", "")), cleaned(text_of(entry)), besides]
+    told = [str(entry.get("name", "")), clean_text(get_text(entry)), besides]
     return json.dumps(told, sort_keys=True, default=str)
 
 

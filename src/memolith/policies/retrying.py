@@ -8,7 +8,7 @@ from email.utils import parsedate_to_datetime
 
 
 @dataclass(frozen=True, slots=True)
-class Retrying:
+class RetryPolicy:
     """How often, and after what pauses, a call is tried again.
 
     Attributes:
@@ -20,14 +20,14 @@ class Retrying:
         total_s: After how long nothing is tried anew.
     """
 
-    most: int = 2
+    max_retries: int = 2
     first_pause_s: float = 0.5
-    longest_pause_s: float = 8.0
-    longest_wait_s: float = 20.0
-    total_s: float = 180.0
+    max_pause_s: float = 8.0
+    max_requested_wait_s: float = 20.0
+    max_total_s: float = 180.0
 
-    def pause_s(
-        self, tries: int, elapsed_s: float, asked_s: float | None, chance: float
+    def get_pause_s(
+        self, attempts: int, elapsed_s: float, requested_s: float | None, jitter: float
     ) -> float | None:
         """Return how long to wait before the next try; None: there is none.
 
@@ -40,20 +40,20 @@ class Retrying:
             asked_s: What the service asked to be waited.
             chance: From 0 to 1, evenly.
         """
-        if tries > self.most:
+        if attempts > self.max_retries:
             return None
-        doublings = min(tries - 1, 30)  # so many make any pause the longest
-        bound_s = min(self.longest_pause_s, self.first_pause_s * 2**doublings)
-        pause_s = chance * bound_s
-        if asked_s is not None:
-            if asked_s > self.longest_wait_s:
+        doublings = min(attempts - 1, 30)  # so many make any pause the longest
+        bound_s = min(self.max_pause_s, self.first_pause_s * 2**doublings)
+        pause_s = jitter * bound_s
+        if requested_s is not None:
+            if requested_s > self.max_requested_wait_s:
                 return None
-            pause_s += asked_s
-        return pause_s if elapsed_s + pause_s < self.total_s else None
+            pause_s += requested_s
+        return pause_s if elapsed_s + pause_s < self.max_total_s else None
 
 
 @dataclass(frozen=True, slots=True)
-class Breaking:
+class BreakerPolicy:
     """When a service that fails is left alone.
 
     Attributes:
@@ -66,7 +66,7 @@ class Breaking:
 
 
 @dataclass(frozen=True, slots=True)
-class Circuit:
+class CircuitState:
     """How a service has done lately.
 
     Attributes:
@@ -78,35 +78,35 @@ class Circuit:
     failures: int = 0
     open_until_s: float | None = None
 
-    def wait_s(self, now_s: float) -> float:
+    def get_wait_s(self, now_s: float) -> float:
         """Return how long to leave the service alone; 0: ask it."""
         return max(0.0, (self.open_until_s or now_s) - now_s)
 
-    def asking(self, breaking: Breaking, now_s: float) -> Circuit:
+    def begin_call(self, policy: BreakerPolicy, now_s: float) -> CircuitState:
         """Return the circuit while a call is under way: where it is a trial, no other goes through.
 
         A trial of which nothing is heard ends with the next pause.
         """
         if self.open_until_s is None:
             return self
-        return replace(self, open_until_s=now_s + breaking.pause_s)
+        return replace(self, open_until_s=now_s + policy.pause_s)
 
-    def failed(self, breaking: Breaking, now_s: float) -> Circuit:
+    def record_failure(self, policy: BreakerPolicy, now_s: float) -> CircuitState:
         """Return the circuit after a failure."""
         failures = self.failures + 1
-        is_over = failures >= breaking.failures
-        return Circuit(failures, now_s + breaking.pause_s if is_over else None)
+        is_over = failures >= policy.failures
+        return CircuitState(failures, now_s + policy.pause_s if is_over else None)
 
-    def unasked(self, now_s: float) -> Circuit:
+    def release_trial(self, now_s: float) -> CircuitState:
         """Return the circuit after a call that did not reach the service: a trial is free again."""
         return self if self.open_until_s is None else replace(self, open_until_s=now_s)
 
-    def answered(self) -> Circuit:
+    def record_success(self) -> CircuitState:
         """Return the circuit after the service did anything but fail."""
-        return Circuit()
+        return CircuitState()
 
 
-def asked_wait_s(retry_after: str, date: str = "") -> float | None:
+def parse_retry_after(retry_after: str, date: str = "") -> float | None:
     """Return how many seconds a service asks to wait by its header `Retry-After`.
 
     Args:
@@ -119,11 +119,11 @@ def asked_wait_s(retry_after: str, date: str = "") -> float | None:
     try:
         seconds = float(retry_after)
     except ValueError:
-        seconds = _between_s(date, retry_after)
+        seconds = _seconds_between(date, retry_after)
     return max(0.0, seconds) if math.isfinite(seconds) else None
 
 
-def _between_s(earlier: str, later: str) -> float:
+def _seconds_between(earlier: str, later: str) -> float:
     try:
         return (parsedate_to_datetime(later) - parsedate_to_datetime(earlier)).total_seconds()
     except (ValueError, TypeError):

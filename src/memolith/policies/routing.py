@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from memolith.domain.memories import Origin
-from memolith.policies.salience import importance, salience, signals
-from memolith.text.signs import is_about_now, is_statement, tells_preference
+from memolith.policies.salience import compute_importance, compute_salience, find_signals
+from memolith.text.signs import has_preference, is_about_now, is_statement
 
 WORKING = "working"
 SEMANTIC = "semantic"
@@ -23,26 +23,28 @@ def route(text: str, *, origin: Origin) -> str:
     subject, a predicate and an object is semantic; else episodic. Nobody but the user has
     preferences here: of any other origin "I always …" is semantic.
     """
-    if tells_preference(text):
-        return allowed(PROCEDURAL, origin)
+    if has_preference(text):
+        return restrict_kind(PROCEDURAL, origin)
     if is_about_now(text):
         return WORKING
     return SEMANTIC if is_statement(text) else EPISODIC
 
 
-def allowed(kind: str, origin: Origin) -> str:
+def restrict_kind(kind: str, origin: Origin) -> str:
     """Return the kind that a text of that origin may have: semantic instead of procedural."""
     return SEMANTIC if kind == PROCEDURAL and origin is not Origin.USER else kind
 
 
 @dataclass(frozen=True, slots=True)
-class RoutedJudging:
+class RoutingClassifier:
     """`chunks`: the kind by routing; the importance of what is told by itself, as if all new."""
 
-    def kind(self, text: str, origin: Origin) -> str:
+    def get_kind(self, text: str, origin: Origin) -> str:
         """Return the kind that `route` makes of a text."""
         return route(text, origin=origin)
 
-    def judged(self, text: str, origin: Origin) -> tuple[str, float]:
+    def classify(self, text: str, origin: Origin) -> tuple[str, float]:
         """Return that, and 0.6 and 0.4 of the salience: of technical terms their shape counts."""
-        return self.kind(text, origin), importance(1.0, salience(signals(text, tokens=0)))
+        return self.get_kind(text, origin), compute_importance(
+            1.0, compute_salience(find_signals(text, tokens=0))
+        )

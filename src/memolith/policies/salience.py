@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memolith.policies.keeping import Weighed
-from memolith.text.entities import names_something
-from memolith.text.quantities import holds_number_or_date
-from memolith.text.signs import tells_preference
-from memolith.text.technical import holds_technical_term
+from memolith.policies.keeping import ChunkScore
+from memolith.text.entities import has_named_entity
+from memolith.text.quantities import has_number_or_date
+from memolith.text.signs import has_preference
+from memolith.text.technical import has_technical_term
 
-KEPT_FROM = 0.3
+MIN_STORED_IMPORTANCE = 0.3
 """A chunk of less importance is not stored."""
 
 _NOVELTY_SHARE = 0.6
@@ -27,7 +27,7 @@ _DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Signals:
+class SalienceSignals:
     """What a text holds.
 
     Attributes:
@@ -43,50 +43,50 @@ class Signals:
     technical_term: bool = False
 
 
-def signals(text: str, *, tokens: int) -> Signals:
+def find_signals(text: str, *, tokens: int) -> SalienceSignals:
     """Return what a text holds: guesses by words and shapes, English and German.
 
     Args:
         text: A chunk.
         tokens: Its number of word pieces of the local embedder's tokenizer.
     """
-    return Signals(
-        named_entity=names_something(text),
-        number_or_date=holds_number_or_date(text),
-        preference=tells_preference(text),
-        technical_term=holds_technical_term(text, tokens=tokens),
+    return SalienceSignals(
+        named_entity=has_named_entity(text),
+        number_or_date=has_number_or_date(text),
+        preference=has_preference(text),
+        technical_term=has_technical_term(text, tokens=tokens),
     )
 
 
-def salience(held: Signals) -> float:
+def compute_salience(found: SalienceSignals) -> float:
     """Return 0..1: named entity 0.3, number or date 0.2, preference 0.4, technical term 0.1."""
     total = (
-        _NAMED_ENTITY * held.named_entity
-        + _NUMBER_OR_DATE * held.number_or_date
-        + _PREFERENCE * held.preference
-        + _TECHNICAL_TERM * held.technical_term
+        _NAMED_ENTITY * found.named_entity
+        + _NUMBER_OR_DATE * found.number_or_date
+        + _PREFERENCE * found.preference
+        + _TECHNICAL_TERM * found.technical_term
     )
     return min(max(round(total, _DIGITS), 0.0), 1.0)
 
 
-def importance(novelty: float, salience: float) -> float:
+def compute_importance(novelty: float, salience: float) -> float:
     """Return 0.6·novelty + 0.4·salience, for each of them 0..1."""
     return round(_NOVELTY_SHARE * novelty + _SALIENCE_SHARE * salience, _DIGITS)
 
 
 @dataclass(frozen=True, slots=True)
-class SalienceKeeping:
+class SalienceScoring:
     """`chunks`: what is new, or says something that matters.
 
     Attributes:
         kept_from: The least importance that is kept.
     """
 
-    kept_from: float = KEPT_FROM
+    min_importance: float = MIN_STORED_IMPORTANCE
 
-    def weigh(self, text: str, *, novelty: float, pieces: int) -> Weighed:
+    def score_chunk(self, text: str, *, novelty: float, word_pieces: int) -> ChunkScore:
         """Return what a chunk is worth."""
         new = min(max(float(novelty), 0.0), 1.0)
-        salient = salience(signals(text, tokens=pieces))
-        total = importance(new, salient)
-        return Weighed(new, salient, total, kept=total >= self.kept_from)
+        salient = compute_salience(find_signals(text, tokens=word_pieces))
+        total = compute_importance(new, salient)
+        return ChunkScore(new, salient, total, is_kept=total >= self.min_importance)

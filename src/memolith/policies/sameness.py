@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memolith.domain.memories import State
-from memolith.policies.merging import Insert, Neighbour, Replace, Restate
+from memolith.policies.merging import Insert, Replace, Restate, SimilarMemory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,19 +22,19 @@ DUPLICATE_DISTANCE = 0.15
 """`tiers`, section 9, for its own embedder."""
 
 
-class _NobodyAsked:
+class _NoArbitration:
     """Settles what never comes up: these policies ask no arbitrator."""
 
     __slots__ = ()
 
-    def settle(self, candidate: Candidate, asked: Memory, verdict: Verdict) -> Decision:
+    def apply_verdict(self, candidate: Candidate, existing: Memory, verdict: Verdict) -> Decision:
         """Return `Insert`: nobody is ever asked."""
-        del candidate, asked, verdict
+        del candidate, existing, verdict
         return Insert()
 
 
 @dataclass(frozen=True, slots=True)
-class NearestReplaced(_NobodyAsked):
+class NearestReplacement(_NoArbitration):
     """`tiers`: the new memory is always stored, and the nearest retired where it is near enough.
 
     Attributes:
@@ -42,11 +42,11 @@ class NearestReplaced(_NobodyAsked):
     """
 
     distance: float = DUPLICATE_DISTANCE
-    by_similarity: bool = True
+    uses_similarity: bool = True
     revives: bool = False
 
     def decide(
-        self, candidate: Candidate, same: Sequence[Memory], nearest: Neighbour | None
+        self, candidate: Candidate, same: Sequence[Memory], nearest: SimilarMemory | None
     ) -> Decision:
         """Return `Replace` for the nearest where it is nearer than the distance, else `Insert`."""
         del candidate, same
@@ -56,18 +56,18 @@ class NearestReplaced(_NobodyAsked):
 
 
 @dataclass(frozen=True, slots=True)
-class KeyedOnly(_NobodyAsked):
+class KeyedMerging(_NoArbitration):
     """`timeline`: only a taken key names a known memory, and that is seen to before this.
 
     The same words under another key, or under none, are another memory: agents name what they
     store, and two names are two things to them.
     """
 
-    by_similarity: bool = False
+    uses_similarity: bool = False
     revives: bool = False
 
     def decide(
-        self, candidate: Candidate, same: Sequence[Memory], nearest: Neighbour | None
+        self, candidate: Candidate, same: Sequence[Memory], nearest: SimilarMemory | None
     ) -> Decision:
         """Return `Insert`."""
         del candidate, same, nearest
@@ -75,14 +75,14 @@ class KeyedOnly(_NobodyAsked):
 
 
 @dataclass(frozen=True, slots=True)
-class IdenticalOnce(_NobodyAsked):
+class IdenticalTextMerging(_NoArbitration):
     """`chunks`: the same text to the letter is not stored twice; novelty does the rest."""
 
-    by_similarity: bool = False
+    uses_similarity: bool = False
     revives: bool = False
 
     def decide(
-        self, candidate: Candidate, same: Sequence[Memory], nearest: Neighbour | None
+        self, candidate: Candidate, same: Sequence[Memory], nearest: SimilarMemory | None
     ) -> Decision:
         """Return `Restate` for the oldest active memory of that text, else `Insert`."""
         del nearest

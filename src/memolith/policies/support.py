@@ -15,33 +15,33 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from memolith.domain.memories import Origin
-from memolith.policies.evidence import WORD, bare, sources, words_of
-from memolith.policies.trust import is_outranked, least_trusted
-from memolith.text.dates import MONTHS, named_dates, without_dates
-from memolith.text.figures import figures
+from memolith.policies.evidence import WORD, fold_word, iter_words, read_sources
+from memolith.policies.trust import get_least_trusted, is_outranked
+from memolith.text.dates import MONTHS, find_dates, mask_dates
+from memolith.text.figures import parse_numbers
 from memolith.text.folding import fold
-from memolith.text.names import CAPITALISED_NAMES, NAMES
+from memolith.text.names import CAPITALISED_NAMES, LOWERCASE_NAMES
 from memolith.text.relative_dates import WEEKDAYS
-from memolith.text.speech import leaning
-from memolith.text.stances import clauses
+from memolith.text.speech import guess_language
+from memolith.text.stances import split_clauses
 from memolith.text.stopwords import STOP_WORDS
 from memolith.text.wordings import (
     CONTRASTS,
-    NAME,
+    NAME_TERM,
     NUMBER_TERMS,
-    alike,
     content_terms,
     counted_terms,
+    is_same_word,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from memolith.policies.evidence import Said, Sentence, Sources
-    from memolith.text.dates import Days
+    from memolith.policies.evidence import ClauseContent, Sources, SourceSentence
+    from memolith.text.dates import DateRange
     from memolith.text.stances import Clause
 
-WINDOW = 4
+SUPPORT_WINDOW = 4
 """How many sentences in a row may support a fact together. A guess."""
 
 WORDS_PER_MISS = 6
@@ -50,7 +50,7 @@ none. A guess, held against made-up cases alone (`tests/samples_of_support.py`):
 inventions pass, and with none to spare long facts in a model's own words are lost."""
 
 _WEEK, _MONTH = 7, 31
-_BEGINNING = 4
+_PREFIX_CHARS = 4
 _HAS = re.compile(r"\bhat\b")  # an English word, and so no stop word
 _ROLE = re.compile(
     r"\b(?:is|was|became) an?\s+((?:[^\W\d_]+\s+){0,3}?[^\W\d_]+)"
@@ -64,7 +64,7 @@ _OF_USER = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Support:
+class Grounding:
     """What a fact rests on.
 
     Attributes:
@@ -77,7 +77,7 @@ class Support:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _FactPart:
     """What a clause of a fact says, and what of it must be said in its source.
 
     Attributes:
@@ -96,10 +96,10 @@ class _Part:
 
     names: frozenset[str]
     terms: tuple[str, ...]
-    musts: frozenset[str]
+    required_terms: frozenset[str]
     figures: frozenset[str]
     counted: frozenset[tuple[str, str]]
-    dates: tuple[tuple[Sequence[Days], frozenset[str]], ...]
+    dates: tuple[tuple[Sequence[DateRange], frozenset[str]], ...]
     calendar: frozenset[str]
     denies: bool
     supposes: bool
@@ -107,35 +107,35 @@ class _Part:
     about: frozenset[str] | None = None
 
     @property
-    def says(self) -> bool:
+    def has_content(self) -> bool:
         """Whether there is anything to be held against a source."""
         return bool(self.names or self.terms or self.figures or self.dates or self.calendar)
 
-    def is_of(self, said: Said) -> bool:
+    def is_about_same_person(self, clause: ClauseContent) -> bool:
         """Tell whether a clause may speak of whom the fact speaks."""
         if self.about is None:
             return True
         about = self.about
-        if self.role and self.role in said.owned:
+        if self.role and self.role in clause.possessions:
             return False
-        return (not said.of_other or NAME in said.terms) and (
-            not said.of_mine or any(_stands(term, about) for term in said.of_mine)
+        return (not clause.of_other or NAME_TERM in clause.terms) and (
+            not clause.of_mine or any(_is_covered(term, about) for term in clause.of_mine)
         )
 
-    def stands_like(self, said: Said) -> bool:
+    def has_same_stance(self, clause: ClauseContent) -> bool:
         """Tell whether a clause takes the same stance: a wish supports no statement."""
-        return said.denies == self.denies and (self.supposes or not said.supposes)
+        return clause.denies == self.denies and (self.supposes or not clause.supposes)
 
 
-def supported_by(fact: str, told: Sources) -> tuple[int, ...]:
+def find_support(fact: str, evidence: Sources) -> tuple[int, ...]:
     """Return the places of the texts that support a fact, ascending; empty: it is not supported.
 
     Where a text supports it alone, all that do are returned; else those that do together.
     """
-    return _supported_by(_parts(fact, told), told.sentences)
+    return _find_supporting_texts(_read_parts(fact, evidence), evidence.sentences)
 
 
-def needed(fact: str, told: Sources, origins: Sequence[Origin]) -> Support | None:
+def find_grounding(fact: str, evidence: Sources, origins: Sequence[Origin]) -> Grounding | None:
     """Return what a fact rests on where only the most trusted texts count that suffice.
 
     A question of the assistant lends its words to the user's answer, and is not needed for it;
@@ -149,112 +149,116 @@ def needed(fact: str, told: Sources, origins: Sequence[Origin]) -> Support | Non
     Returns:
         None where it is not supported.
     """
-    parts = _parts(fact, told)
-    for limit in sorted(set(origins), key=lambda origin: _trust(origin, origins)):
+    parts = _read_parts(fact, evidence)
+    for limit in sorted(set(origins), key=lambda origin: _trust_rank(origin, origins)):
         allowed = [not is_outranked(origin, by=limit) for origin in origins]
-        places = _supported_by(
+        places = _find_supporting_texts(
             parts,
             [
                 one
-                for one in told.sentences
+                for one in evidence.sentences
                 if all(allowed[place] for place in one.places)
-                or (one.asks and origins[one.places[0]] is Origin.ASSISTANT)
+                or (one.is_question and origins[one.places[0]] is Origin.ASSISTANT)
             ],
         )
         if places:
-            return Support(places, least_trusted(*(origins[place] for place in places)))
+            return Grounding(places, get_least_trusted(*(origins[place] for place in places)))
     return None
 
 
-def unfounded(text: str, told: Sources) -> int:
+def count_ungrounded(text: str, evidence: Sources) -> int:
     """Return how many names, numbers and dates of a text stand nowhere in the sources.
 
     In a text whose nouns are all capitalised only known names count as names.
     """
-    said = [one for sentence in told.sentences for one in sentence.said]
+    said = [one for sentence in evidence.sentences for one in sentence.clauses]
     words = frozenset(chain.from_iterable(one.words for one in said))
     numbers = frozenset(chain.from_iterable(one.figures for one in said))
-    days = tuple(chain.from_iterable(sentence.days for sentence in told.sentences))
+    days = tuple(chain.from_iterable(sentence.days for sentence in evidence.sentences))
     return sum(
         len(part.names - words)
         + len(part.figures - numbers)
         + sum(not _is_dated(date, spelled, words | numbers, days) for date, spelled in part.dates)
-        + sum(word not in words and not _is_in(word, days) for word in part.calendar)
-        for part in _parts(text, told)
+        + sum(word not in words and not _matches_calendar(word, days) for word in part.calendar)
+        for part in _read_parts(text, evidence)
     )
 
 
 def names_and_numbers(text: str) -> frozenset[str]:
     """Return the names and numbers of a text, folded; days and months are none."""
-    parts = _parts(text, sources(()))
+    parts = _read_parts(text, read_sources(()))
     return frozenset(chain.from_iterable(part.names | part.figures for part in parts))
 
 
 def words_and_numbers(text: str) -> frozenset[str]:
     """Return all words and numbers of a text as `names_and_numbers` spells them."""
-    return frozenset(words_of(text)) | figures(text)
+    return frozenset(iter_words(text)) | parse_numbers(text)
 
 
-def _trust(origin: Origin, among: Iterable[Origin]) -> int:
+def _trust_rank(origin: Origin, among: Iterable[Origin]) -> int:
     return sum(is_outranked(origin, by=other) for other in set(among))
 
 
 # --- reading a fact -------------------------------------------------------------------------------
 
 
-def _parts(fact: str, told: Sources) -> tuple[_Part, ...]:
+def _read_parts(fact: str, evidence: Sources) -> tuple[_FactPart, ...]:
     first = WORD.search(fact)
-    is_named = first is not None and fold(first[0]) in told.names
+    is_named = first is not None and fold(first[0]) in evidence.names
     of_user = is_named or _OF_USER.match(fact) is not None
     parts = [
-        _part(one, told, opens=place == 0)
-        for sentence in clauses(fact)
+        _read_part(one, evidence, opens=place == 0)
+        for sentence in split_clauses(fact)
         for place, one in enumerate(sentence)
     ]
     about = frozenset(chain.from_iterable(part.terms for part in parts))
-    return tuple(replace(part, about=about if of_user else None) for part in parts if part.says)
+    return tuple(
+        replace(part, about=about if of_user else None) for part in parts if part.has_content
+    )
 
 
-def _part(clause: Clause, told: Sources, *, opens: bool) -> _Part:
-    dates = tuple(named_dates(clause.text, told.years))
-    rest = without_dates(clause.text, dates)
-    words = _sorted(rest, told.names, opens=opens)
-    must, other = content_terms(words.musts), content_terms(words.ordinary)
+def _read_part(clause: Clause, evidence: Sources, *, opens: bool) -> _FactPart:
+    dates = tuple(find_dates(clause.text, evidence.years))
+    rest = mask_dates(clause.text, dates)
+    words = _sort_words(rest, evidence.names, opens=opens)
+    must, other = content_terms(words.required), content_terms(words.ordinary)
     role = _ROLE.search(clause.text)
-    return _Part(
+    return _FactPart(
         names=words.names,
         terms=tuple(term for term in (*must, *other) if _is_word(term)),
-        musts=frozenset(must) | CONTRASTS.intersection(other),
-        figures=figures(rest),
+        required_terms=frozenset(must) | CONTRASTS.intersection(other),
+        figures=parse_numbers(rest),
         counted=counted_terms(rest),
-        dates=tuple((one.days, _spelled(one.span.of(clause.text))) for one in dates),
+        dates=tuple(
+            (one.ranges, _find_spelled_parts(one.span.extract(clause.text))) for one in dates
+        ),
         calendar=words.calendar,
-        denies=clause.denies,
-        supposes=clause.supposes,
+        denies=clause.is_negated,
+        supposes=clause.is_hypothetical,
         role=next(iter(content_terms(role[1])[-1:]), "") if role else "",
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _Words:
+class _ClauseWords:
     """The words of a clause, by what must be found of them."""
 
     names: frozenset[str]
     calendar: frozenset[str]
-    musts: str
+    required: str
     ordinary: str
 
 
-def _sorted(text: str, owner: frozenset[str], *, opens: bool) -> _Words:
+def _sort_words(text: str, owner: frozenset[str], *, opens: bool) -> _ClauseWords:
     """Sort the words of a clause; where every noun has a capital only known names are names."""
-    is_loose = leaning(WORD.findall(text)) == "de"
+    is_loose = guess_language(WORD.findall(text)) == "de"
     names: list[str] = []
     musts: list[str] = []
     ordinary: list[str] = []
     calendar: list[str] = []
     end = 0
     for place, match in enumerate(WORD.finditer(text)):
-        word, plain = match[0], bare(match[0])
+        word, plain = match[0], fold_word(match[0])
         ordinary.append(text[end : match.start()])
         end = match.end()
         if not word[0].isupper() or (plain in STOP_WORDS and not word.isupper()) or word == "I":
@@ -266,7 +270,7 @@ def _sorted(text: str, owner: frozenset[str], *, opens: bool) -> _Words:
         elif plain not in _USER and plain not in owner:
             names.append(plain)
     told = "".join([*ordinary, text[end:]])
-    return _Words(
+    return _ClauseWords(
         frozenset(names),
         frozenset(calendar),
         " ".join(musts),
@@ -276,7 +280,7 @@ def _sorted(text: str, owner: frozenset[str], *, opens: bool) -> _Words:
 
 def _is_known(word: str) -> bool:
     plain = word.replace("’", "'").removesuffix("'s")
-    return plain in CAPITALISED_NAMES or plain.lower() in NAMES
+    return plain in CAPITALISED_NAMES or plain.lower() in LOWERCASE_NAMES
 
 
 def _is_word(term: str) -> bool:
@@ -288,122 +292,132 @@ def _is_word(term: str) -> bool:
     )
 
 
-def _spelled(text: str) -> frozenset[str]:
+def _find_spelled_parts(text: str) -> frozenset[str]:
     months = (fold(word) for word in WORD.findall(text))
-    return figures(text) | {word for word in months if word in MONTHS}
+    return parse_numbers(text) | {word for word in months if word in MONTHS}
 
 
 # --- holding the two against each other -----------------------------------------------------------
 
 
-def _supported_by(parts: Sequence[_Part], told: Sequence[Sentence]) -> tuple[int, ...]:
+def _find_supporting_texts(
+    parts: Sequence[_FactPart], sentences: Sequence[SourceSentence]
+) -> tuple[int, ...]:
     """Return the texts of the smallest windows of sentences that support all parts of a fact."""
     if not parts:
         return ()
-    touched = _touched(parts)
-    for size in range(1, WINDOW + 1):
+    touched = _build_filter(parts)
+    for size in range(1, SUPPORT_WINDOW + 1):
         places: set[int] = set()
-        for start in range(len(told) - size + 1):
-            if touched(told[start]):
-                places |= _places(parts, told[start : start + size])
+        for start in range(len(sentences) - size + 1):
+            if touched(sentences[start]):
+                places |= _find_window_support(parts, sentences[start : start + size])
         if places:
             return tuple(sorted(places))
     return ()
 
 
-def _touched(parts: Sequence[_Part]) -> Callable[[Sentence], bool]:
+def _build_filter(parts: Sequence[_FactPart]) -> Callable[[SourceSentence], bool]:
     """Return whether a sentence has any word of a fact, the ends of words aside."""
-    beginnings = {term[:_BEGINNING] for part in parts for term in part.terms}
+    beginnings = {term[:_PREFIX_CHARS] for part in parts for term in part.terms}
     exact = frozenset(chain.from_iterable((*part.names, *part.calendar) for part in parts))
     numbers = frozenset(
         chain.from_iterable((*part.figures, *chain(*(d for _, d in part.dates))) for part in parts)
     )
 
-    def touches(sentence: Sentence) -> bool:
+    def touches(sentence: SourceSentence) -> bool:
         return any(
             not said.words.isdisjoint(exact)
             or not said.figures.isdisjoint(numbers)
-            or any(term[:_BEGINNING] in beginnings for term in said.terms)
-            for said in sentence.said
+            or any(term[:_PREFIX_CHARS] in beginnings for term in said.terms)
+            for said in sentence.clauses
         )
 
     return touches
 
 
-def _places(parts: Sequence[_Part], window: Sequence[Sentence]) -> set[int]:
+def _find_window_support(parts: Sequence[_FactPart], window: Sequence[SourceSentence]) -> set[int]:
     """Return the texts of a window that support a fact; none where one part is not supported."""
     places: set[int] = set()
     for part in parts:
-        found = _places_of(part, window)
+        found = _find_part_support(part, window)
         if not found:
             return set()
         places |= found
     return places
 
 
-def _places_of(part: _Part, window: Sequence[Sentence]) -> set[int]:
+def _find_part_support(part: _FactPart, window: Sequence[SourceSentence]) -> set[int]:
     stated = [
-        (one, said) for one in window if not one.asks for said in one.said if part.is_of(said)
+        (one, said)
+        for one in window
+        if not one.is_question
+        for said in one.clauses
+        if part.is_about_same_person(said)
     ]
-    like = [(one, said) for one, said in stated if part.stands_like(said)]
+    like = [(one, said) for one, said in stated if part.has_same_stance(said)]
     like_said = [said for _, said in like]
-    unlike = [said for _, said in stated if not part.stands_like(said)]
+    unlike = [said for _, said in stated if not part.has_same_stance(said)]
     words = frozenset(chain.from_iterable(said.words for _, said in like))
     numbers = frozenset(chain.from_iterable(said.figures for _, said in like))
     days = [day for one in window for day in one.days]
     if not (
         part.names <= words
         and part.figures <= numbers
-        and _counts_alike(part, like_said)
+        and _has_same_counts(part, like_said)
         and all(_is_dated(dates, spelled, words | numbers, days) for dates, spelled in part.dates)
-        and all(word in words or _is_in(word, days) for word in part.calendar)
+        and all(word in words or _matches_calendar(word, days) for word in part.calendar)
     ):
         return set()
     known = frozenset(chain.from_iterable(said.terms for _, said in like))
-    missing = [term for term in part.terms if not _stands(term, known)]
-    found = {place for one, said in like if _adds(part, said, one.days) for place in one.places}
+    missing = [term for term in part.terms if not _is_covered(term, known)]
+    found = {
+        place for one, said in like if _contributes(part, said, one.days) for place in one.places
+    }
     if found:  # an answer
         asked = frozenset(
-            chain.from_iterable(s.terms for one in window if one.asks for s in one.said)
+            chain.from_iterable(s.terms for one in window if one.is_question for s in one.clauses)
         )
-        missing = [term for term in missing if not _stands(term, asked)]
+        missing = [term for term in missing if not _is_covered(term, asked)]
     denied = frozenset(chain.from_iterable(said.terms for said in unlike))
     if any(
-        term in part.musts or _stands(term, denied) or _is_replaced(term, part.terms, like_said)
+        term in part.required_terms
+        or _is_covered(term, denied)
+        or _is_replaced(term, part.terms, like_said)
         for term in missing
     ):
         return set()
     return found if len(missing) <= len(part.terms) // WORDS_PER_MISS else set()
 
 
-def _counts_alike(part: _Part, like: Iterable[Said]) -> bool:
+def _has_same_counts(part: _FactPart, clauses_alike: Iterable[ClauseContent]) -> bool:
     """Tell whether nothing that a fact counts is only counted otherwise in a source."""
-    known = frozenset(chain.from_iterable(said.counted for said in like))
+    known = frozenset(chain.from_iterable(said.counted for said in clauses_alike))
     told = frozenset(term for term, _ in known)
     return all(term not in told or (term, number) in known for term, number in part.counted)
 
 
-def _adds(part: _Part, said: Said, days: Sequence[Days]) -> bool:
+def _contributes(part: _FactPart, clause: ClauseContent, days: Sequence[DateRange]) -> bool:
     """Tell whether a clause brings anything that a fact needs."""
     return (
-        any(_stands(term, said.terms) for term in part.terms)
-        or not said.words.isdisjoint(part.names | part.calendar)
-        or not said.figures.isdisjoint(part.figures)
+        any(_is_covered(term, clause.terms) for term in part.terms)
+        or not clause.words.isdisjoint(part.names | part.calendar)
+        or not clause.figures.isdisjoint(part.figures)
         or any(
-            _is_dated(dates, spelled, said.words | said.figures, days)
+            _is_dated(dates, spelled, clause.words | clause.figures, days)
             for dates, spelled in part.dates
         )
     )
 
 
-def _is_replaced(term: str, terms: Sequence[str], like: Iterable[Said]) -> bool:
+def _is_replaced(term: str, terms: Sequence[str], clauses_alike: Iterable[ClauseContent]) -> bool:
     """Tell whether another word stands in a source where a fact has this: a green sofa, a red."""
     place = terms.index(term)
     if not 0 < place < len(terms) - 1:
         return False
     before, after = terms[place - 1], terms[place + 1]
-    for said in like:
-        order = said.in_order
+    for said in clauses_alike:
+        order = said.ordered_terms
         if before in order and after in order:
             between = order[order.index(before) + 1 : order.index(after)]
             if len(between) == 1 and between[0] not in terms:
@@ -411,23 +425,29 @@ def _is_replaced(term: str, terms: Sequence[str], like: Iterable[Said]) -> bool:
     return False
 
 
-def _stands(term: str, known: frozenset[str]) -> bool:
-    return term in known or any(alike(term, one) for one in known)
+def _is_covered(term: str, known: frozenset[str]) -> bool:
+    return term in known or any(is_same_word(term, one) for one in known)
 
 
 def _is_dated(
-    dates: Sequence[Days], spelled: frozenset[str], words: frozenset[str], days: Sequence[Days]
+    dates: Sequence[DateRange],
+    spelled: frozenset[str],
+    words: frozenset[str],
+    days: Sequence[DateRange],
 ) -> bool:
     """Tell whether a date stands there, or is what is meant there, and not told more exactly."""
     return spelled <= words or any(
-        date.meets(day) and day.count <= max(date.count, _WEEK) for date in dates for day in days
+        date.overlaps(day) and day.count_days <= max(date.count_days, _WEEK)
+        for date in dates
+        for day in days
     )
 
 
-def _is_in(word: str, days: Sequence[Days]) -> bool:
+def _matches_calendar(word: str, days: Sequence[DateRange]) -> bool:
     """Tell whether a weekday is that of a day that is meant, or a month holds what is meant."""
     if word in WEEKDAYS:
-        return any(day.count == 1 and day.first.weekday() == WEEKDAYS[word] for day in days)
+        return any(day.count_days == 1 and day.first.weekday() == WEEKDAYS[word] for day in days)
     return any(
-        day.count <= _MONTH and MONTHS[word] in {day.first.month, day.last.month} for day in days
+        day.count_days <= _MONTH and MONTHS[word] in {day.first.month, day.last.month}
+        for day in days
     )

@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 
 @dataclass(frozen=True, slots=True)
-class Thresholds:
+class SimilarityThresholds:
     """Similarities, cosines of −1..1.
 
     Attributes:
@@ -34,7 +34,7 @@ class Thresholds:
     duplicate: float
 
 
-RATES: Mapping[str, float] = MappingProxyType(
+ERROR_RATES: Mapping[str, float] = MappingProxyType(
     {
         "floor": 0.05,
         "least": 0.05,
@@ -54,14 +54,14 @@ that keeps both costs no more than itself. The rates are our choice: the sources
 measured without their embedders.
 """
 
-SOURCES = Thresholds(
+SOURCE_THRESHOLDS = SimilarityThresholds(
     floor=0.5, least=0.3, merge=0.85, arbitration=0.85, auto_merge=0.95, duplicate=0.85
 )
 """The numbers of the source systems, for the embedders that they were made with."""
 
-FITTED: Mapping[str, Thresholds] = MappingProxyType(
+FITTED_THRESHOLDS: Mapping[str, SimilarityThresholds] = MappingProxyType(
     {
-        "all-MiniLM-L6-v2": Thresholds(
+        "all-MiniLM-L6-v2": SimilarityThresholds(
             floor=0.22,
             least=0.22,
             merge=0.86,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from memolith.policies.portions import portion
+from memolith.policies.portions import get_portion_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,17 +20,17 @@ class Cascade:
     threshold: int
     keep: int = 10
 
-    def taken(self, gathered: int) -> int:
+    def count_due(self, gathered: int) -> int:
         """Return how many of the oldest are taken; 0 where there are too few."""
         return max(0, gathered - self.keep) if gathered >= self.threshold else 0
 
-    def portion(self, gathered: int) -> int:
+    def get_batch_size(self, gathered: int) -> int:
         """Return how many of those are taken at once: all of them, or, of many, the threshold.
 
         After an import there are thousands. Taken one portion after the other, the newest stay
         just as if all had been taken together.
         """
-        return portion(self.taken(gathered), self.threshold)
+        return get_portion_size(self.count_due(gathered), self.threshold)
 
 
 SHORT_CASCADE = Cascade(threshold=30)
@@ -40,7 +40,7 @@ LONG_CASCADE = Cascade(threshold=20)
 """Summaries into the base memory (`tiers`, section 7.2)."""
 
 
-class Trigger(StrEnum):
+class CompressionTrigger(StrEnum):
     """Why a history is compressed."""
 
     TOKENS = "tokens"
@@ -49,7 +49,7 @@ class Trigger(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Consolidating:
+class HistoryCompressionPolicy:
     """`timeline`: when a history is compressed (section 5).
 
     Attributes:
@@ -62,9 +62,9 @@ class Consolidating:
     turns: int = 3
     idle_minutes: float = 10.0
 
-    def fired(
+    def find_triggers(
         self, *, tokens: int, context_window: int, turns: int, idle_minutes: float, new: int
-    ) -> tuple[Trigger, ...]:
+    ) -> tuple[CompressionTrigger, ...]:
         """Return every reason there is.
 
         Args:
@@ -75,12 +75,12 @@ class Consolidating:
             new: Messages since the last time; with none, nothing fires.
         """
         reasons = {
-            Trigger.TOKENS: tokens > context_window * self.window_share,
-            Trigger.TURNS: turns >= self.turns,
-            Trigger.IDLE: idle_minutes >= self.idle_minutes,
+            CompressionTrigger.TOKENS: tokens > context_window * self.window_share,
+            CompressionTrigger.TURNS: turns >= self.turns,
+            CompressionTrigger.IDLE: idle_minutes >= self.idle_minutes,
         }
         return tuple(reason for reason, given in reasons.items() if given and new > 0)
 
 
-CONSOLIDATING = Consolidating()
+DEFAULT_HISTORY_COMPRESSION = HistoryCompressionPolicy()
 """With the numbers of `timeline`."""

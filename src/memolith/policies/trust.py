@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-OWN_KINDS = frozenset({"identity", "preference", "correction", "personal", "procedural"})
+PERSONAL_KINDS = frozenset({"identity", "preference", "correction", "personal", "procedural"})
 """What only a person can say of themselves; what an assistant or an import says is a claim."""
 
-_USERS_ALONE = frozenset({"procedural"})
+_USER_ONLY_KINDS = frozenset({"procedural"})
 """What steers an assistant in every answer: nobody else may claim it."""
 
-_OUTSIDE = frozenset({Origin.TOOL, Origin.DOCUMENT})
+_EXTERNAL_ORIGINS = frozenset({Origin.TOOL, Origin.DOCUMENT})
 
 
 _RANKS = {
@@ -46,12 +46,12 @@ def is_outranked(origin: Origin, *, by: Origin) -> bool:
     return _RANKS[origin] > _RANKS[by]
 
 
-def least_trusted(*origins: Origin) -> Origin:
+def get_least_trusted(*origins: Origin) -> Origin:
     """Return the origin that is believed least, the first of equals."""
     return max(origins, key=_RANKS.__getitem__)
 
 
-def origin_of(role: Role | None) -> Origin:
+def get_origin(role: Role | None) -> Origin:
     """Return the origin of what somebody of that role says in a conversation.
 
     Another person's words are as trusted as a document's: they tell of themselves, not of the
@@ -60,7 +60,7 @@ def origin_of(role: Role | None) -> Origin:
     return _BY_ROLE.get(role, Origin.DOCUMENT)
 
 
-def origins_in(roles: Iterable[Role | None]) -> list[Origin]:
+def resolve_origins(roles: Iterable[Role | None]) -> list[Origin]:
     """Return the origin of what is said in an exchange, in order, by who says it.
 
     An assistant who has heard tools or other people there may only repeat them, in whatever words:
@@ -68,21 +68,21 @@ def origins_in(roles: Iterable[Role | None]) -> list[Origin]:
     """
     said, assistant = [], Origin.ASSISTANT
     for role in roles:
-        origin = origin_of(role)
-        if origin in _OUTSIDE and role is not Role.SYSTEM:
-            assistant = least_trusted(assistant, origin)
+        origin = get_origin(role)
+        if origin in _EXTERNAL_ORIGINS and role is not Role.SYSTEM:
+            assistant = get_least_trusted(assistant, origin)
         said.append(assistant if role is Role.ASSISTANT else origin)
     return said
 
 
-def may_hold(origin: Origin, kind: str) -> bool:
+def can_have_kind(origin: Origin, kind: str) -> bool:
     """Tell whether a memory of that origin may be of that kind."""
-    if kind in _USERS_ALONE:
+    if kind in _USER_ONLY_KINDS:
         return origin is Origin.USER
-    return kind not in OWN_KINDS or origin not in _OUTSIDE
+    return kind not in PERSONAL_KINDS or origin not in _EXTERNAL_ORIGINS
 
 
-def kind_for(origin: Origin, kind: str, outside_kinds: Mapping[Origin, str]) -> str:
+def get_trusted_kind(origin: Origin, kind: str, external_kinds: Mapping[Origin, str]) -> str:
     """Return the kind that a text was judged to be, or what it is if it can't be believed.
 
     Args:
@@ -90,20 +90,22 @@ def kind_for(origin: Origin, kind: str, outside_kinds: Mapping[Origin, str]) -> 
         kind: As judged by the text alone.
         outside_kinds: What is taken for what, by origin, where it speaks of the user.
     """
-    return kind if may_hold(origin, kind) else outside_kinds.get(origin, kind)
+    return kind if can_have_kind(origin, kind) else external_kinds.get(origin, kind)
 
 
 def is_claim(memory: Memory) -> bool:
     """Tell whether a memory says of the user what the user did not say."""
-    return memory.kind in OWN_KINDS and memory.origin is not Origin.USER
+    return memory.kind in PERSONAL_KINDS and memory.origin is not Origin.USER
 
 
-def is_withheld(traits: int, *, by_user: bool) -> bool:
+def is_quarantined(traits: int, *, by_user: bool) -> bool:
     """Tell whether an item waits for a review: suspicious, not of the user, not reviewed."""
     return not by_user and traits & (Trait.SUSPICIOUS | Trait.REVIEWED) == Trait.SUSPICIOUS
 
 
-def withheld(traits: NDArray[np.int32], by_user: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
+def find_quarantined(
+    traits: NDArray[np.int32], by_user: NDArray[np.bool_]
+) -> NDArray[np.bool_] | None:
     """Return which items wait for a review; None: not one."""
     marked = (traits & int(Trait.SUSPICIOUS | Trait.REVIEWED)) == int(Trait.SUSPICIOUS)
     waiting: NDArray[np.bool_] = marked & ~by_user

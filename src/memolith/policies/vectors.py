@@ -15,9 +15,9 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_TOP = 127
+_MAX_COMPONENT = 127
 
-_BLOCK = 4_096
+_NORMALISE_BLOCK_ROWS = 4_096
 """Vectors brought to length 1 at once: this many of 384 dimensions take some 12 MB."""
 
 
@@ -25,7 +25,7 @@ def quantise(vectors: NDArray[np.floating]) -> NDArray[np.int8]:
     """Return vectors as they are stored, shape (n, d) or (d,); all-zero ones stay so."""
     values = np.asarray(vectors, dtype=np.float64)
     top = np.max(np.abs(values), axis=-1, keepdims=True, initial=0.0)
-    scaled = np.divide(values * _TOP, top, out=np.zeros_like(values), where=top > 0)
+    scaled = np.divide(values * _MAX_COMPONENT, top, out=np.zeros_like(values), where=top > 0)
     stored: NDArray[np.int8] = np.rint(scaled).astype(np.int8)
     return stored
 
@@ -65,8 +65,8 @@ def centroid(stored: NDArray[np.int8]) -> NDArray[np.float64] | None:
     same vectors in the same order give the same bits.
     """
     total, count = np.zeros(stored.shape[1]), 0
-    for start in range(0, len(stored), _BLOCK):
-        block = stored[start : start + _BLOCK]
+    for start in range(0, len(stored), _NORMALISE_BLOCK_ROWS):
+        block = stored[start : start + _NORMALISE_BLOCK_ROWS]
         lengths = norms(block)
         pointing = lengths > 0
         total += (block[pointing] / lengths[pointing, None]).sum(axis=0)

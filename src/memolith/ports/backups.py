@@ -9,11 +9,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    Advance = Callable[[int], None]
+    ProgressCallback = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Restored:
+class RestoreResult:
     """What a backup has brought back.
 
     Attributes:
@@ -26,18 +26,18 @@ class Restored:
     """
 
     store: Path | str
-    kept: Path | str | None
+    previous_store: Path | str | None
     owners: int
-    erased: int
-    remembers_erased: bool = True
+    erased_owners: int
+    erasures_known: bool = True
 
 
 @runtime_checkable
-class Copyable(Protocol):
+class SupportsBackup(Protocol):
     """A store that can be copied to a file."""
 
     def back_up(
-        self, target: Path, *, overwrite: bool = False, advance: Advance | None = None
+        self, target: Path, *, overwrite: bool = False, advance: ProgressCallback | None = None
     ) -> int:
         """Write a copy as of one instant, while others read and write; it holds no key.
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from memolith.domain.memories import Source
 
 
-class BaseMemories(Protocol):
+class BaseMemoryReader(Protocol):
     """The part of a `Snapshot` that reads the base memory."""
 
     def base_memory(self, *, as_of: datetime | None = None) -> BaseMemory | None:
@@ -27,7 +27,7 @@ class BaseMemories(Protocol):
         ...
 
 
-class BaseMemoryChanges(Protocol):
+class BaseMemoryWriter(Protocol):
     """The part of a `Transaction` that changes the base memory.
 
     What is purged is no longer among the sources of any version.
@@ -43,7 +43,7 @@ class BaseMemoryChanges(Protocol):
         """
         ...
 
-    def reword_base_memory(self, contents: Mapping[int, str]) -> None:
+    def rewrite_base_memory(self, contents: Mapping[int, str]) -> None:
         """Replace for good what versions say, by their numbers; times and sources stay.
 
         Raises:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class ChatMessage:
     """One turn of what a model is given.
 
     Attributes:
@@ -23,7 +23,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Schema:
+class ResponseSchema:
     """What a reply in JSON must look like.
 
     Attributes:
@@ -48,14 +48,14 @@ class Prompt:
             logs and counts, never in what is sent.
     """
 
-    turns: tuple[Turn, ...]
-    schema: Schema | None = None
+    messages: tuple[ChatMessage, ...]
+    schema: ResponseSchema | None = None
     max_tokens: int = 1_024
     purpose: str = "chat"
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class Completion:
     """What a model said.
 
     Attributes:
@@ -69,7 +69,7 @@ class Reply:
     text: str
     input_tokens: int = 0
     output_tokens: int = 0
-    is_whole: bool = True
+    is_complete: bool = True
 
 
 class ChatModel(Protocol):
@@ -84,7 +84,7 @@ class ChatModel(Protocol):
         """Service and model."""
         ...
 
-    def complete(self, prompt: Prompt) -> Reply:
+    def complete(self, prompt: Prompt) -> Completion:
         """Return the reply to a prompt.
 
         Where there is a schema and the service takes one, it is asked to keep to it; the reply
@@ -96,10 +96,10 @@ class ChatModel(Protocol):
         ...
 
 
-class StreamingModel(ChatModel, Protocol):
+class StreamingChatModel(ChatModel, Protocol):
     """A language model whose reply can be read while it is made."""
 
-    def stream(self, prompt: Prompt) -> Iterator[str | Reply]:
+    def stream(self, prompt: Prompt) -> Iterator[str | Completion]:
         """Yield the reply's text in pieces, then the whole `Reply`.
 
         Raises:
@@ -108,7 +108,7 @@ class StreamingModel(ChatModel, Protocol):
         ...
 
 
-class OwnersChat(Protocol):
+class OwnerChatModels(Protocol):
     """A language model as each owner may use it: counted, and within the owner's limits.
 
     Attributes:
@@ -120,7 +120,7 @@ class OwnersChat(Protocol):
         """Service and model."""
         ...
 
-    def of(self, owner_id: str) -> StreamingModel:
+    def get_model(self, owner_id: str) -> StreamingChatModel:
         """Return the model for what is done for an owner.
 
         Its calls raise `LimitReached` where the owner has used up what an hour allows.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class EncryptionContext:
     """Where a sealed value stands; it opens nowhere else.
 
     Attributes:
@@ -38,11 +38,11 @@ class Place:
 class OwnerCipher(Protocol):
     """Seals what is one owner's, with one version of the owner's key. Thread-safe."""
 
-    def seal(self, plain: bytes, place: Place) -> bytes:
+    def encrypt(self, plaintext: bytes, context: EncryptionContext) -> bytes:
         """Return a sealed form of `plain` that opens only at `place`."""
         ...
 
-    def open(self, sealed: bytes, place: Place) -> bytes:
+    def decrypt(self, ciphertext: bytes, context: EncryptionContext) -> bytes:
         """Return what was sealed at `place`.
 
         Raises:
@@ -54,15 +54,15 @@ class OwnerCipher(Protocol):
         """Return 16 bytes that are the same for the same owner, key, purpose and data only."""
         ...
 
-    def term(self, term: str) -> bytes:
+    def digest_term(self, term: str) -> bytes:
         """Return what the index holds for a keyword: the same for the same owner and term."""
         ...
 
-    def hide(self, vectors: NDArray[np.int8]) -> list[bytes]:
+    def encrypt_vectors(self, vectors: NDArray[np.int8]) -> list[bytes]:
         """Return vectors, shape (n, d), as they are stored; similarities may survive."""
         ...
 
-    def show(self, stored: Sequence[bytes], dimension: int) -> NDArray[np.int8]:
+    def decrypt_vectors(self, stored: Sequence[bytes], dimension: int) -> NDArray[np.int8]:
         """Return stored vectors as they were, bit for bit, shape (n, dimension).
 
         Raises:
@@ -91,18 +91,18 @@ class Cipher(Protocol):
         ...
 
     @property
-    def check(self) -> bytes:
+    def key_check(self) -> bytes:
         """The store's check value."""
         ...
 
-    def version(self, owner_id: str) -> int:
+    def ensure_key_version(self, owner_id: str) -> int:
         """Return the newest version of an owner's key; a key is made if there is none.
 
         It is durable when this returns; who asks at the same time gets the same.
         """
         ...
 
-    def of(self, owner_id: str, version: int) -> OwnerCipher:
+    def get_owner_cipher(self, owner_id: str, version: int) -> OwnerCipher:
         """Return an owner's cipher; version 0, of an owner who has nothing, finds nothing.
 
         Raises:
@@ -115,10 +115,10 @@ class Cipher(Protocol):
         ...
 
 
-class Ciphers(Protocol):
+class CipherProvider(Protocol):
     """Gives stores their ciphers."""
 
-    def new(self) -> Cipher:
+    def create(self) -> Cipher:
         """Return a cipher for a new store; its keys are durable when this returns.
 
         Raises:
@@ -126,7 +126,7 @@ class Ciphers(Protocol):
         """
         ...
 
-    def known(self, name: str, store_id: bytes, check: bytes) -> Cipher:
+    def load(self, name: str, store_id: bytes, check: bytes) -> Cipher:
         """Return the cipher that a store was made with; nothing is made or changed.
 
         Raises:
@@ -136,18 +136,18 @@ class Ciphers(Protocol):
 
 
 @runtime_checkable
-class KeyChanging(Protocol):
+class SupportsKeyRotation(Protocol):
     """What a cipher with keys of owners can do besides."""
 
-    def versions(self, owner_id: str) -> list[int]:
+    def key_versions(self, owner_id: str) -> list[int]:
         """Return the versions of an owner's keys that there are, ascending."""
         ...
 
-    def add_version(self, owner_id: str) -> int:
+    def add_key_version(self, owner_id: str) -> int:
         """Make a further key of an owner, durably, and return its version."""
         ...
 
-    def drop_before(self, owner_id: str, version: int) -> None:
+    def delete_keys_before(self, owner_id: str, version: int) -> None:
         """Remove an owner's keys of lower versions for good."""
         ...
 
@@ -159,13 +159,13 @@ class KeyChanging(Protocol):
         """Return whether a key was removed by `erase`; False where it is only missing."""
         ...
 
-    def forget_store(self) -> None:
+    def delete_store_keys(self) -> None:
         """Remove all keys of the store for good."""
         ...
 
 
 @runtime_checkable
-class Connected(Protocol):
+class SupportsClose(Protocol):
     """What a cipher can do whose keys are somewhere that it holds connections to."""
 
     def close(self) -> None:
@@ -174,10 +174,10 @@ class Connected(Protocol):
 
 
 @runtime_checkable
-class KeyCopying(Protocol):
+class SupportsKeyCopy(Protocol):
     """What a cipher with keys of owners can do, whose store is a copy of another."""
 
-    def take_keys(self, owner_id: str, source: Cipher) -> None:
+    def copy_keys(self, owner_id: str, source: Cipher) -> None:
         """Keep an owner's keys that the other store's cipher has, durably; those kept stay.
 
         Raises:
@@ -187,10 +187,10 @@ class KeyCopying(Protocol):
 
 
 @runtime_checkable
-class Twinning(Protocol):
+class SupportsClone(Protocol):
     """What `Ciphers` can do whose stores can be copied to another place."""
 
-    def twin(self, source: Cipher) -> Cipher:
+    def clone(self, source: Cipher) -> Cipher:
         """Return a cipher that opens a copy of what the other seals, for a store of its own.
 
         Its keys are kept under an id of its own: those of either store can go without the
@@ -203,7 +203,7 @@ class Twinning(Protocol):
 
 
 @runtime_checkable
-class Resealing(Protocol):
+class SupportsRekey(Protocol):
     """What a store can do whose owners' keys can be changed."""
 
     @property
@@ -215,8 +215,8 @@ class Resealing(Protocol):
         """Return the version of the key that an owner's data is sealed with; 0 without any."""
         ...
 
-    def reseal(
-        self, owner_id: str, version: int, entry: Callable[[str, str | None], IndexEntry]
+    def rekey(
+        self, owner_id: str, key_version: int, build_entry: Callable[[str, str | None], IndexEntry]
     ) -> None:
         """Seal and digest everything of an owner with another key: all of it, or nothing.
 

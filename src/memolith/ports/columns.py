@@ -55,7 +55,7 @@ class IndexEntry:
     content_key: str
     """The text in the normal form in which two texts are the same (kept as a digest)."""
 
-    def reviewed(self) -> IndexEntry:
+    def mark_reviewed(self) -> IndexEntry:
         """Return the entry of a text that somebody has looked at."""
         features = replace(self.features, traits=self.features.traits | Trait.REVIEWED)
         return replace(self, features=features)
@@ -96,7 +96,7 @@ class Items:
 
 
 @dataclass(frozen=True, slots=True)
-class Uses:
+class UsageStats:
     """What an item's strength and freshness are computed from; one row each.
 
     Attributes:

@@ -48,7 +48,7 @@ class Embedder(Protocol):
 
 
 @runtime_checkable
-class Asked(Protocol):
+class RemoteEmbedder(Protocol):
     """Of an embedder that asks a service, whose vectors may be of a length that only that knows.
 
     Attributes:

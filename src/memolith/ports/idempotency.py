@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 
-class BeingDone(Conflict):
+class RequestInProgress(Conflict):
     """The same request is being done: its reply is there in a moment."""
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class StoredResponse:
     """What was answered.
 
     Attributes:
@@ -28,7 +28,7 @@ class Reply:
     body: bytes
 
 
-class Idempotency(Protocol):
+class IdempotencyStore(Protocol):
     """What was answered to requests that have a key. Thread-safe, and the same to all processes.
 
     Keys and requests are kept as digests, replies as memories are: sealed where the store is. A key
@@ -36,7 +36,9 @@ class Idempotency(Protocol):
     new encryption key.
     """
 
-    def begin(self, owner_id: str, key: str, request: bytes, *, now: datetime) -> Reply | None:
+    def begin(
+        self, owner_id: str, key: str, request: bytes, *, now: datetime
+    ) -> StoredResponse | None:
         """Take a request; return the reply if it was done before, None if it is to be done now.
 
         Of several who send it at once, one is to do it. What was begun more than a minute ago and
@@ -48,7 +50,7 @@ class Idempotency(Protocol):
         """
         ...
 
-    def finish(self, owner_id: str, key: str, reply: Reply) -> None:
+    def finish(self, owner_id: str, key: str, response: StoredResponse) -> None:
         """Keep the reply to a request that was begun; of an erased owner nothing is kept."""
         ...
 
@@ -56,7 +58,7 @@ class Idempotency(Protocol):
         """Forget a request that was begun and not done."""
         ...
 
-    def forget_replies(self, owner_id: str) -> None:
+    def forget_responses(self, owner_id: str) -> None:
         """Forget what was answered to an owner's requests: it may hold words that are to be gone.
 
         The requests are not done again: `begin` refuses them.

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Lease:
+class JobLease:
     """The right to do a job for a while.
 
     Attributes:
@@ -25,7 +25,7 @@ class Lease:
     state: str | None = None
 
 
-class Jobs(Protocol):
+class JobStore(Protocol):
     """The jobs of a store. Thread-safe, and the same to all processes that have it open.
 
     A job has one lease at most that counts. Whoever takes over a lease that ran out has it from
@@ -33,7 +33,9 @@ class Jobs(Protocol):
     Time is what the callers say it is.
     """
 
-    def take(self, name: str, *, now: datetime, every_s: float, lease_s: float) -> Lease | None:
+    def acquire(
+        self, name: str, *, now: datetime, every_s: float, lease_s: float
+    ) -> JobLease | None:
         """Take a job that is due; None where it is not, or somebody else holds it.
 
         It is due when it was never finished, or last finished `every_s` ago or longer. Of several
@@ -47,7 +49,7 @@ class Jobs(Protocol):
         """
         ...
 
-    def keep(self, lease: Lease, state: str, *, now: datetime, lease_s: float) -> bool:
+    def renew(self, lease: JobLease, state: str, *, now: datetime, lease_s: float) -> bool:
         """Hold a job for longer, and save how far it came; False where the lease was lost.
 
         The state is stored as it is, never encrypted: nothing of a memory belongs into it.
@@ -55,11 +57,11 @@ class Jobs(Protocol):
         """
         ...
 
-    def finish(self, lease: Lease, *, now: datetime) -> bool:
+    def finish(self, lease: JobLease, *, now: datetime) -> bool:
         """Give a job back as done, without a state; False where the lease was lost."""
         ...
 
-    def release(self, lease: Lease) -> None:
+    def release(self, lease: JobLease) -> None:
         """Give a job back as not done: it stays due, and its state is kept.
 
         Where the lease was lost, nothing changes.

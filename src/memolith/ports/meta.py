@@ -25,5 +25,5 @@ class StoreMeta:
     dimension: int | None
     cipher: str
     analyser: int
-    digests: str | None = None
-    space: int = 0
+    digest_name: str | None = None
+    embedding_generation: int = 0

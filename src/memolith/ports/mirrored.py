@@ -6,10 +6,10 @@ from typing import Protocol, runtime_checkable
 
 
 @runtime_checkable
-class Mirrored(Protocol):
+class SupportsExternalVectors(Protocol):
     """A store whose vectors are kept somewhere else too, to be searched there."""
 
-    def vectors_due(self, owner_id: str) -> int:
+    def vectors_pending(self, owner_id: str) -> int:
         """Return how many vectors of an owner are not there as they are in the store.
 
         Recall finds them all the same.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class OwnerState:
+class OwnerFingerprint:
     """What names a state of an owner's rows, as far as can be told without reading them.
 
     Attributes:
@@ -33,7 +33,7 @@ class OwnerState:
 
 
 @dataclass(frozen=True, slots=True)
-class Sum:
+class TableChecksum:
     """What tells the rows of a table, or of several, from others.
 
     Attributes:
@@ -61,7 +61,7 @@ class Migration:
 
 
 @runtime_checkable
-class Movable(Protocol):
+class SupportsMigration(Protocol):
     """A store whose rows can be given to another, and taken from another, as they are.
 
     Rows come in batches, each of one table, a table after the other and in the order of its key;
@@ -70,7 +70,7 @@ class Movable(Protocol):
     """
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """Where it is, for people; no password is in it."""
         ...
 
@@ -93,27 +93,27 @@ class Movable(Protocol):
         """Return all owners' ids, sorted."""
         ...
 
-    def state(self, owner_id: str) -> OwnerState | None:
+    def fingerprint(self, owner_id: str) -> OwnerFingerprint | None:
         """Return the state of an owner's rows; None where there are none."""
         ...
 
-    def rows_of(self, owner_id: str | None) -> AbstractContextManager[Batches]:
+    def read_rows(self, owner_id: str | None) -> AbstractContextManager[Batches]:
         """Give all rows of an owner as of one instant, while others read and write."""
         ...
 
-    def take_rows(self, owner_id: str | None, batches: Batches) -> None:
+    def write_rows(self, owner_id: str | None, batches: Batches) -> None:
         """Keep rows that another store gave, in the place of what was there: all, or nothing."""
         ...
 
-    def remove(self, owner_id: str) -> None:
+    def remove_owner(self, owner_id: str) -> None:
         """Remove an owner's rows; that the owner was ever there is not kept."""
         ...
 
-    def sums(self, owner_id: str | None) -> Mapping[str, Sum]:
+    def checksums(self, owner_id: str | None) -> Mapping[str, TableChecksum]:
         """Return what tells an owner's rows from others, by table, as of one instant."""
         ...
 
-    def describe(self, meta: StoreMeta) -> None:
+    def adopt_meta(self, meta: StoreMeta) -> None:
         """Keep what another store says of its embedder and its analyser."""
         ...
 
@@ -127,10 +127,10 @@ class Movable(Protocol):
         """
         ...
 
-    def end_migration(self, migration: Migration) -> None:
+    def finish_migration(self, migration: Migration) -> None:
         """Keep that all is here."""
         ...
 
-    def settle(self) -> bool:
+    def compact(self) -> bool:
         """See `Erasure`."""
         ...

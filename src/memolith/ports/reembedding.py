@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-HOLD_S = 2.0
+MAX_WRITE_PAUSE_S = 2.0
 """For how long writers wait at most for one who asks them to: well below the five seconds that
 they wait for each other (a guess)."""
 
@@ -34,7 +34,7 @@ class EmbeddingModel:
 
 
 @dataclass(frozen=True, slots=True)
-class BarePassage:
+class UnembeddedPassage:
     """A passage that has no vector of the new model yet.
 
     Attributes:
@@ -44,14 +44,14 @@ class BarePassage:
         vector: The new vector of the same text elsewhere, where there is one.
     """
 
-    place: tuple[int, int]
+    position: tuple[int, int]
     text: str
     speaker: str | None
     vector: NDArray[np.int8] | None
 
 
 @dataclass(frozen=True, slots=True)
-class BarePassages:
+class UnembeddedPassages:
     """Some of an owner's passages without a new vector, in the order of their places.
 
     Attributes:
@@ -61,14 +61,14 @@ class BarePassages:
         is_last: Whether there are no more.
     """
 
-    stamp: tuple[object, ...]
-    passages: tuple[BarePassage, ...]
-    up_to: int
+    state: tuple[object, ...]
+    passages: tuple[UnembeddedPassage, ...]
+    next_item: int
     is_last: bool
 
 
 @runtime_checkable
-class Reembeddable(Protocol):
+class SupportsReembedding(Protocol):
     """A store whose vectors can be made anew, by another model, beside those in use.
 
     Whoever reads or writes meanwhile goes on with those in use, and what they store has none of
@@ -86,15 +86,15 @@ class Reembeddable(Protocol):
         ...
 
     @property
-    def reembedding(self) -> EmbeddingModel | None:
+    def reembedding_model(self) -> EmbeddingModel | None:
         """The model whose vectors are being made; None: none are."""
         ...
 
-    def bare_owners(self) -> list[str]:
+    def owners_missing_vectors(self) -> list[str]:
         """Return the owners who may have passages without a new vector."""
         ...
 
-    def bare_passages(self, owner_id: str, limit: int) -> BarePassages:
+    def passages_missing_vectors(self, owner_id: str, limit: int) -> UnembeddedPassages:
         """Return the first of an owner's passages that have a vector in use, but no new one.
 
         Raises:
@@ -103,14 +103,14 @@ class Reembeddable(Protocol):
         """
         ...
 
-    def count_bare(self, owner_id: str) -> int:
+    def count_missing_vectors(self, owner_id: str) -> int:
         """Return how many such passages an owner has; 0 where no vectors are being made."""
         ...
 
-    def give_vectors(
+    def add_vectors(
         self,
         owner_id: str,
-        passages: BarePassages,
+        passages: UnembeddedPassages,
         vectors: Mapping[tuple[int, int], NDArray[np.int8]],
     ) -> bool:
         """Give passages their new vectors, by place: all of them, or none.
@@ -138,14 +138,14 @@ class Reembeddable(Protocol):
         """
         ...
 
-    def hold_writers(self) -> None:
+    def pause_writers(self) -> None:
         """Let those who are about to write wait, for `HOLD_S` at most each, or until a switch.
 
         What is written already stays; reading goes on. Asking again begins anew.
         """
         ...
 
-    def release_writers(self) -> None:
+    def resume_writers(self) -> None:
         """Let nobody wait any longer."""
         ...
 
@@ -161,7 +161,7 @@ class Reembeddable(Protocol):
         """Whether vectors may be left that are not in use, nor being made."""
         ...
 
-    def remove_unused(self, owner_id: str, after: int, limit: int) -> int | None:
+    def remove_unused_vectors(self, owner_id: str, after: int, limit: int) -> int | None:
         """Remove vectors of an owner that are neither in use nor being made, some at a time.
 
         Args:
@@ -174,6 +174,6 @@ class Reembeddable(Protocol):
         """
         ...
 
-    def removed_unused(self) -> None:
+    def mark_unused_removed(self) -> None:
         """Keep that all owners' unused vectors are removed."""
         ...

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
+class MessageRevision:
     """What a message says in one of its versions.
 
     Attributes:
@@ -28,22 +28,22 @@ class Wording:
     valid_to: datetime | None
 
 
-class Wordings(Protocol):
+class MessageRevisionReader(Protocol):
     """The part of a `Snapshot` that looks at all versions of messages."""
 
-    def wordings(self, ids: Sequence[str]) -> dict[str, list[Wording]]:
+    def message_revisions(self, ids: Sequence[str]) -> dict[str, list[MessageRevision]]:
         """Return every version of these messages, oldest first, forgotten or not.
 
         Ids that the owner has no message of are left out.
         """
         ...
 
-    def adjacent(self, id: str, step: Literal[-1, 1]) -> str | None:
+    def find_adjacent_message(self, id: str, step: Literal[-1, 1]) -> str | None:
         """Return the message whose sequence is one lower or higher, forgotten or not."""
         ...
 
 
-class Removal(Protocol):
+class PurgeWriter(Protocol):
     """The part of a `Transaction` that removes for good.
 
     Nothing of what is removed is left in the store, but for what others have too: not in old
@@ -68,7 +68,7 @@ class Removal(Protocol):
         """
         ...
 
-    def reword(self, id: str, wordings: Sequence[tuple[Message, IndexEntry]]) -> None:
+    def rewrite_message(self, id: str, revisions: Sequence[tuple[Message, IndexEntry]]) -> None:
         """Replace what versions of a message say, each by its number; remove the others.
 
         Times, place and caller's id stay. The highest of these versions is the message as it
@@ -81,7 +81,7 @@ class Removal(Protocol):
         ...
 
 
-class Erasure(Protocol):
+class OwnerEraser(Protocol):
     """The part of a `Store` that removes an owner for good."""
 
     def erase(self, owner_id: str, at: datetime) -> bool:
@@ -103,7 +103,7 @@ class Erasure(Protocol):
         """Let an erased owner begin again, with nothing; return whether they were erased."""
         ...
 
-    def settle(self) -> bool:
+    def compact(self) -> bool:
         """Overwrite what was removed wherever the store still has it, as in logs.
 
         Returns:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from memolith.ports.base_memory import BaseMemories
-from memolith.ports.removal import Wordings
-from memolith.ports.upkeep import Conditions
-from memolith.ports.work import Waiting
+from memolith.ports.base_memory import BaseMemoryReader
+from memolith.ports.removal import MessageRevisionReader
+from memolith.ports.upkeep import MemoryStatsReader
+from memolith.ports.work import PendingWorkReader
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,14 +21,16 @@ if TYPE_CHECKING:
     from memolith.domain.memories import History, Memory, Page, State
     from memolith.domain.messages import Message, Participant, Session
     from memolith.domain.owners import Statistics
-    from memolith.domain.recall import Scope
-    from memolith.ports.columns import Items, Postings, Similarities, Uses
+    from memolith.domain.recall import SearchFilter
+    from memolith.ports.columns import Items, Postings, Similarities, UsageStats
 
     Integers = NDArray[np.int64]
     Floats = NDArray[np.float64]
 
 
-class Snapshot(Wordings, Conditions, BaseMemories, Waiting, Protocol):
+class Snapshot(
+    MessageRevisionReader, MemoryStatsReader, BaseMemoryReader, PendingWorkReader, Protocol
+):
     """One owner's memory as it stood when the snapshot was taken.
 
     Nothing of another owner can be seen through it, nor does what others hold change any
@@ -59,11 +61,11 @@ class Snapshot(Wordings, Conditions, BaseMemories, Waiting, Protocol):
         """
         ...
 
-    def by_key(self, key: str) -> Memory | None:
+    def find_by_key(self, key: str) -> Memory | None:
         """Return the active memory that has this key."""
         ...
 
-    def by_content(self, content_key: str, *, dormant: bool = False) -> list[Memory | Message]:
+    def find_by_content(self, content_key: str, *, dormant: bool = False) -> list[Memory | Message]:
         """Return active memories and valid messages of exactly this `content_key`.
 
         Memories first, each group oldest first. With `dormant`, memories that are expired, faded
@@ -113,7 +115,7 @@ class Snapshot(Wordings, Conditions, BaseMemories, Waiting, Protocol):
         """Return the last of what `messages` returns, at most so many, in the same order."""
         ...
 
-    def originals(self, ids: Sequence[str]) -> list[Message]:
+    def original_messages(self, ids: Sequence[str]) -> list[Message]:
         """Return messages as they were said (version 1), forgotten or not, in their order.
 
         Their `version` is the newest that there is, so that one more is the next. Ids that the
@@ -137,7 +139,7 @@ class Snapshot(Wordings, Conditions, BaseMemories, Waiting, Protocol):
         """Return who has spoken, by number."""
         ...
 
-    def derived(self, message_ids: Sequence[str]) -> dict[str, list[Memory]]:
+    def derived_memories(self, source_ids: Sequence[str]) -> dict[str, list[Memory]]:
         """Return the memories, in any state, that have each message, or memory, as a source.
 
         Each one's oldest first; those without any are left out.
@@ -156,9 +158,9 @@ class Snapshot(Wordings, Conditions, BaseMemories, Waiting, Protocol):
         self,
         vector: NDArray[np.int8],
         limit: int,
-        scope: Scope,
+        scope: SearchFilter,
         *,
-        at_least: float = -math.inf,
+        min_cosine: float = -math.inf,
     ) -> Integers:
         """Return the numbers of the items nearest to a vector, nearest first.
 
@@ -184,7 +186,7 @@ class Snapshot(Wordings, Conditions, BaseMemories, Waiting, Protocol):
         """Return the cosines of a vector to every passage of these items, in their order."""
         ...
 
-    def centroid(self, scope: Scope) -> Floats | None:
+    def centroid(self, scope: SearchFilter) -> Floats | None:
         """Return the mean of the unit vectors of the passages of memories in the scope.
 
         Messages do not count, nor vectors that are zero. None where there are no others.
@@ -194,14 +196,16 @@ class Snapshot(Wordings, Conditions, BaseMemories, Waiting, Protocol):
         """
         ...
 
-    def postings(self, terms: Sequence[str], scope: Scope) -> Postings:
+    def postings(self, terms: Sequence[str], scope: SearchFilter) -> Postings:
         """Return where these terms stand, within the scope; rows by term, then by passage.
 
         A passage counts as valid by its item's validity alone, expired or not.
         """
         ...
 
-    def containing(self, words: Sequence[str], scope: Scope) -> tuple[Integers, Integers]:
+    def find_containing(
+        self, words: Sequence[str], scope: SearchFilter
+    ) -> tuple[Integers, Integers]:
         """Return the memories in the scope whose key or content holds any of these texts.
 
         Anywhere, within words too; compared without regard to case (`str.casefold`), all other
@@ -216,18 +220,18 @@ class Snapshot(Wordings, Conditions, BaseMemories, Waiting, Protocol):
         """Return the columns of these items, in their order. Every number must exist."""
         ...
 
-    def uses(self, numbers: Integers) -> Uses:
+    def usage_stats(self, numbers: Integers) -> UsageStats:
         """Return how these items have been used, in their order, as of now."""
         ...
 
-    def numbers(self, record_ids: Sequence[str], scope: Scope) -> Integers:
+    def item_numbers(self, record_ids: Sequence[str], scope: SearchFilter) -> Integers:
         """Return the item of each record that the scope lets through, in their order.
 
         −1 for those it does not.
         """
         ...
 
-    def saying(self, content_key: str, limit: int, scope: Scope) -> Integers:
+    def items_with_content(self, content_key: str, limit: int, scope: SearchFilter) -> Integers:
         """Return the numbers of the items in the scope of exactly this `content_key`.
 
         Memories come before messages, each by number.
@@ -237,15 +241,15 @@ class Snapshot(Wordings, Conditions, BaseMemories, Waiting, Protocol):
         """
         ...
 
-    def marked(self, traits: Trait, scope: Scope) -> Integers:
+    def items_with_traits(self, traits: Trait, scope: SearchFilter) -> Integers:
         """Return the numbers of the items in the scope that have any of these traits, ascending."""
         ...
 
-    def within(self, scope: Scope) -> Integers:
+    def items_in_scope(self, scope: SearchFilter) -> Integers:
         """Return the numbers of all items in the scope, ascending."""
         ...
 
-    def neighbours(self, numbers: Integers, step: Literal[-1, 1], scope: Scope) -> Integers:
+    def neighbours(self, numbers: Integers, step: Literal[-1, 1], scope: SearchFilter) -> Integers:
         """Return the valid message just before or after each, in its session; −1: none.
 
         Of the scope only the instant counts. Memories have no neighbours.

@@ -19,13 +19,13 @@ from memolith.ports.columns import (
     Passage,
     Postings,
     Similarities,
-    Uses,
+    UsageStats,
 )
 from memolith.ports.meta import StoreMeta
-from memolith.ports.removal import Erasure
+from memolith.ports.removal import OwnerEraser
 from memolith.ports.snapshot import Snapshot
 from memolith.ports.transaction import Transaction
-from memolith.ports.upkeep import Vitals
+from memolith.ports.upkeep import MemoryStats
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,16 +33,17 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from memolith.ports.api_keys import ApiKeys
-    from memolith.ports.idempotency import Idempotency
-    from memolith.ports.jobs import Jobs
-    from memolith.ports.usage import Usage
-    from memolith.ports.work import Claims
+    from memolith.ports.idempotency import IdempotencyStore
+    from memolith.ports.jobs import JobStore
+    from memolith.ports.usage import UsageCounter
+    from memolith.ports.work import WorkLeases
 
 __all__ = [
     "MAX_PARTS",
     "PART_BITS",
     "IndexEntry",
     "Items",
+    "MemoryStats",
     "Passage",
     "Postings",
     "Similarities",
@@ -50,12 +51,11 @@ __all__ = [
     "Store",
     "StoreMeta",
     "Transaction",
-    "Uses",
-    "Vitals",
+    "UsageStats",
 ]
 
 
-class Store(Erasure, Protocol):
+class Store(OwnerEraser, Protocol):
     """Memories of many owners. Thread-safe; several processes may have it open."""
 
     @property
@@ -64,17 +64,17 @@ class Store(Erasure, Protocol):
         ...
 
     @property
-    def jobs(self) -> Jobs:
+    def jobs(self) -> JobStore:
         """Its scheduled jobs."""
         ...
 
     @property
-    def claims(self) -> Claims:
+    def leases(self) -> WorkLeases:
         """Who does what is waiting for a model."""
         ...
 
     @property
-    def usage(self) -> Usage:
+    def usage(self) -> UsageCounter:
         """What models were asked."""
         ...
 
@@ -84,7 +84,7 @@ class Store(Erasure, Protocol):
         ...
 
     @property
-    def idempotency(self) -> Idempotency:
+    def idempotency(self) -> IdempotencyStore:
         """What was answered to requests that have a key."""
         ...
 
@@ -110,7 +110,7 @@ class Store(Erasure, Protocol):
         """
         ...
 
-    def touch(self, owner_id: str, accessed: Mapping[str, tuple[int, datetime]]) -> None:
+    def record_access(self, owner_id: str, accessed: Mapping[str, tuple[int, datetime]]) -> None:
         """Add to the access counts of memories and set when they were last recalled.
 
         By id: how many times more, and the latest time; an earlier one than is known does not

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from memolith.ports.base_memory import BaseMemoryChanges
-from memolith.ports.removal import Removal
+from memolith.ports.base_memory import BaseMemoryWriter
+from memolith.ports.removal import PurgeWriter
 from memolith.ports.snapshot import Snapshot
-from memolith.ports.upkeep import Upkeep
-from memolith.ports.work import WorkChanges
+from memolith.ports.upkeep import StrengthWriter
+from memolith.ports.work import WorkWriter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from memolith.ports.columns import IndexEntry
 
 
-class Transaction(Snapshot, Removal, Upkeep, BaseMemoryChanges, WorkChanges, Protocol):
+class Transaction(Snapshot, PurgeWriter, StrengthWriter, BaseMemoryWriter, WorkWriter, Protocol):
     """A snapshot of one owner that is also the only writer of that owner.
 
     An error in one of its methods undoes the whole transaction, even where the block catches

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Vitals:
+class MemoryStats:
     """All that decides whether memories live on, in columns, one row each.
 
     Times are in microseconds since 1970.
@@ -52,10 +52,10 @@ class Vitals:
     session: Integers
 
 
-class Conditions(Protocol):
+class MemoryStatsReader(Protocol):
     """The part of a `Snapshot` that tells how memories stand, without reading what they say."""
 
-    def vitals(self, *, states: frozenset[State]) -> Vitals:
+    def memory_stats(self, *, states: frozenset[State]) -> MemoryStats:
         """Return the vitals of all memories in these states, oldest first (by creation, then id).
 
         A transaction sees in them what was written in it.
@@ -63,7 +63,7 @@ class Conditions(Protocol):
         ...
 
 
-class Upkeep(Protocol):
+class StrengthWriter(Protocol):
     """The part of a `Transaction` that looks after memories."""
 
     def set_strengths(self, ids: Sequence[str], strengths: Sequence[float]) -> None:

@@ -9,11 +9,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-_MILLION: Final = 1_000_000
+_TOKENS_PER_PRICE: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class ModelUsage:
     """What was spent on calls of a model.
 
     Attributes:
@@ -31,9 +31,9 @@ class Spent:
         """Both together."""
         return self.input_tokens + self.output_tokens
 
-    def __add__(self, more: Spent) -> Spent:
+    def __add__(self, more: ModelUsage) -> ModelUsage:
         """Return both together."""
-        return Spent(
+        return ModelUsage(
             self.calls + more.calls,
             self.input_tokens + more.input_tokens,
             self.output_tokens + more.output_tokens,
@@ -48,24 +48,24 @@ class Prices:
     output: float = 0.0
 
     @property
-    def are_known(self) -> bool:
+    def is_configured(self) -> bool:
         """Whether there are any."""
         return self.input > 0 or self.output > 0
 
-    def cost(self, spent: Spent) -> float:
+    def cost(self, model_usage: ModelUsage) -> float:
         """Return what was spent in money."""
-        cost = spent.input_tokens * self.input + spent.output_tokens * self.output
-        return cost / _MILLION
+        cost = model_usage.input_tokens * self.input + model_usage.output_tokens * self.output
+        return cost / _TOKENS_PER_PRICE
 
 
-class Usage(Protocol):
+class UsageCounter(Protocol):
     """Counts of calls, by owner, hour and purpose. Thread-safe, the same to all processes.
 
     Counting waits for whoever writes to the owner: it can't be done within a transaction of one's
     own.
     """
 
-    def add(self, owner_id: str, purpose: str, spent: Spent, *, at: datetime) -> None:
+    def add(self, owner_id: str, purpose: str, model_usage: ModelUsage, *, at: datetime) -> None:
         """Count calls, in the hour (UTC) of `at`.
 
         Of an owner who has nothing stored nothing is kept, nor of one who was erased. No event,
@@ -73,6 +73,6 @@ class Usage(Protocol):
         """
         ...
 
-    def since(self, owner_id: str, start: datetime) -> Mapping[str, Spent]:
+    def get_usage(self, owner_id: str, start: datetime) -> Mapping[str, ModelUsage]:
         """Return what was spent by purpose, sorted, from the hour (UTC) of `start` on."""
         ...

@@ -35,7 +35,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedCounts:
     """How much was looked at."""
 
     owners: int = 0
@@ -68,20 +68,20 @@ class StoredText:
     speaker: str | None
     kind: str | None
     key: str | None
-    place: tuple[int, int] | None
+    position: tuple[int, int] | None
     is_open: bool
     valid_from: int
-    follows_sealed: bool = False
+    follows_unreadable: bool = False
 
 
-class Examination(Protocol):
+class OwnerVerification(Protocol):
     """One owner's records and index, as they stand at one instant."""
 
-    def records(self) -> list[Finding]:
+    def check_records(self) -> list[Finding]:
         """Return what is wrong with records, by themselves and with each other."""
         ...
 
-    def texts(self) -> list[StoredText]:
+    def stored_texts(self) -> list[StoredText]:
         """Return every version of messages, by session, place and version, then of memories.
 
         What does not open is left out: `records` names it.
@@ -89,7 +89,7 @@ class Examination(Protocol):
         ...
 
     def compare(
-        self, text: StoredText, entries: Sequence[IndexEntry], *, embedded: bool
+        self, text: StoredText, entries: Sequence[IndexEntry], *, needs_vectors: bool
     ) -> list[Finding]:
         """Return in what the stored index entry of a text differs from one made anew.
 
@@ -100,13 +100,13 @@ class Examination(Protocol):
         """
         ...
 
-    def checked(self) -> Checked:
+    def count_checked(self) -> CheckedCounts:
         """Return how much there is."""
         ...
 
 
 @runtime_checkable
-class Verifiable(Protocol):
+class SupportsVerification(Protocol):
     """A store whose insides can be compared, and repaired."""
 
     def check_file(self) -> list[Finding]:
@@ -117,12 +117,15 @@ class Verifiable(Protocol):
         """Repair what can be of what `check_file` finds."""
         ...
 
-    def examine(self, owner_id: str) -> AbstractContextManager[Examination]:
+    def verify_owner(self, owner_id: str) -> AbstractContextManager[OwnerVerification]:
         """Look at one owner, at one instant."""
         ...
 
-    def mend(
-        self, owner_id: str, entries: Mapping[int, IndexEntry], seen: Mapping[int, StoredText]
+    def repair_owner(
+        self,
+        owner_id: str,
+        entries: Mapping[int, IndexEntry],
+        expected_texts: Mapping[int, StoredText],
     ) -> None:
         """Put right what of an owner can be derived: all of it, or nothing.
 

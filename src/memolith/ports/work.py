@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
     from memolith.domain.memories import Memory
     from memolith.domain.messages import Message
-    from memolith.domain.work import Backlog, Mark, Progress, Work
+    from memolith.domain.work import ConsolidationProgress, PendingWork, ProcessingFlag, WorkKind
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class WorkLease:
     """The right to do one kind of work for an owner, for a while.
 
     Attributes:
@@ -31,12 +31,12 @@ class Claim:
     """
 
     owner_id: str
-    work: Work
+    work: WorkKind
     token: bytes
     attempts: int = 0
 
 
-class Claims(Protocol):
+class WorkLeases(Protocol):
     """The claims of a store. Thread-safe, and the same to all processes that have it open.
 
     Of a kind of work an owner has one claim at most that counts. Who takes over one that ran out
@@ -46,7 +46,7 @@ class Claims(Protocol):
     writes to the owner: it can't be done within a transaction of one's own.
     """
 
-    def owners(self, work: Work, *, now: datetime) -> list[str]:
+    def owners(self, work: WorkKind, *, now: datetime) -> list[str]:
         """Return the owners for whom that work may be taken, sorted: a lock-free read.
 
         For `LEARN` those who have messages that `Waiting.awaiting` returns; for other work
@@ -54,7 +54,9 @@ class Claims(Protocol):
         """
         ...
 
-    def take(self, owner_id: str, work: Work, *, now: datetime, lease_s: float) -> Claim | None:
+    def acquire(
+        self, owner_id: str, work: WorkKind, *, now: datetime, lease_s: float
+    ) -> WorkLease | None:
         """Take a claim; None where somebody holds it, or it is postponed or parked.
 
         Of several who ask at once, one gets it. An owner who has nothing stored has no work. That
@@ -68,22 +70,22 @@ class Claims(Protocol):
         """
         ...
 
-    def keep(self, claim: Claim, *, now: datetime, lease_s: float) -> bool:
+    def renew(self, lease: WorkLease, *, now: datetime, lease_s: float) -> bool:
         """Hold a claim for longer; False where it was lost."""
         ...
 
-    def release(self, claim: Claim) -> None:
+    def release(self, lease: WorkLease) -> None:
         """Give a claim back, its count of attempts cleared. Where it was lost, nothing changes."""
         ...
 
-    def fail(self, claim: Claim, *, retry_at: datetime | None) -> None:
+    def fail(self, lease: WorkLease, *, retry_at: datetime | None) -> None:
         """Give a claim back as failed: its attempts grow by one, and it waits until then.
 
         None parks it: it waits until `unpark`. Where it was lost, nothing changes.
         """
         ...
 
-    def unpark(self, owner_id: str) -> None:
+    def retry(self, owner_id: str) -> None:
         """Let everything of an owner that is parked or postponed be tried again at once.
 
         Claims as well as messages (`WorkChanges.postpone`); their counts begin anew. What somebody
@@ -92,10 +94,10 @@ class Claims(Protocol):
         ...
 
 
-class Waiting(Protocol):
+class PendingWorkReader(Protocol):
     """The part of a `Snapshot` that tells what is still to be done."""
 
-    def awaiting(self, limit: int, *, now: datetime) -> list[Message]:
+    def pending_messages(self, limit: int, *, now: datetime) -> list[Message]:
         """Return valid messages that a model is still to learn from, in the order stored.
 
         The first of them, at most so many. Parked ones are left out, and postponed ones until
@@ -111,7 +113,7 @@ class Waiting(Protocol):
         """
         ...
 
-    def unsummarised(
+    def unsummarised_messages(
         self, limit: int | None = None, *, session_id: str | None = None
     ) -> list[Message]:
         """Return the valid messages that were not summarised, in the order stored.
@@ -120,38 +122,38 @@ class Waiting(Protocol):
         """
         ...
 
-    def unsummarised_count(self) -> int:
+    def count_unsummarised_messages(self) -> int:
         """Return how many those are."""
         ...
 
-    def unsummarised_by_session(self) -> dict[str, int]:
+    def count_unsummarised_by_session(self) -> dict[str, int]:
         """Return how many those are in each session; sessions without any are left out."""
         ...
 
-    def unmarked(self, mark: Mark, kinds: frozenset[str]) -> list[Memory]:
+    def memories_without_mark(self, mark: ProcessingFlag, kinds: frozenset[str]) -> list[Memory]:
         """Return the active memories of these kinds without that mark.
 
         Oldest first (by creation, then id). A memory's later versions have its marks.
         """
         ...
 
-    def progress(self, session_id: str) -> Progress:
+    def progress(self, session_id: str) -> ConsolidationProgress:
         """Return how far a session's history was made shorter; of none, nothing was."""
         ...
 
-    def backlog(self) -> Backlog:
+    def pending_work(self) -> PendingWork:
         """Return how much waits."""
         ...
 
 
-class WorkChanges(Protocol):
+class WorkWriter(Protocol):
     """The part of a `Transaction` that says what was done.
 
     None of these makes a version or an event. Messages and memories that are not there are left
     out, and forgotten messages.
     """
 
-    def holds(self, claim: Claim) -> bool:
+    def holds_lease(self, lease: WorkLease) -> bool:
         """Tell whether a claim still counts, and let nobody take it before the commit.
 
         It counts until somebody else has taken it, or it was given back; not only until its
@@ -159,36 +161,36 @@ class WorkChanges(Protocol):
         """
         ...
 
-    def await_learning(self, ids: Sequence[str]) -> None:
+    def mark_pending(self, ids: Sequence[str]) -> None:
         """Let messages wait to be learned from, those too that were learned from before.
 
         Those that wait already stay as they are, postponed or parked.
         """
         ...
 
-    def learned(self, ids: Sequence[str], at: datetime) -> None:
+    def mark_learned(self, ids: Sequence[str], at: datetime) -> None:
         """Mark messages as learned from: they wait no longer, and their count is cleared."""
         ...
 
-    def postpone(self, ids: Sequence[str], *, retry_at: datetime | None) -> None:
+    def schedule_retry(self, ids: Sequence[str], *, retry_at: datetime | None) -> None:
         """Count a failed attempt at messages, and let them wait until then; None parks them.
 
         Those that do not wait are left out.
         """
         ...
 
-    def summarised(self, ids: Sequence[str], at: datetime | None) -> None:
+    def mark_summarised(self, ids: Sequence[str], at: datetime | None) -> None:
         """Mark messages as summarised, whatever they will say in later versions; None undoes it."""
         ...
 
-    def mark(self, ids: Sequence[str], mark: Mark) -> None:
+    def add_mark(self, ids: Sequence[str], mark: ProcessingFlag) -> None:
         """Add a mark to memories."""
         ...
 
-    def unmark(self, ids: Sequence[str], mark: Mark) -> None:
+    def remove_mark(self, ids: Sequence[str], mark: ProcessingFlag) -> None:
         """Take a mark from memories."""
         ...
 
-    def set_progress(self, session_id: str, progress: Progress) -> None:
+    def set_progress(self, session_id: str, progress: ConsolidationProgress) -> None:
         """Keep how far a session's history was made shorter, logged here or not."""
         ...

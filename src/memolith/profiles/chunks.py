@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from memolith.policies.condensing import Condensing, Sessions
-from memolith.policies.forgetting import Unfading
-from memolith.policies.learning import NothingLearned
-from memolith.policies.ranking.cosine import LEAST_IMPORTANCE, ChunkReranking, CosineRanking
+from memolith.policies.condensing import ConsolidationPolicy, SessionCompressionPolicy
+from memolith.policies.forgetting import NoDecay
+from memolith.policies.learning import NoLearning
+from memolith.policies.ranking.cosine import MIN_IMPORTANCE, ChunkReranking, CosineRanking
 from memolith.policies.rendering.chunks import TaggedRendering
 from memolith.policies.routing import (
     EPISODIC,
@@ -16,12 +16,12 @@ from memolith.policies.routing import (
     PROCEDURAL,
     SEMANTIC,
     WORKING,
-    RoutedJudging,
+    RoutingClassifier,
 )
-from memolith.policies.salience import KEPT_FROM, SalienceKeeping
-from memolith.policies.sameness import IdenticalOnce
+from memolith.policies.salience import MIN_STORED_IMPORTANCE, SalienceScoring
+from memolith.policies.sameness import IdenticalTextMerging
 from memolith.profiles.model import Profile
-from memolith.text.chunking.model import Sizes
+from memolith.text.chunking.model import ChunkSizes
 
 STANDARD_KINDS = {
     PROCEDURAL: "preference",
@@ -44,7 +44,7 @@ OWN_KINDS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChunksNumbers:
+class ChunksSettings:
     """The numbers of the profile; the defaults are its own.
 
     Attributes:
@@ -63,8 +63,8 @@ class ChunksNumbers:
     top_k: int = 5
     max_chunk_tokens: int = 300
     min_chunk_tokens: int = 50
-    min_stored_importance: float = KEPT_FROM
-    min_recalled_importance: float = LEAST_IMPORTANCE
+    min_stored_importance: float = MIN_STORED_IMPORTANCE
+    min_recalled_importance: float = MIN_IMPORTANCE
     similarity_weight: float = 0.6
     text_weight: float = 0.3
     importance_weight: float = 0.1
@@ -72,45 +72,45 @@ class ChunksNumbers:
     sessions_to_compress: int = 0
 
 
-def chunks(numbers: ChunksNumbers = ChunksNumbers()) -> Profile:
+def chunks(settings: ChunksSettings = ChunksSettings()) -> Profile:
     """Return the profile with these numbers."""
     return Profile(
         name="chunks",
-        told="documents and long texts",
+        description="documents and long texts",
         kinds=KINDS,
         standard_kinds=MappingProxyType(STANDARD_KINDS),
         own_kinds=MappingProxyType(OWN_KINDS),
-        judging=RoutedJudging(),
-        keeping=SalienceKeeping(numbers.min_stored_importance),
-        chunk_sizes=_sizes(numbers.min_chunk_tokens, numbers.max_chunk_tokens),
-        learning=NothingLearned(),
-        condensing=Condensing(
-            sessions=Sessions(
-                numbers.compression_threshold,
-                numbers.sessions_to_compress or max(1, numbers.compression_threshold // 2),
+        classifier=RoutingClassifier(),
+        chunk_scoring=SalienceScoring(settings.min_stored_importance),
+        chunk_sizes=_build_sizes(settings.min_chunk_tokens, settings.max_chunk_tokens),
+        learning=NoLearning(),
+        consolidation=ConsolidationPolicy(
+            sessions=SessionCompressionPolicy(
+                settings.compression_threshold,
+                settings.sessions_to_compress or max(1, settings.compression_threshold // 2),
                 EPISODIC,
                 SEMANTIC,
             ),
             kind=SEMANTIC,
         ),
-        merging=IdenticalOnce(),
-        ranking=CosineRanking(least_importance=numbers.min_recalled_importance),
+        merging=IdenticalTextMerging(),
+        ranking=CosineRanking(min_importance=settings.min_recalled_importance),
         reranking=ChunkReranking(
-            numbers.similarity_weight,
-            numbers.text_weight,
-            numbers.importance_weight,
-            numbers.min_recalled_importance,
+            settings.similarity_weight,
+            settings.text_weight,
+            settings.importance_weight,
+            settings.min_recalled_importance,
         ),
-        forgetting=Unfading(),
+        decay=NoDecay(),
         rendering=TaggedRendering(),
-        first_kinds=frozenset({PROCEDURAL}),
-        passing=MappingProxyType({WORKING: EPISODIC}),
-        limit=numbers.top_k,
+        pinned_kinds=frozenset({PROCEDURAL}),
+        kinds_after_session=MappingProxyType({WORKING: EPISODIC}),
+        default_top_k=settings.top_k,
     )
 
 
-def _sizes(min_tokens: int, max_tokens: int) -> Sizes:
+def _build_sizes(min_tokens: int, max_tokens: int) -> ChunkSizes:
     """Return sizes in which a block that is not cut may be as many times larger as by default."""
-    usual = Sizes()
+    usual = ChunkSizes()
     hard = max_tokens * usual.hard_max_tokens // usual.max_tokens
-    return Sizes(min_tokens, max_tokens, hard)
+    return ChunkSizes(min_tokens, max_tokens, hard)

@@ -7,28 +7,28 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from memolith.domain.memories import Origin
-from memolith.policies.exchanges import ExchangesLearned
-from memolith.policies.forgetting import Ebbinghaus, Fading
-from memolith.policies.importance import companion_kind
-from memolith.policies.joining import Joining
-from memolith.policies.judging import CueJudging
-from memolith.policies.ranking.companion import RelevanceRanking
+from memolith.policies.exchanges import ExchangeLearning
+from memolith.policies.forgetting import DecayParameters, EbbinghausDecay
+from memolith.policies.importance import get_companion_kind
+from memolith.policies.joining import SimilarityMerging
+from memolith.policies.judging import CueClassifier
+from memolith.policies.ranking.companion import FreshnessRanking
 from memolith.policies.rendering.companion import PriorityRendering
 from memolith.profiles.model import Profile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-FADINGS = {
-    "correction": Fading(0.50, 0.35),
-    "fact": Fading(0.70, 0.30),
-    "preference": Fading(0.80, 0.25),
-    "context": Fading(1.00, 0.10),
-    "tool_result": Fading(1.00, 0.10),
+DECAY_PARAMETERS = {
+    "correction": DecayParameters(0.50, 0.35),
+    "fact": DecayParameters(0.70, 0.30),
+    "preference": DecayParameters(0.80, 0.25),
+    "context": DecayParameters(1.00, 0.10),
+    "tool_result": DecayParameters(1.00, 0.10),
 }
 """How each kind fades; by priority."""
 
-KINDS = tuple(FADINGS)
+KINDS = tuple(DECAY_PARAMETERS)
 
 _OWN_KINDS = {
     "correction": "correction",
@@ -42,12 +42,12 @@ _OWN_KINDS = {
     "summary": "context",
 }
 
-OUTSIDE_KINDS = MappingProxyType({Origin.TOOL: "tool_result", Origin.DOCUMENT: "context"})
+EXTERNAL_KINDS = MappingProxyType({Origin.TOOL: "tool_result", Origin.DOCUMENT: "context"})
 """A text from outside that speaks of the user says nothing sure of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CompanionNumbers:
+class CompanionSettings:
     """The numbers of the profile; the defaults are its own.
 
     Attributes:
@@ -72,30 +72,32 @@ class CompanionNumbers:
     similarity_weight: float = 0.5
     importance_weight: float = 0.2
     freshness_weight: float = 0.3
-    fadings: Mapping[str, Fading] = field(default_factory=lambda: MappingProxyType(FADINGS))
+    decay_parameters: Mapping[str, DecayParameters] = field(
+        default_factory=lambda: MappingProxyType(DECAY_PARAMETERS)
+    )
 
 
-def companion(numbers: CompanionNumbers = CompanionNumbers()) -> Profile:
+def companion(settings: CompanionSettings = CompanionSettings()) -> Profile:
     """Return the profile with these numbers."""
-    judging = CueJudging(companion_kind)
+    judging = CueClassifier(get_companion_kind)
     return Profile(
         name="companion",
-        told="a personal assistant that must not call a model to learn",
+        description="a personal assistant that must not call a model to learn",
         kinds=KINDS,
         standard_kinds=MappingProxyType({kind: kind for kind in KINDS}),
         own_kinds=MappingProxyType(_OWN_KINDS),
-        judging=judging,
-        learning=ExchangesLearned(judging),
-        merging=Joining(KINDS, numbers.merge_threshold),
-        ranking=RelevanceRanking(
-            floor=numbers.rag_threshold,
-            similarity=numbers.similarity_weight,
-            strength=numbers.importance_weight,
-            freshness=numbers.freshness_weight,
+        classifier=judging,
+        learning=ExchangeLearning(judging),
+        merging=SimilarityMerging(KINDS, settings.merge_threshold),
+        ranking=FreshnessRanking(
+            floor=settings.rag_threshold,
+            similarity=settings.similarity_weight,
+            strength=settings.importance_weight,
+            freshness=settings.freshness_weight,
         ),
-        forgetting=Ebbinghaus(numbers.decay_factor, numbers.fadings),
-        rendering=PriorityRendering(KINDS, numbers.context_chars),
-        outside_kinds=OUTSIDE_KINDS,
-        cleanup_below=numbers.min_importance,
-        limit=numbers.rag_limit,
+        decay=EbbinghausDecay(settings.decay_factor, settings.decay_parameters),
+        rendering=PriorityRendering(KINDS, settings.context_chars),
+        external_kinds=EXTERNAL_KINDS,
+        cleanup_threshold=settings.min_importance,
+        default_top_k=settings.rag_limit,
     )

@@ -7,22 +7,22 @@ from datetime import timedelta
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from memolith.policies.arbitration import TwoThresholds
-from memolith.policies.dialects import FACTS
-from memolith.policies.forgetting import HalfLives
-from memolith.policies.judging import FixedJudging
-from memolith.policies.learning import NothingLearned
-from memolith.policies.ranking.bm25 import HALF_AT
+from memolith.policies.arbitration import ThresholdMerging
+from memolith.policies.dialects import FACTS_SCHEMA
+from memolith.policies.forgetting import HalfLifeDecay
+from memolith.policies.judging import FixedClassifier
+from memolith.policies.learning import NoLearning
+from memolith.policies.ranking.bm25 import SATURATION_MIDPOINT
 from memolith.policies.ranking.facts import HybridRanking
-from memolith.policies.rendering.facts import HEADINGS, FlowingRendering
+from memolith.policies.rendering.facts import FACTS_HEADINGS, FlowingRendering
 from memolith.profiles.model import Profile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-KINDS = tuple(HEADINGS)
+KINDS = tuple(FACTS_HEADINGS)
 
-LASTING = {
+LIFETIMES = {
     "preference": timedelta(days=90),
     "project": timedelta(days=60),
     "contextual": timedelta(days=30),
@@ -50,7 +50,7 @@ _OWN_KINDS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FactsNumbers:
+class FactsSettings:
     """The numbers of the profile; the defaults are its own.
 
     Attributes:
@@ -74,34 +74,37 @@ class FactsNumbers:
     vector_weight: float = 0.6
     text_weight: float = 0.2
     decay_weight: float = 0.2
-    text_half_at: float = HALF_AT
-    lasting: Mapping[str, timedelta] = field(default_factory=lambda: MappingProxyType(LASTING))
+    text_midpoint: float = SATURATION_MIDPOINT
+    lifetimes: Mapping[str, timedelta] = field(default_factory=lambda: MappingProxyType(LIFETIMES))
 
 
-def facts(numbers: FactsNumbers = FactsNumbers()) -> Profile:
+def facts(settings: FactsSettings = FactsSettings()) -> Profile:
     """Return the profile with these numbers."""
     return Profile(
         name="facts",
-        told="a service with many users and a model at hand",
+        description="a service with many users and a model at hand",
         kinds=KINDS,
         standard_kinds=MappingProxyType(_STANDARD_KINDS),
         own_kinds=MappingProxyType(_OWN_KINDS),
-        judging=FixedJudging("contextual"),
-        learning=NothingLearned(),
-        extraction=FACTS,
-        merging=TwoThresholds(
-            numbers.auto_merge_threshold,
-            numbers.arbitration_threshold,
-            numbers.max_content_length,
+        classifier=FixedClassifier("contextual"),
+        learning=NoLearning(),
+        extraction=FACTS_SCHEMA,
+        merging=ThresholdMerging(
+            settings.auto_merge_threshold,
+            settings.arbitration_threshold,
+            settings.max_content_length,
         ),
         ranking=HybridRanking(
-            numbers.vector_weight, numbers.text_weight, numbers.decay_weight, numbers.text_half_at
+            settings.vector_weight,
+            settings.text_weight,
+            settings.decay_weight,
+            settings.text_midpoint,
         ),
-        forgetting=HalfLives(numbers.lasting),
+        decay=HalfLifeDecay(settings.lifetimes),
         rendering=FlowingRendering(),
-        max_memory_bytes=numbers.max_content_length,
+        max_memory_bytes=settings.max_content_length,
         redacts_lines=True,
-        lasting=numbers.lasting,
-        capacity=numbers.max_per_user,
-        decay_every_hours=numbers.decay_interval_h,
+        lifetimes=settings.lifetimes,
+        capacity=settings.max_per_user,
+        decay_interval_hours=settings.decay_interval_h,
     )

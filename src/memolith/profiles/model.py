@@ -6,20 +6,20 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from memolith.policies.condensing import Condensing
-from memolith.text.chunking.model import Sizes
+from memolith.policies.condensing import ConsolidationPolicy
+from memolith.text.chunking.model import ChunkSizes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import timedelta
 
     from memolith.domain.memories import Origin
-    from memolith.policies.dialects import Dialect
-    from memolith.policies.forgetting import Forgetting
-    from memolith.policies.judging import Judging
-    from memolith.policies.keeping import Keeping
-    from memolith.policies.learning import Learning
-    from memolith.policies.merging import Arbiter, Merging
+    from memolith.policies.dialects import ExtractionSchema
+    from memolith.policies.forgetting import DecayPolicy
+    from memolith.policies.judging import Classifier
+    from memolith.policies.keeping import ChunkScoring
+    from memolith.policies.learning import LearningPolicy
+    from memolith.policies.merging import MergePolicy, SupersessionPolicy
     from memolith.policies.ranking.model import Ranking, Reranking
     from memolith.policies.ranking.relevance import Relevance
     from memolith.policies.rendering.model import Rendering
@@ -76,43 +76,45 @@ class Profile:
 
     name: str
     kinds: tuple[str, ...]
-    judging: Judging
-    learning: Learning
-    merging: Merging
+    classifier: Classifier
+    learning: LearningPolicy
+    merging: MergePolicy
     ranking: Ranking
-    forgetting: Forgetting
+    decay: DecayPolicy
     rendering: Rendering
     standard_kinds: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     own_kinds: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    extraction: Dialect | None = None
-    condensing: Condensing = field(default_factory=Condensing)
-    outside_kinds: Mapping[Origin, str] = field(default_factory=lambda: MappingProxyType({}))
-    arbiter: Arbiter | None = None
-    keeping: Keeping | None = None
-    chunk_sizes: Sizes = field(default_factory=Sizes)
+    extraction: ExtractionSchema | None = None
+    consolidation: ConsolidationPolicy = field(default_factory=ConsolidationPolicy)
+    external_kinds: Mapping[Origin, str] = field(default_factory=lambda: MappingProxyType({}))
+    supersession: SupersessionPolicy | None = None
+    chunk_scoring: ChunkScoring | None = None
+    chunk_sizes: ChunkSizes = field(default_factory=ChunkSizes)
     max_memory_chars: int = 8_000
     max_memory_bytes: int | None = None
     redacts_lines: bool = False
-    episodes: bool = False
-    vectors: bool = True
-    keyed: frozenset[str] = frozenset()
-    lasting: Mapping[str, timedelta] = field(default_factory=lambda: MappingProxyType({}))
+    recalls_messages: bool = False
+    uses_vectors: bool = True
+    keyed_kinds: frozenset[str] = frozenset()
+    lifetimes: Mapping[str, timedelta] = field(default_factory=lambda: MappingProxyType({}))
     capacity: int | None = None
-    cleanup_below: float | None = None
-    first_kinds: frozenset[str] = frozenset()
+    cleanup_threshold: float | None = None
+    pinned_kinds: frozenset[str] = frozenset()
     context_kinds: frozenset[str] | None = None
-    passing: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    limit: int | None = None
-    folds: bool = False
+    kinds_after_session: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    default_top_k: int | None = None
+    merges_duplicates: bool = False
     reranking: Reranking | None = None
-    relevance: Mapping[str, Relevance] = field(default_factory=lambda: MappingProxyType({}))
-    finds_keys: bool = False
-    compares_text: bool = False
-    decay_every_hours: float = 24.0
-    told: str = ""
+    relevance_by_embedder: Mapping[str, Relevance] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
+    searches_keys: bool = False
+    searches_substrings: bool = False
+    decay_interval_hours: float = 24.0
+    description: str = ""
 
-    def embeds(self, kind: str | None) -> bool:
+    def should_embed(self, kind: str | None) -> bool:
         """Tell whether texts of a kind get vectors; None: messages."""
         if kind is None:
-            return self.vectors and self.episodes
-        return self.vectors and kind not in self.first_kinds
+            return self.uses_vectors and self.recalls_messages
+        return self.uses_vectors and kind not in self.pinned_kinds

@@ -6,13 +6,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from memolith.domain.memories import Origin
-from memolith.policies.changing.arbiter import GrammarArbiter
-from memolith.policies.condensing import Condensing, Conversations
-from memolith.policies.dialects import STANDARD
-from memolith.policies.forgetting import Ebbinghaus, Fading
-from memolith.policies.judging import CueJudging
-from memolith.policies.learning import SentencesLearned
-from memolith.policies.merging import SameWords
+from memolith.policies.changing.arbiter import GrammarSupersession
+from memolith.policies.condensing import ConsolidationPolicy, ConversationSummaryPolicy
+from memolith.policies.dialects import STANDARD_SCHEMA
+from memolith.policies.forgetting import DecayParameters, EbbinghausDecay
+from memolith.policies.judging import CueClassifier
+from memolith.policies.learning import SentenceLearning
+from memolith.policies.merging import SameTextMerging
 from memolith.policies.ranking.relevance_fitted import FITTED as RELEVANCE
 from memolith.policies.ranking.standard import StandardRanking
 from memolith.policies.rendering.standard import SectionedRendering
@@ -36,49 +36,50 @@ HEADINGS = {
     "tool_result": "Tool results",
 }
 
-FADINGS = {
-    "correction": Fading(0.50, 0.35),
-    "identity": Fading(0.50, 0.35),
-    "fact": Fading(0.70, 0.30),
-    "preference": Fading(0.80, 0.25),
-    "project": Fading(0.80, 0.10),
-    "event": Fading(0.70, 0.10),
-    "summary": Fading(0.70, 0.20),
-    "context": Fading(1.00, 0.00),
-    "tool_result": Fading(1.00, 0.00),
+DECAY_PARAMETERS = {
+    "correction": DecayParameters(0.50, 0.35),
+    "identity": DecayParameters(0.50, 0.35),
+    "fact": DecayParameters(0.70, 0.30),
+    "preference": DecayParameters(0.80, 0.25),
+    "project": DecayParameters(0.80, 0.10),
+    "event": DecayParameters(0.70, 0.10),
+    "summary": DecayParameters(0.70, 0.20),
+    "context": DecayParameters(1.00, 0.00),
+    "tool_result": DecayParameters(1.00, 0.00),
 }
 
 
-OUTSIDE_KINDS = MappingProxyType(
+EXTERNAL_KINDS = MappingProxyType(
     {Origin.TOOL: "tool_result", Origin.DOCUMENT: "context"},
 )
 """A text from outside that speaks of the user says nothing sure of them."""
 
 
 def standard(
-    decay_factor: float = DECAY_FACTOR, fadings: Mapping[str, Fading] = MappingProxyType(FADINGS)
+    decay_factor: float = DECAY_FACTOR,
+    decay_parameters: Mapping[str, DecayParameters] = MappingProxyType(DECAY_PARAMETERS),
 ) -> Profile:
     """Return the profile: what is left of a memory after a day, and how each kind fades."""
     return Profile(
         name="standard",
-        told="always, unless one below is what you need",
+        description="always, unless one below is what you need",
         kinds=tuple(HEADINGS),
-        judging=CueJudging(),
-        learning=SentencesLearned(),
-        extraction=STANDARD,
-        condensing=Condensing(
-            conversations=Conversations(),
+        classifier=CueClassifier(),
+        learning=SentenceLearning(),
+        extraction=STANDARD_SCHEMA,
+        consolidation=ConsolidationPolicy(
+            conversations=ConversationSummaryPolicy(),
             summaries=LONG_CASCADE,
             kind="summary",
-            without_model=False,
+            runs_without_model=False,
         ),
-        merging=SameWords(),
-        arbiter=GrammarArbiter(),
+        merging=SameTextMerging(),
+        supersession=GrammarSupersession(),
         ranking=StandardRanking(),
-        relevance=RELEVANCE,
-        forgetting=Ebbinghaus(decay_factor, fadings),
+        relevance_by_embedder=RELEVANCE,
+        decay=EbbinghausDecay(decay_factor, decay_parameters),
         rendering=SectionedRendering(HEADINGS),
-        episodes=True,
-        folds=True,
-        outside_kinds=OUTSIDE_KINDS,
+        recalls_messages=True,
+        merges_duplicates=True,
+        external_kinds=EXTERNAL_KINDS,
     )

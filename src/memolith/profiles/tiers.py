@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from memolith.policies.condensing import Condensing
-from memolith.policies.dialects import TIERS
-from memolith.policies.forgetting import Unfading
-from memolith.policies.judging import FixedJudging
-from memolith.policies.learning import NothingLearned
-from memolith.policies.ranking.cosine import LEAST_SIMILARITY, CosineRanking
+from memolith.policies.condensing import ConsolidationPolicy
+from memolith.policies.dialects import TIERS_SCHEMA
+from memolith.policies.forgetting import NoDecay
+from memolith.policies.judging import FixedClassifier
+from memolith.policies.learning import NoLearning
+from memolith.policies.ranking.cosine import MIN_SIMILARITY, CosineRanking
 from memolith.policies.rendering.tiers import LayeredRendering
-from memolith.policies.sameness import DUPLICATE_DISTANCE, NearestReplaced
+from memolith.policies.sameness import DUPLICATE_DISTANCE, NearestReplacement
 from memolith.policies.triggers import LONG_CASCADE, SHORT_CASCADE, Cascade
 from memolith.profiles.model import Profile
 
@@ -39,7 +39,7 @@ OWN_KINDS = {
 
 def tiers(
     retrieval_top_k: int = RETRIEVAL_TOP_K,
-    retrieval_min_similarity: float = LEAST_SIMILARITY,
+    retrieval_min_similarity: float = MIN_SIMILARITY,
     duplicate_distance_threshold: float = DUPLICATE_DISTANCE,
     short_term: Cascade = SHORT_CASCADE,
     long_term: Cascade = LONG_CASCADE,
@@ -47,17 +47,17 @@ def tiers(
     """Return the profile, with its source's own numbers under their own names."""
     return Profile(
         name="tiers",
-        told="one user, one device, a small local model",
+        description="one user, one device, a small local model",
         kinds=tuple(STANDARD_KINDS),
         standard_kinds=MappingProxyType(STANDARD_KINDS),
         own_kinds=MappingProxyType(OWN_KINDS),
-        judging=FixedJudging("knowledge"),
-        learning=NothingLearned(),
-        extraction=TIERS,
-        condensing=Condensing(messages=short_term, summaries=long_term),
-        merging=NearestReplaced(duplicate_distance_threshold),
-        ranking=CosineRanking(least_similarity=retrieval_min_similarity),
-        forgetting=Unfading(),
+        classifier=FixedClassifier("knowledge"),
+        learning=NoLearning(),
+        extraction=TIERS_SCHEMA,
+        consolidation=ConsolidationPolicy(messages=short_term, summaries=long_term),
+        merging=NearestReplacement(duplicate_distance_threshold),
+        ranking=CosineRanking(min_similarity=retrieval_min_similarity),
+        decay=NoDecay(),
         rendering=LayeredRendering(),
-        limit=retrieval_top_k,
+        default_top_k=retrieval_top_k,
     )

@@ -5,14 +5,14 @@ from __future__ import annotations
 from datetime import timedelta
 from types import MappingProxyType
 
-from memolith.policies.condensing import Condensing
-from memolith.policies.forgetting import Unfading
-from memolith.policies.judging import FixedJudging
-from memolith.policies.learning import NothingLearned
+from memolith.policies.condensing import ConsolidationPolicy
+from memolith.policies.forgetting import NoDecay
+from memolith.policies.judging import FixedClassifier
+from memolith.policies.learning import NoLearning
 from memolith.policies.ranking.keyword import KeywordRanking
 from memolith.policies.rendering.timeline import KeyedRendering
-from memolith.policies.sameness import KeyedOnly
-from memolith.policies.triggers import CONSOLIDATING, Consolidating
+from memolith.policies.sameness import KeyedMerging
+from memolith.policies.triggers import DEFAULT_HISTORY_COMPRESSION, HistoryCompressionPolicy
 from memolith.profiles.model import Profile
 
 RECALL_LIMIT = 5
@@ -37,27 +37,27 @@ OWN_KINDS = {
 def timeline(
     recall_limit: int = RECALL_LIMIT,
     timeline_retention_days: int = TIMELINE_RETENTION_DAYS,
-    history: Consolidating = CONSOLIDATING,
+    history: HistoryCompressionPolicy = DEFAULT_HISTORY_COMPRESSION,
 ) -> Profile:
     """Return the profile, with its source's own numbers under their own names."""
     return Profile(
         name="timeline",
-        told="agents that manage their own memory with tools",
+        description="agents that manage their own memory with tools",
         kinds=tuple(STANDARD_KINDS),
         standard_kinds=MappingProxyType(STANDARD_KINDS),
         own_kinds=MappingProxyType(OWN_KINDS),
-        judging=FixedJudging("knowledge", IMPORTANCE),
-        learning=NothingLearned(),
-        condensing=Condensing(history=history, kind="timeline"),
-        merging=KeyedOnly(),
+        classifier=FixedClassifier("knowledge", IMPORTANCE),
+        learning=NoLearning(),
+        consolidation=ConsolidationPolicy(history=history, kind="timeline"),
+        merging=KeyedMerging(),
         ranking=KeywordRanking(),
-        forgetting=Unfading(),
+        decay=NoDecay(),
         rendering=KeyedRendering(),
-        vectors=False,
-        keyed=frozenset({"knowledge"}),
-        lasting=MappingProxyType({"timeline": timedelta(days=timeline_retention_days)}),
+        uses_vectors=False,
+        keyed_kinds=frozenset({"knowledge"}),
+        lifetimes=MappingProxyType({"timeline": timedelta(days=timeline_retention_days)}),
         context_kinds=frozenset({"knowledge"}),
-        limit=recall_limit,
-        finds_keys=True,
-        compares_text=True,
+        default_top_k=recall_limit,
+        searches_keys=True,
+        searches_substrings=True,
     )

@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from memolith.ports.chat import Prompt, Schema, Turn
-from memolith.prompts.fencing import WHAT_A_FENCE_IS, fenced
-from memolith.prompts.replies import BadReply, read_json
-from memolith.prompts.schemas import all_of
-from memolith.text.cleaning import cleaned
+from memolith.ports.chat import ChatMessage, Prompt, ResponseSchema
+from memolith.prompts.fencing import FENCE_EXPLANATION, fence
+from memolith.prompts.replies import InvalidReply, parse_json_reply
+from memolith.prompts.schemas import build_object_schema
+from memolith.text.cleaning import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-MAX_WORDS = 400
+BASE_MEMORY_MAX_WORDS = 400
 """Of the document (`tiers`, section 4.2)."""
 
-MAX_TOKENS = 1_536
+BASE_MEMORY_MAX_TOKENS = 1_536
 """400 words of a language of long words, and the JSON around them."""
 
-SECTIONS = {
+BASE_MEMORY_SECTIONS = {
     "user_profile": "User Profile",
     "preferences": "Preferences",
     "ongoing_topics": "Ongoing Topics",
@@ -30,21 +30,21 @@ SECTIONS = {
 }
 """What the reply calls a section, and what the document does, in its order."""
 
-_WHAT_FOR = {
+_SECTION_PURPOSES = {
     "user_profile": "who the user is",
     "preferences": "what the user likes, dislikes and wants done in some way",
     "ongoing_topics": "what the user is busy with now",
     "key_history": "what happened, with dates",
 }
 
-_FIELDS = "\n".join(f'- "{name}": {told}' for name, told in _WHAT_FOR.items())
+_SECTION_LIST = "\n".join(f'- "{name}": {told}' for name, told in _SECTION_PURPOSES.items())
 
-_RULES = f"""\
+_BASE_MEMORY_RULES = f"""\
 You keep one document about a user: all that an assistant should always know. Rewrite it, so that \
 it takes up the new summaries and facts.
 
 Rules:
-- At most {MAX_WORDS} words in all. Short notes, the most important first in each section.
+- At most {BASE_MEMORY_MAX_WORDS} words in all. Short notes, the most important first in each section.
 - What still holds stays, word for word where you can. Where a new text says that something has \
 changed, write how it is now.
 - Where it gets too long, leave out what matters least, the oldest first.
@@ -52,18 +52,22 @@ changed, write how it is now.
 - Notes about the user only: no orders to the reader, no rules for an assistant.
 - Write in the language of the texts.
 
-{WHAT_A_FENCE_IS}
+{FENCE_EXPLANATION}
 
 Reply with JSON only, an object of four lists of short notes; a list may be empty:
-{_FIELDS}"""
+{_SECTION_LIST}"""
 
-_NOTES = {"type": "array", "items": {"type": "string"}}
-_SCHEMA = Schema("base_memory", all_of(dict.fromkeys(SECTIONS, _NOTES)))
+_NOTES_SCHEMA = {"type": "array", "items": {"type": "string"}}
+_BASE_MEMORY_SCHEMA = ResponseSchema(
+    "base_memory", build_object_schema(dict.fromkeys(BASE_MEMORY_SECTIONS, _NOTES_SCHEMA))
+)
 _BULLET = re.compile(r"^(?:[-*•]\s+)+")
-_NOTHING = "(nothing)"
+_EMPTY_LIST_TEXT = "(nothing)"
 
 
-def base_memory(old: str, summaries: Sequence[str], facts: Sequence[str], nonce: str) -> Prompt:
+def build_base_memory_prompt(
+    current: str, summaries: Sequence[str], facts: Sequence[str], nonce: str
+) -> Prompt:
     """Return the prompt that asks for a new version of the base memory.
 
     Args:
@@ -73,20 +77,23 @@ def base_memory(old: str, summaries: Sequence[str], facts: Sequence[str], nonce:
         nonce: See `fenced`.
     """
     given = [
-        fenced(old or _NOTHING, nonce, "DOCUMENT"),
-        fenced(_listed(summaries), nonce, "NEW SUMMARIES"),
-        fenced(_listed(facts), nonce, "FACTS"),
+        fence(current or _EMPTY_LIST_TEXT, nonce, "DOCUMENT"),
+        fence(_format_list(summaries), nonce, "NEW SUMMARIES"),
+        fence(_format_list(facts), nonce, "FACTS"),
         "Rewrite the document, as JSON.",
     ]
     return Prompt(
-        turns=(Turn("system", _RULES), Turn("user", "\n\n".join(given))),
-        schema=_SCHEMA,
-        max_tokens=MAX_TOKENS,
+        messages=(
+            ChatMessage("system", _BASE_MEMORY_RULES),
+            ChatMessage("user", "\n\n".join(given)),
+        ),
+        schema=_BASE_MEMORY_SCHEMA,
+        max_tokens=BASE_MEMORY_MAX_TOKENS,
         purpose="base memory",
     )
 
 
-def read_base_memory(text: str) -> str:
+def parse_base_memory(text: str) -> str:
     """Return the document of a reply: a heading and its notes for each section that has any.
 
     What it says, and how long it is, is checked elsewhere.
@@ -94,29 +101,29 @@ def read_base_memory(text: str) -> str:
     Raises:
         BadReply: It has another form, or no note.
     """
-    given = read_json(text, _Given)
+    given = parse_json_reply(text, _BaseMemoryReply)
     blocks = [
         "\n".join([f"{heading}:", *(f"- {note}" for note in notes)])
-        for name, heading in SECTIONS.items()
-        if (notes := _notes(getattr(given, name)))
+        for name, heading in BASE_MEMORY_SECTIONS.items()
+        if (notes := _parse_notes(getattr(given, name)))
     ]
     if not blocks:
-        raise BadReply("holds no note")
+        raise InvalidReply("holds no note")
     return "\n\n".join(blocks)
 
 
-class _Given(msgspec.Struct):
+class _BaseMemoryReply(msgspec.Struct):
     user_profile: list[str]
     preferences: list[str]
     ongoing_topics: list[str]
     key_history: list[str]
 
 
-def _notes(given: Sequence[str]) -> list[str]:
+def _parse_notes(given: Sequence[str]) -> list[str]:
     """Return notes of one line each, none empty, none twice."""
-    notes = (_BULLET.sub("", " ".join(cleaned(note).split())) for note in given)
+    notes = (_BULLET.sub("", " ".join(clean_text(note).split())) for note in given)
     return list(dict.fromkeys(filter(None, notes)))
 
 
-def _listed(texts: Sequence[str]) -> str:
-    return "\n".join(f"- {' '.join(text.split())}" for text in texts) or _NOTHING
+def _format_list(texts: Sequence[str]) -> str:
+    return "\n".join(f"- {' '.join(text.split())}" for text in texts) or _EMPTY_LIST_TEXT

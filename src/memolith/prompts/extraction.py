@@ -9,33 +9,33 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
-from memolith.ports.chat import Prompt, Schema, Turn
-from memolith.prompts.fencing import WHAT_A_FENCE_IS, fenced
-from memolith.prompts.replies import BadReply, read_json
-from memolith.prompts.schemas import all_of
-from memolith.prompts.transcripts import numbered
-from memolith.text.cleaning import cleaned
+from memolith.ports.chat import ChatMessage, Prompt, ResponseSchema
+from memolith.prompts.fencing import FENCE_EXPLANATION, fence
+from memolith.prompts.replies import InvalidReply, parse_json_reply
+from memolith.prompts.schemas import build_object_schema
+from memolith.prompts.transcripts import format_transcript
+from memolith.text.cleaning import clean_text
 from memolith.text.normal import content_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from memolith.policies.dialects import Dialect
-    from memolith.prompts.transcripts import Spoken
+    from memolith.policies.dialects import ExtractionSchema
+    from memolith.prompts.transcripts import TranscriptTurn
 
 MAX_FACTS = 5
 """Of one exchange (`facts`: MaxFactsPerExtraction)."""
 
-MAX_TOKENS = 1_024
+EXTRACTION_MAX_TOKENS = 1_024
 """Five facts of 500 bytes and their fields take some 900."""
 
-USUAL_WEIGHT = 5
+DEFAULT_IMPORTANCE = 5
 """How much a fact matters of which nothing is said, from 1 to 10 (`facts`: AddOpts)."""
 
 _EXPIRY = re.compile(r"[0-9]{1,9}[dhm]")
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)\b")
 
-_RULES = """\
+_EXTRACTION_RULES = """\
 You take notes for a long-term memory. Read the conversation and write down the facts that will \
 still be worth knowing in another conversation.
 
@@ -56,7 +56,7 @@ Reply with JSON only: {{"facts": [ … ]}}, or {{"facts": []}} where there is no
 fact has:
 {fields}"""
 
-_ASK = 'Write down the facts of this conversation, as JSON: {"facts": [ … ]}'
+_EXTRACTION_REQUEST = 'Write down the facts of this conversation, as JSON: {"facts": [ … ]}'
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +75,15 @@ class Fact:
 
     content: str
     kind: str
-    places: tuple[int, ...] = ()
+    turn_indexes: tuple[int, ...] = ()
     importance: float | None = None
     expires_in: str = ""
-    happened: date | None = None
+    happened_on: date | None = None
 
 
-def extraction(dialect: Dialect, turns: Sequence[Spoken], nonce: str) -> Prompt:
+def build_extraction_prompt(
+    dialect: ExtractionSchema, turns: Sequence[TranscriptTurn], nonce: str
+) -> Prompt:
     """Return the prompt that asks for the facts of a conversation.
 
     Args:
@@ -89,18 +91,21 @@ def extraction(dialect: Dialect, turns: Sequence[Spoken], nonce: str) -> Prompt:
         turns: The conversation, in order; a fact names turns by their places in it.
         nonce: See `fenced`.
     """
-    fields = "\n".join(f'- "{name}": {told}' for name, (told, _) in _fields(dialect).items())
-    rules = _RULES.format(max_facts=MAX_FACTS, fence=WHAT_A_FENCE_IS, fields=fields)
-    conversation = fenced(numbered(turns), nonce, "CONVERSATION")
+    fields = "\n".join(f'- "{name}": {told}' for name, (told, _) in _build_fields(dialect).items())
+    rules = _EXTRACTION_RULES.format(max_facts=MAX_FACTS, fence=FENCE_EXPLANATION, fields=fields)
+    conversation = fence(format_transcript(turns), nonce, "CONVERSATION")
     return Prompt(
-        turns=(Turn("system", rules), Turn("user", f"{conversation}\n\n{_ASK}")),
-        schema=_schema(dialect),
-        max_tokens=MAX_TOKENS,
+        messages=(
+            ChatMessage("system", rules),
+            ChatMessage("user", f"{conversation}\n\n{_EXTRACTION_REQUEST}"),
+        ),
+        schema=_build_schema(dialect),
+        max_tokens=EXTRACTION_MAX_TOKENS,
         purpose="extraction",
     )
 
 
-def read_facts(text: str, dialect: Dialect, turn_count: int) -> tuple[Fact, ...]:
+def parse_facts(text: str, dialect: ExtractionSchema, turn_count: int) -> tuple[Fact, ...]:
     """Return the facts of a reply: the first five, none twice; none where nothing is to note.
 
     An unknown kind is the dialect's ordinary one; an expiry or a day that is none counts as not
@@ -114,20 +119,22 @@ def read_facts(text: str, dialect: Dialect, turn_count: int) -> tuple[Fact, ...]
     Raises:
         BadReply: It is anything else.
     """
-    reply = read_json(text, _REPLY)
-    given = reply.facts if isinstance(reply, _Facts) else reply
-    facts = (_fact(_given(one, dialect), dialect, turn_count) for one in given[:MAX_FACTS])
-    return _once(fact for fact in facts if fact.content)
+    reply = parse_json_reply(text, _REPLY_TYPE)
+    given = reply.facts if isinstance(reply, _FactsReply) else reply
+    facts = (
+        _build_fact(_convert_fact(one, dialect), dialect, turn_count) for one in given[:MAX_FACTS]
+    )
+    return _deduplicate_facts(fact for fact in facts if fact.content)
 
 
-class _Facts(msgspec.Struct):
+class _FactsReply(msgspec.Struct):
     facts: list[dict[str, Any]]
 
 
-_REPLY = cast("type[_Facts | list[dict[str, Any]]]", _Facts | list[dict[str, Any]])
+_REPLY_TYPE = cast("type[_FactsReply | list[dict[str, Any]]]", _FactsReply | list[dict[str, Any]])
 
 
-class _Given(msgspec.Struct):
+class _FactReply(msgspec.Struct):
     """A fact under our own names, whatever the dialect calls them."""
 
     content: str
@@ -135,52 +142,52 @@ class _Given(msgspec.Struct):
     importance: int | None = None
     expires_in: str | None = None
     happened: str | None = None
-    places: list[int] | int | None = msgspec.field(default=None, name="from")
+    turn_numbers: list[int] | int | None = msgspec.field(default=None, name="from")
 
 
-def _given(fact: dict[str, Any], dialect: Dialect) -> _Given:
+def _convert_fact(fact: dict[str, Any], dialect: ExtractionSchema) -> _FactReply:
     ours = {dialect.content_field: "content", dialect.kind_field: "kind"}
     renamed = {ours.get(name, name): value for name, value in fact.items()}
     try:
-        return msgspec.convert(renamed, _Given)
+        return msgspec.convert(renamed, _FactReply)
     except msgspec.ValidationError as error:
-        raise BadReply(f"holds a fact of another form: {error}") from error
+        raise InvalidReply(f"holds a fact of another form: {error}") from error
 
 
-def _once(facts: Iterable[Fact]) -> tuple[Fact, ...]:
+def _deduplicate_facts(facts: Iterable[Fact]) -> tuple[Fact, ...]:
     first: dict[str, Fact] = {}
     for fact in facts:
         first.setdefault(content_key(fact.content), fact)
     return tuple(first.values())
 
 
-def _fact(given: _Given, dialect: Dialect, turn_count: int) -> Fact:
-    kind = (given.kind or "").strip().casefold()
+def _build_fact(reply: _FactReply, dialect: ExtractionSchema, turn_count: int) -> Fact:
+    kind = (reply.kind or "").strip().casefold()
     return Fact(
-        content=cleaned(given.content),
-        kind=kind if kind in dialect.kinds else dialect.ordinary,
-        places=_places(given.places, turn_count),
-        importance=_weight(given.importance) if dialect.weighs else None,
-        expires_in=_expiry(given.expires_in) if dialect.expires else "",
-        happened=_day(given.happened) if dialect.dates else None,
+        content=clean_text(reply.content),
+        kind=kind if kind in dialect.kinds else dialect.default_kind,
+        turn_indexes=_parse_turn_numbers(reply.turn_numbers, turn_count),
+        importance=_parse_importance(reply.importance) if dialect.has_importance else None,
+        expires_in=_parse_expiry(reply.expires_in) if dialect.has_expiry else "",
+        happened_on=_parse_day(reply.happened) if dialect.has_dates else None,
     )
 
 
-def _places(numbers: list[int] | int | None, turn_count: int) -> tuple[int, ...]:
+def _parse_turn_numbers(numbers: list[int] | int | None, turn_count: int) -> tuple[int, ...]:
     given = [numbers] if isinstance(numbers, int) else numbers or []
     return tuple(sorted({number - 1 for number in given if 1 <= number <= turn_count}))
 
 
-def _weight(given: int | None) -> float:
-    return min(max(given or USUAL_WEIGHT, 1), 10) / 10
+def _parse_importance(given: int | None) -> float:
+    return min(max(given or DEFAULT_IMPORTANCE, 1), 10) / 10
 
 
-def _expiry(given: str | None) -> str:
+def _parse_expiry(given: str | None) -> str:
     told = (given or "").strip().casefold()
     return told if _EXPIRY.fullmatch(told) and int(told[:-1]) > 0 else ""
 
 
-def _day(given: str | None) -> date | None:
+def _parse_day(given: str | None) -> date | None:
     found = _DATE.match((given or "").strip())
     try:
         return date(int(found[1]), int(found[2]), int(found[3])) if found else None
@@ -188,7 +195,7 @@ def _day(given: str | None) -> date | None:
         return None
 
 
-def _fields(dialect: Dialect) -> dict[str, tuple[str, dict[str, Any]]]:
+def _build_fields(dialect: ExtractionSchema) -> dict[str, tuple[str, dict[str, Any]]]:
     """Return the fields of a fact: what a model is told of each, and its JSON schema."""
     kinds = "; ".join(f'"{kind}" ({told})' for kind, told in dialect.kinds.items())
     fields: dict[str, tuple[str, dict[str, Any]]] = {
@@ -199,17 +206,19 @@ def _fields(dialect: Dialect) -> dict[str, tuple[str, dict[str, Any]]]:
         dialect.content_field: ("the sentence", {"type": "string"}),
         dialect.kind_field: (f"one of {kinds}", {"type": "string", "enum": [*dialect.kinds]}),
     }
-    if dialect.weighs:
+    if dialect.has_importance:
         fields["importance"] = ("how much it matters, from 1 to 10", {"type": "integer"})
-    if dialect.expires:
+    if dialect.has_expiry:
         told = 'how long it holds, such as "7d" or "12h"; "" where nothing limits it'
         fields["expires_in"] = (told, {"type": "string"})
-    if dialect.dates:
+    if dialect.has_dates:
         told = "the day it happened or will, as YYYY-MM-DD; null where none is said"
         fields["happened"] = (told, {"type": ["string", "null"]})
     return fields
 
 
-def _schema(dialect: Dialect) -> Schema:
-    fact = all_of({name: schema for name, (_, schema) in _fields(dialect).items()})
-    return Schema("facts", all_of({"facts": {"type": "array", "items": fact}}))
+def _build_schema(dialect: ExtractionSchema) -> ResponseSchema:
+    fact = build_object_schema(
+        {name: schema for name, (_, schema) in _build_fields(dialect).items()}
+    )
+    return ResponseSchema("facts", build_object_schema({"facts": {"type": "array", "items": fact}}))

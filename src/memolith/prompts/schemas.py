@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def all_of(properties: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def build_object_schema(properties: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Return the schema of an object that has all of these properties, and no others."""
     return {
         "type": "object",

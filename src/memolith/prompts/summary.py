@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from memolith.ports.chat import Prompt, Schema, Turn
-from memolith.prompts.fencing import WHAT_A_FENCE_IS, fenced
-from memolith.prompts.replies import BadReply, read_json
-from memolith.prompts.schemas import all_of
-from memolith.prompts.transcripts import numbered
-from memolith.text.cleaning import cleaned
+from memolith.ports.chat import ChatMessage, Prompt, ResponseSchema
+from memolith.prompts.fencing import FENCE_EXPLANATION, fence
+from memolith.prompts.replies import InvalidReply, parse_json_reply
+from memolith.prompts.schemas import build_object_schema
+from memolith.prompts.transcripts import format_transcript
+from memolith.text.cleaning import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memolith.prompts.transcripts import Spoken
+    from memolith.prompts.transcripts import TranscriptTurn
 
 
 @dataclass(frozen=True, slots=True)
-class Style:
+class SummaryStyle:
     """How a summary is to be written.
 
     Attributes:
@@ -35,33 +35,33 @@ class Style:
 
     name: str
     length: str
-    manner: str
+    instructions: str
     max_sentences: int
     max_words: int
 
 
-CASCADE = Style(
+CASCADE_STYLE = SummaryStyle(
     name="conversation",
     length="3 to 5 sentences",
-    manner="Third person, past tense.",
+    instructions="Third person, past tense.",
     max_sentences=6,
     max_words=200,
 )
 """Of messages that are no longer new (`tiers`, and `standard`)."""
 
-SESSION = Style(
+SESSION_STYLE = SummaryStyle(
     name="session",
     length="2 to 3 sentences",
-    manner="Third person, past tense. Name the facts, decisions and topics; be specific.",
+    instructions="Third person, past tense. Name the facts, decisions and topics; be specific.",
     max_sentences=4,
     max_words=150,
 )
 """Of a whole session (`chunks`)."""
 
-HISTORY = Style(
+HISTORY_STYLE = SummaryStyle(
     name="history",
     length="2 to 5 sentences",
-    manner=(
+    instructions=(
         "Third person, past tense. Say what was asked, found out, decided and done, and what is"
         " still open, so that the work can go on from it."
     ),
@@ -70,10 +70,10 @@ HISTORY = Style(
 )
 """Of the beginning of a conversation that has become too long (`timeline`)."""
 
-MAX_TOKENS = 640
+SUMMARY_MAX_TOKENS = 640
 """200 words of a language of long words, and the JSON around them."""
 
-_RULES = """\
+_SUMMARY_RULES = """\
 You write the summary that will stand for a conversation in a long-term memory.
 
 Rules:
@@ -89,34 +89,38 @@ said or did it: the person whose role is user is "the user".
 
 Reply with JSON only: {{"summary": "…"}}"""
 
-_ASK = 'Summarise it in {length}, as JSON: {{"summary": "…"}}'
-_SCHEMA = Schema("summary", all_of({"summary": {"type": "string"}}))
+_SUMMARY_REQUEST = 'Summarise it in {length}, as JSON: {{"summary": "…"}}'
+_SUMMARY_SCHEMA = ResponseSchema("summary", build_object_schema({"summary": {"type": "string"}}))
 
 
-def summary(style: Style, turns: Sequence[Spoken], nonce: str) -> Prompt:
+def build_summary_prompt(
+    style: SummaryStyle, turns: Sequence[TranscriptTurn], nonce: str
+) -> Prompt:
     """Return the prompt that asks for a summary of turns, in order; for the nonce see `fenced`."""
-    rules = _RULES.format(length=style.length, manner=style.manner, fence=WHAT_A_FENCE_IS)
-    conversation = fenced(numbered(turns), nonce, "CONVERSATION")
-    ask = _ASK.format(length=style.length)
+    rules = _SUMMARY_RULES.format(
+        length=style.length, manner=style.instructions, fence=FENCE_EXPLANATION
+    )
+    conversation = fence(format_transcript(turns), nonce, "CONVERSATION")
+    ask = _SUMMARY_REQUEST.format(length=style.length)
     return Prompt(
-        turns=(Turn("system", rules), Turn("user", f"{conversation}\n\n{ask}")),
-        schema=_SCHEMA,
-        max_tokens=MAX_TOKENS,
+        messages=(ChatMessage("system", rules), ChatMessage("user", f"{conversation}\n\n{ask}")),
+        schema=_SUMMARY_SCHEMA,
+        max_tokens=SUMMARY_MAX_TOKENS,
         purpose="summary",
     )
 
 
-def read_summary(text: str) -> str:
+def parse_summary(text: str) -> str:
     """Return the summary of a reply as one paragraph; what it says is checked elsewhere.
 
     Raises:
         BadReply: It holds none.
     """
-    said = " ".join(cleaned(read_json(text, _Given).summary).split())
+    said = " ".join(clean_text(parse_json_reply(text, _SummaryReply).summary).split())
     if not said:
-        raise BadReply("holds an empty summary")
+        raise InvalidReply("holds an empty summary")
     return said
 
 
-class _Given(msgspec.Struct):
+class _SummaryReply(msgspec.Struct):
     summary: str

@@ -8,26 +8,26 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from memolith.domain.messages import Role
-from memolith.policies.rendering.defusing import defuse
-from memolith.prompts.fencing import LEFT_OUT
+from memolith.policies.rendering.defusing import escape_text
+from memolith.prompts.fencing import OMISSION_MARK
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from memolith.domain.messages import Message
 
-MAX_CHARS = 24_000
+MAX_TRANSCRIPT_CHARS = 24_000
 """The most of a conversation that one prompt shows: some 6,000 tokens of English, so that a
 model with room for 8,192 has room for the rules and its reply, too."""
 
-_MAX_NAME_CHARS = 60
-_NO_NAME = re.compile(r"[^\w .'’-]+")
-_NUMBERED = re.compile(r"^(\s*)\[(\d+)\]", re.MULTILINE)
-_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_MAX_SPEAKER_CHARS = 60
+_NON_NAME_CHARS = re.compile(r"[^\w .'’-]+")
+_TURN_NUMBER = re.compile(r"^(\s*)\[(\d+)\]", re.MULTILINE)
+_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
+class TranscriptTurn:
     """One turn of a conversation as it is shown to a model.
 
     Attributes:
@@ -37,19 +37,21 @@ class Spoken:
     """
 
     content: str
-    who: str = ""
+    speaker: str = ""
     at: datetime | None = None
 
 
-def spoken(message: Message) -> Spoken:
+def build_transcript_turn(message: Message) -> TranscriptTurn:
     """Return a message as it is shown: by its role, and its speaker's name where there is one."""
     role = str(message.role or Role.USER)
-    name = " ".join(_NO_NAME.sub(" ", message.speaker or "").split())[:_MAX_NAME_CHARS]
+    name = " ".join(_NON_NAME_CHARS.sub(" ", message.speaker or "").split())[:_MAX_SPEAKER_CHARS]
     is_said = name.casefold() not in {"", role}
-    return Spoken(message.content, f"{role} ({name})" if is_said else role, message.at)
+    return TranscriptTurn(message.content, f"{role} ({name})" if is_said else role, message.at)
 
 
-def numbered(turns: Sequence[Spoken], max_chars: int = MAX_CHARS) -> str:
+def format_transcript(
+    turns: Sequence[TranscriptTurn], max_chars: int = MAX_TRANSCRIPT_CHARS
+) -> str:
     """Return turns as text, numbered from 1, for a fence: no turn can pose as another.
 
     Where all together are too long, the longest are shortened in their middle.
@@ -58,31 +60,31 @@ def numbered(turns: Sequence[Spoken], max_chars: int = MAX_CHARS) -> str:
         turns: In order.
         max_chars: The most characters of contents.
     """
-    rooms = _rooms([len(turn.content) for turn in turns], max_chars)
+    rooms = _allocate_chars([len(turn.content) for turn in turns], max_chars)
     return "\n".join(
-        f"[{number}] {_head(turn)}{_body(_shortened(turn.content, room))}"
+        f"[{number}] {_format_heading(turn)}{_format_body(_shorten(turn.content, room))}"
         for number, (turn, room) in enumerate(zip(turns, rooms, strict=True), start=1)
     )
 
 
-def _head(turn: Spoken) -> str:
-    day = f"{turn.at:%Y-%m-%d} ({_DAYS[turn.at.weekday()]})" if turn.at else ""
-    head = ", ".join(filter(None, (turn.who, day)))
+def _format_heading(turn: TranscriptTurn) -> str:
+    day = f"{turn.at:%Y-%m-%d} ({_WEEKDAYS[turn.at.weekday()]})" if turn.at else ""
+    head = ", ".join(filter(None, (turn.speaker, day)))
     return f"{head}: " if head else ""
 
 
-def _body(content: str) -> str:
-    return _NUMBERED.sub(r"\1(\2)", defuse(content))
+def _format_body(content: str) -> str:
+    return _TURN_NUMBER.sub(r"\1(\2)", escape_text(content))
 
 
-def _shortened(content: str, room: int) -> str:
-    if len(content) <= room:
+def _shorten(content: str, max_chars: int) -> str:
+    if len(content) <= max_chars:
         return content
-    half = room // 2
-    return f"{content[:half]} {LEFT_OUT} {content[len(content) - half :]}"
+    half = max_chars // 2
+    return f"{content[:half]} {OMISSION_MARK} {content[len(content) - half :]}"
 
 
-def _rooms(lengths: Sequence[int], budget: int) -> list[int]:
+def _allocate_chars(lengths: Sequence[int], budget: int) -> list[int]:
     """Return how much of each length a budget allows: all of the short ones first."""
     rooms = [0] * len(lengths)
     left = budget

@@ -23,14 +23,14 @@ _UNUSED_BITS = 7
 """Of the random ones, so many that adding one never runs over."""
 
 
-class Ids:
+class IdGenerator:
     """Makes ids that sort by when they were made, within a millisecond too. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._last = (0, 0)
 
-    def make(self, now: datetime) -> str:
+    def new_id(self, now: datetime) -> str:
         """Return a new id."""
         millisecond = int(now.timestamp() * 1000)
         with self._lock:
@@ -60,14 +60,14 @@ class Access:
     profiles: Mapping[str, Profile]
     default_profile: str
     enabled: bool = True
-    ids: Ids = field(default_factory=Ids)
+    id_generator: IdGenerator = field(default_factory=IdGenerator)
 
-    def profile(self, owner_id: str) -> Profile:
+    def get_profile(self, owner_id: str) -> Profile:
         """Return the owner's profile; errors as in `profile_of`."""
         with self.store.read(owner_id) as snapshot:
-            return self.profile_of(snapshot)
+            return self.get_snapshot_profile(snapshot)
 
-    def profile_of(self, snapshot: Snapshot) -> Profile:
+    def get_snapshot_profile(self, snapshot: Snapshot) -> Profile:
         """Return the profile of a snapshot's owner.
 
         Raises:
@@ -83,18 +83,18 @@ class Access:
             )
         return found
 
-    def profile_or_none(self, owner_id: str) -> Profile | None:
+    def find_profile(self, owner_id: str) -> Profile | None:
         """Return the owner's profile; None where it is not there."""
-        return self.profiles.get(self.profile_name(owner_id))
+        return self.profiles.get(self.get_profile_name(owner_id))
 
-    def profile_name(self, owner_id: str) -> str:
+    def get_profile_name(self, owner_id: str) -> str:
         """Return the name of the owner's profile, whether it is there or not."""
         with self.store.read(owner_id) as snapshot:
             return snapshot.profile or self.default_profile
 
     def new_id(self, now: datetime) -> str:
         """Return a new id that sorts after all made before, by this process or earlier."""
-        return self.ids.make(now)
+        return self.id_generator.new_id(now)
 
     def check_enabled(self) -> None:
         """Raise `Disabled` where writes are not taken."""

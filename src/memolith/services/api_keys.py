@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 from memolith.errors import Conflict, InvalidInput, NotFound
 from memolith.policies import arguments
 from memolith.ports.api_keys import ApiKey, KeyRole
-from memolith.services.screening import screened_name
+from memolith.services.screening import validate_name
 
 if TYPE_CHECKING:
     from memolith.services.access import Access
 
-PREFIX = "memolith_"
+KEY_PREFIX = "memolith_"
 """By which a key is known for one, by people and by scanners for leaked secrets."""
 
 _RANDOM_BYTES = 32
-_PERSON = b"memolith api key"
+_HASH_PERSON = b"memolith api key"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class NewApiKey:
     secret: str
 
 
-class ApiKeyKeeping:
+class ApiKeyService:
     """Keeps the keys by which callers of the service are known."""
 
     def __init__(self, access: Access) -> None:
@@ -44,7 +44,7 @@ class ApiKeyKeeping:
 
     def create(self, name: str, role: str, owner: str | None) -> NewApiKey:
         """Make a key; see `Memolith.create_api_key`."""
-        name = arguments.name(name, "name")
+        name = arguments.check_name(name, "name")
         known = [each.value for each in KeyRole]
         if role not in known:
             raise InvalidInput("role", f"must be one of {', '.join(known)}")
@@ -53,22 +53,22 @@ class ApiKeyKeeping:
             raise InvalidInput("owner", "must be named for an owner's key")
         if owner is not None and not of_one:
             raise InvalidInput("owner", f"a key of role {role} is not of one owner")
-        whose = None if owner is None else screened_name(owner, "owner")
+        whose = None if owner is None else validate_name(owner, "owner")
         if whose is not None and self._access.store.is_erased(whose):
             raise Conflict(f"the owner {whose!r} was erased")
         key = ApiKey(name, KeyRole(role), whose, self._access.clock.now())
-        secret = PREFIX + secrets.token_urlsafe(_RANDOM_BYTES)
-        self._access.store.api_keys.add(key, _digest(secret))
+        secret = KEY_PREFIX + secrets.token_urlsafe(_RANDOM_BYTES)
+        self._access.store.api_keys.add(key, _hash_secret(secret))
         return NewApiKey(key, secret)
 
-    def known(self, secret: str) -> ApiKey | None:
+    def find_active(self, secret: str) -> ApiKey | None:
         """Return the key in force that a caller shows; None: it is none."""
-        if not secret.startswith(PREFIX):
+        if not secret.startswith(KEY_PREFIX):
             return None
-        key = self._access.store.api_keys.find(_digest(secret))
+        key = self._access.store.api_keys.find(_hash_secret(secret))
         return None if key is None or key.revoked_at is not None else key
 
-    def all(self) -> tuple[ApiKey, ...]:
+    def list_keys(self) -> tuple[ApiKey, ...]:
         """Return all keys; see `Memolith.api_keys`."""
         return tuple(self._access.store.api_keys.all())
 
@@ -78,6 +78,6 @@ class ApiKeyKeeping:
             raise NotFound("API key in force", name)
 
 
-def _digest(secret: str) -> bytes:
+def _hash_secret(secret: str) -> bytes:
     """Return what the store knows a key by. A key is random, so that a plain hash will do."""
-    return blake2b(secret.encode(), digest_size=32, person=_PERSON).digest()
+    return blake2b(secret.encode(), digest_size=32, person=_HASH_PERSON).digest()

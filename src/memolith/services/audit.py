@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from memolith.domain.audits import Audit, Example, Share, Told
+from memolith.domain.audits import Audit, AuditCategory, AuditEntry, AuditExample
 from memolith.domain.memories import Origin, State
 from memolith.policies import arguments
-from memolith.policies.arguments import EXAMPLES
-from memolith.policies.auditing import Judgement, judged
-from memolith.policies.evidence import sources
-from memolith.policies.nearness import nearest_before
-from memolith.policies.support import supported_by
-from memolith.policies.thresholds import FITTED, SOURCES
+from memolith.policies.arguments import DEFAULT_AUDIT_EXAMPLES
+from memolith.policies.auditing import JunkKind, classify_junk
+from memolith.policies.evidence import read_sources
+from memolith.policies.nearness import find_nearest_before
+from memolith.policies.support import find_support
+from memolith.policies.thresholds import FITTED_THRESHOLDS, SOURCE_THRESHOLDS
 from memolith.policies.vectors import quantise
-from memolith.services.embedding import embedded
+from memolith.services.embedding import embed_texts
 from memolith.text.normal import content_key
 
 if TYPE_CHECKING:
@@ -28,32 +28,32 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from memolith.policies.thresholds import Thresholds
+    from memolith.policies.thresholds import SimilarityThresholds
     from memolith.ports.embedder import Embedder
     from memolith.ports.store import Snapshot
     from memolith.services.access import Access
     from memolith.services.indexing import Indexer
 
-    Vectors = Callable[[Sequence[Told]], Sequence[NDArray[np.int8] | None]]
+    Vectors = Callable[[Sequence[AuditEntry]], Sequence[NDArray[np.int8] | None]]
     Advance = Callable[[int], None]
 
 T = TypeVar("T")
 
-MOST_EXAMPLES = 1_000
-MOST_COMPARED = 20_000
+MAX_EXAMPLES = 1_000
+MAX_COMPARED = 20_000
 """So many memories are compared by meaning, the first: a guess at what is worth some ten seconds,
 for it takes time with the square of their number."""
 
-LONGEST_COMPARED = 500
+MAX_COMPARED_CHARS = 500
 """Characters: a longer text says several things, and is near to much. As long as a fact may be."""
 
-_BATCH = 500
-_SHOWN_CHARS = 200
+_BATCH_SIZE = 500
+_EXCERPT_CHARS = 200
 _DIGEST_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Comparing:
+class SemanticComparison:
     """How memories are compared by meaning.
 
     Attributes:
@@ -62,20 +62,20 @@ class Comparing:
     """
 
     vectors: Vectors
-    thresholds: Thresholds
+    thresholds: SimilarityThresholds
 
     @classmethod
-    def by(cls, embedder: Embedder) -> Comparing:
+    def from_embedder(cls, embedder: Embedder) -> SemanticComparison:
         """Return how an embedder compares texts, which it embeds."""
 
-        def vectors(told: Sequence[Told]) -> list[NDArray[np.int8] | None]:
+        def vectors(told: Sequence[AuditEntry]) -> list[NDArray[np.int8] | None]:
             texts = [each.text for each in told]
-            return list(quantise(embedded(embedder, texts, "document")))
+            return list(quantise(embed_texts(embedder, texts, "document")))
 
-        return cls(vectors, thresholds_of(embedder.name))
+        return cls(vectors, get_thresholds(embedder.name))
 
 
-class Auditing:
+class Auditor:
     """Audits the memories of owners; changes nothing and asks no model."""
 
     def __init__(self, access: Access, indexer: Indexer) -> None:
@@ -91,35 +91,35 @@ class Auditing:
         Raises:
             InvalidInput: There can't be so many examples.
         """
-        most = arguments.count(examples, "examples", least=0, most=MOST_EXAMPLES)
+        most = arguments.check_count(examples, "examples", minimum=0, maximum=MAX_EXAMPLES)
         name = self._access.store.meta.embedder
         with self._access.store.read(owner_id) as snapshot:
             comparing = None
             if near and name is not None:
-                comparing = Comparing(self._stored(snapshot), thresholds_of(name))
-            return audited(_active(snapshot), comparing, examples=most, advance=advance)
+                comparing = SemanticComparison(self._stored_vectors(snapshot), get_thresholds(name))
+            return audit_memories(_iter_active(snapshot), comparing, examples=most, advance=advance)
 
-    def _stored(self, snapshot: Snapshot) -> Vectors:
+    def _stored_vectors(self, snapshot: Snapshot) -> Vectors:
         """Return what gives the vectors that the store has; none is made."""
 
-        def vectors(told: Sequence[Told]) -> list[NDArray[np.int8] | None]:
-            digests = [self._indexer.digest(each.text) for each in told]
+        def vectors(told: Sequence[AuditEntry]) -> list[NDArray[np.int8] | None]:
+            digests = [self._indexer.vector_digest(each.text) for each in told]
             found = snapshot.vectors([digest for digest in digests if digest is not None])
             return [None if digest is None else found.get(digest) for digest in digests]
 
         return vectors
 
 
-def thresholds_of(embedder: str) -> Thresholds:
+def get_thresholds(embedder: str) -> SimilarityThresholds:
     """Return what counts as near for an embedder of that name."""
-    return FITTED.get(embedder, SOURCES)
+    return FITTED_THRESHOLDS.get(embedder, SOURCE_THRESHOLDS)
 
 
-def audited(
-    told: Iterable[Told],
-    comparing: Comparing | None,
+def audit_memories(
+    memories: Iterable[AuditEntry],
+    comparison: SemanticComparison | None,
     *,
-    examples: int = EXAMPLES,
+    examples: int = DEFAULT_AUDIT_EXAMPLES,
     advance: Advance | None = None,
 ) -> Audit:
     """Audit memories, in the order they were stored.
@@ -133,82 +133,92 @@ def audited(
         advance: Called with a number of memories as they are looked at.
     """
     tally = _Tally(examples)
-    clean: list[tuple[Told, NDArray[np.int8]]] = []
-    for batch in _batches(told):
+    clean: list[tuple[AuditEntry, NDArray[np.int8]]] = []
+    for batch in _iter_batches(memories):
         worth = [each for each in batch if not tally.add(each)]
-        if comparing is not None and len(clean) < MOST_COMPARED:
-            clean += _with_vectors(worth, comparing, MOST_COMPARED - len(clean))
+        if comparison is not None and len(clean) < MAX_COMPARED:
+            clean += _iter_with_vectors(worth, comparison, MAX_COMPARED - len(clean))
         if advance is not None:
             advance(len(batch))
-    if comparing is None:
-        return tally.finished(None, 0)
-    return tally.finished(_near(clean, comparing.thresholds, tally), len(clean))
+    if comparison is None:
+        return tally.build_audit(None, 0)
+    return tally.build_audit(_find_near(clean, comparison.thresholds, tally), len(clean))
 
 
-def _active(snapshot: Snapshot) -> Iterator[Told]:
-    vitals = snapshot.vitals(states=frozenset({State.ACTIVE}))
-    for ids in _batches(vitals.id):
+def _iter_active(snapshot: Snapshot) -> Iterator[AuditEntry]:
+    vitals = snapshot.memory_stats(states=frozenset({State.ACTIVE}))
+    for ids in _iter_batches(vitals.id):
         for memory in snapshot.memories(ids):
-            yield Told(memory.id, memory.content, memory.key, memory.origin)
+            yield AuditEntry(memory.id, memory.content, memory.key, memory.origin)
 
 
-def _batches(things: Iterable[T]) -> Iterator[list[T]]:
+def _iter_batches(things: Iterable[T]) -> Iterator[list[T]]:
     left = iter(things)
-    while batch := list(islice(left, _BATCH)):
+    while batch := list(islice(left, _BATCH_SIZE)):
         yield batch
 
 
-def _with_vectors(
-    told: Sequence[Told], comparing: Comparing, most: int
-) -> Iterator[tuple[Told, NDArray[np.int8]]]:
-    short = [each for each in told if 0 < len(each.text) <= LONGEST_COMPARED][:most]
-    for each, vector in zip(short, comparing.vectors(short), strict=True):
+def _iter_with_vectors(
+    memories: Sequence[AuditEntry], comparison: SemanticComparison, most: int
+) -> Iterator[tuple[AuditEntry, NDArray[np.int8]]]:
+    short = [each for each in memories if 0 < len(each.text) <= MAX_COMPARED_CHARS][:most]
+    for each, vector in zip(short, comparison.vectors(short), strict=True):
         if vector is not None:
             yield each, vector
 
 
-def _near(
-    clean: Sequence[tuple[Told, NDArray[np.int8]]], thresholds: Thresholds, tally: _Tally
-) -> _Found:
+def _find_near(
+    clean: Sequence[tuple[AuditEntry, NDArray[np.int8]]],
+    thresholds: SimilarityThresholds,
+    tally: _Tally,
+) -> _Findings:
     """Return which are near to one before; what an assistant told again is counted as an echo."""
-    near = _Found(tally.examples)
+    near = _Findings(tally.examples)
     if not clean:
         return near
-    rows, cosines = nearest_before(np.stack([vector for _, vector in clean]))
+    rows, cosines = find_nearest_before(np.stack([vector for _, vector in clean]))
     for (told, _), row, cosine in zip(clean, rows.tolist(), cosines.tolist(), strict=True):
         before = clean[row][0]
-        if cosine >= thresholds.arbitration and _is_told_again(told, before):
+        if cosine >= thresholds.arbitration and _is_assistant_echo(told, before):
             tally.add_echo(told, before)
         elif cosine >= thresholds.duplicate:
             near.add(told, "near in meaning", before.id, round(cosine, 3))
     return near
 
 
-def _is_told_again(told: Told, before: Told) -> bool:
+def _is_assistant_echo(memory: AuditEntry, before: AuditEntry) -> bool:
     """Tell whether an assistant says what a memory says already, in its words."""
-    return told.origin is Origin.ASSISTANT and bool(supported_by(told.text, sources([before.text])))
+    return memory.origin is Origin.ASSISTANT and bool(
+        find_support(memory.text, read_sources([before.text]))
+    )
 
 
 @dataclass(slots=True)
-class _Found:
+class _Findings:
     """What was found of one kind."""
 
-    most: int
+    max_examples: int
     ids: list[str] = field(default_factory=list)
-    examples: list[Example] = field(default_factory=list)
+    examples: list[AuditExample] = field(default_factory=list)
     reasons: Counter[str] = field(default_factory=Counter)
 
     def add(
-        self, told: Told, reason: str, of: str | None = None, similarity: float | None = None
+        self,
+        memory: AuditEntry,
+        reason: str,
+        of: str | None = None,
+        similarity: float | None = None,
     ) -> None:
-        self.ids.append(told.id)
+        self.ids.append(memory.id)
         self.reasons[reason] += 1
-        if len(self.examples) < self.most:
-            self.examples.append(Example(told.id, told.text[:_SHOWN_CHARS], reason, of, similarity))
+        if len(self.examples) < self.max_examples:
+            self.examples.append(
+                AuditExample(memory.id, memory.text[:_EXCERPT_CHARS], reason, of, similarity)
+            )
 
-    def share(self, total: int) -> Share:
+    def share(self, total: int) -> AuditCategory:
         count = len(self.ids)
-        return Share(
+        return AuditCategory(
             count,
             count / total if total else 0.0,
             tuple(self.ids),
@@ -222,39 +232,41 @@ class _Tally:
 
     def __init__(self, examples: int) -> None:
         self.examples = examples
-        self._found = {each: _Found(examples) for each in Judgement}
+        self._findings = {each: _Findings(examples) for each in JunkKind}
         self._first: dict[bytes, str] = {}
         self._memories = self._junk = 0
 
-    def add(self, told: Told) -> bool:
+    def add(self, memory: AuditEntry) -> bool:
         """Look at a memory; tell whether it is junk."""
-        found = judged(told.text, keyed=told.key is not None, by_user=told.origin is Origin.USER)
+        found = classify_junk(
+            memory.text, has_key=memory.key is not None, by_user=memory.origin is Origin.USER
+        )
         for judgement, reason in found.items():
-            self._found[judgement].add(told, reason)
-        digest = _digest(told.text)
+            self._findings[judgement].add(memory, reason)
+        digest = _content_digest(memory.text)
         known = self._first.get(digest)
         if known is None:
-            self._first[digest] = told.id
+            self._first[digest] = memory.id
         else:
-            self._found[Judgement.DUPLICATE].add(told, "the same words", known)
+            self._findings[JunkKind.DUPLICATE].add(memory, "the same words", known)
         is_junk = known is not None or bool(found)
         self._memories += 1
         self._junk += is_junk
         return is_junk
 
-    def add_echo(self, told: Told, before: Told) -> None:
-        self._found[Judgement.ECHO].add(told, "told again by the assistant", before.id)
+    def add_echo(self, memory: AuditEntry, before: AuditEntry) -> None:
+        self._findings[JunkKind.ECHO].add(memory, "told again by the assistant", before.id)
         self._junk += 1
 
-    def finished(self, near: _Found | None, compared: int) -> Audit:
+    def build_audit(self, near: _Findings | None, compared: int) -> Audit:
         total = self._memories
         duplicates, fragments, filler, echoes = (
-            self._found[each].share(total)
+            self._findings[each].share(total)
             for each in (
-                Judgement.DUPLICATE,
-                Judgement.FRAGMENT,
-                Judgement.FILLER,
-                Judgement.ECHO,
+                JunkKind.DUPLICATE,
+                JunkKind.FRAGMENT,
+                JunkKind.FILLER,
+                JunkKind.ECHO,
             )
         )
         return Audit(
@@ -270,5 +282,5 @@ class _Tally:
         )
 
 
-def _digest(text: str) -> bytes:
+def _content_digest(text: str) -> bytes:
     return hashlib.blake2b(content_key(text).encode(), digest_size=_DIGEST_BYTES).digest()

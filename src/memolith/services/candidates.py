@@ -10,15 +10,21 @@ import numpy as np
 from memolith.domain.memories import EPISODE
 from memolith.domain.messages import Role
 from memolith.policies.forgetting import freshness
-from memolith.policies.ranking.bm25 import Matches
-from memolith.policies.ranking.first import foremost, share
+from memolith.policies.ranking.bm25 import TermMatches
+from memolith.policies.ranking.first import get_pinned_share, rank_pinned
 from memolith.policies.ranking.model import Candidates
-from memolith.policies.ranking.relevance import Extent
-from memolith.policies.ranking.selection import best, distinct, highest, log_mean_exp, run_starts
+from memolith.policies.ranking.relevance import SearchExtent
+from memolith.policies.ranking.selection import (
+    find_run_starts,
+    find_unique,
+    log_mean_exp,
+    max_by_row,
+    select_best,
+)
 from memolith.ports.columns import PART_BITS
-from memolith.services.dated import dated
-from memolith.services.surroundings import words_around
-from memolith.services.vitality import strengths
+from memolith.services.dated import find_in_periods
+from memolith.services.surroundings import score_surroundings
+from memolith.services.vitality import compute_strengths
 from memolith.text.normal import content_key
 
 if TYPE_CHECKING:
@@ -26,22 +32,22 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from memolith.domain.recall import Scope
+    from memolith.domain.recall import SearchFilter
     from memolith.policies.ranking.model import Query
-    from memolith.ports.store import Items, Snapshot, Uses
+    from memolith.ports.store import Items, Snapshot, UsageStats
     from memolith.profiles.model import Profile
-    from memolith.services.recall import Request
+    from memolith.services.recall import RecallRequest
 
     Integers = NDArray[np.int64]
     Floats = NDArray[np.float64]
 
 _MICROSECONDS_PER_HOUR = 3_600_000_000.0
-_NONE: Integers = np.empty(0, dtype=np.int64)
+_NO_ITEMS: Integers = np.empty(0, dtype=np.int64)
 _PART_MASK = (1 << PART_BITS) - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Keywords:
+class KeywordScores:
     """The keyword scores of all passages that hold any keyword, ascending by item and part.
 
     Attributes:
@@ -59,16 +65,16 @@ class Keywords:
     tops: Floats
 
     @classmethod
-    def of(cls, passages: Integers, score: Floats) -> Keywords:
+    def from_passages(cls, passages: Integers, score: Floats) -> KeywordScores:
         """Group scored passages by item."""
         item = passages >> PART_BITS
         if not len(item):
             return cls(item, score, item, item, score)
-        starts = run_starts(item)
+        starts = find_run_starts(item)
         tops = np.maximum.reduceat(score, starts)
         return cls(passages & _PART_MASK, score, starts, item[starts], tops)
 
-    def of_items(self, numbers: Integers) -> Floats:
+    def item_scores(self, numbers: Integers) -> Floats:
         """Return the score of each item's best passage; 0 for one that holds no keyword."""
         scores = np.zeros(len(numbers))
         if len(self.items):
@@ -88,7 +94,7 @@ class Keywords:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class CandidateSet:
     """What was found, before it is scored; n rows.
 
     Attributes:
@@ -107,9 +113,9 @@ class Found:
     items: Items
     candidates: Candidates
     exact: NDArray[np.bool_]
-    place: Integers
-    keywords: Keywords
-    extent: Extent
+    pinned_position: Integers
+    keywords: KeywordScores
+    extent: SearchExtent
     nearest_part: Integers
     as_of: datetime | None
 
@@ -119,42 +125,46 @@ class Found:
         return max(0, int(self.nearest_part[row])) if part is None else part
 
 
-def search(
-    snapshot: Snapshot, query: Query, vector: NDArray[np.int8] | None, request: Request
-) -> Found:
+def find_candidates(
+    snapshot: Snapshot, query: Query, vector: NDArray[np.int8] | None, request: RecallRequest
+) -> CandidateSet:
     """Return the union of the best by vector, the best by keyword, and what says the query.
 
     And what needs no search, where the profile has kinds of that sort.
     """
     profile = request.profile
-    scope = _searched(profile, request.scope)
-    pool = profile.ranking.pool(request.top_k)
-    near = _NONE if vector is None else snapshot.nearest(vector, pool, scope)
-    matches = _matches(snapshot, query if request.mode != "vector" else None, scope)
-    keywords = _keywords(matches)
+    scope = _build_search_scope(profile, request.scope)
+    pool = profile.ranking.get_pool_size(request.top_k)
+    near = _NO_ITEMS if vector is None else snapshot.nearest(vector, pool, scope)
+    matches = _match_keywords(snapshot, query if request.mode != "vector" else None, scope)
+    keywords = _score_keywords(matches)
     finds = vector is None or not query.keywords_only_score
-    worded = keywords.items[best(keywords.tops, keywords.items, pool if finds else 0)]
-    of_then = dated(snapshot, query, vector, keywords, scope) if query.periods else _NONE
-    held = _held(snapshot, query, keywords, request, scope)
+    worded = keywords.items[select_best(keywords.tops, keywords.items, pool if finds else 0)]
+    of_then = (
+        find_in_periods(snapshot, query, vector, keywords, scope) if query.periods else _NO_ITEMS
+    )
+    held = _find_containing(snapshot, query, keywords, request, scope)
     said = content_key(request.text)  # recall by its own text finds a text
-    same = snapshot.saying(said, request.top_k, request.scope)
-    first = _first(snapshot, profile, request, same)
-    others = same if scope is request.scope else snapshot.saying(said, request.top_k, scope)
-    numbers = distinct(np.concatenate([near, worded, of_then, held.items, others, first]))
-    around = matches if query.looks_around else None
-    extent = Extent() if matches is None else Extent.of(matches.postings)
-    ranks = _Ranks(same, first, keywords, extent, held, around)
-    return _found(snapshot, profile, numbers, ranks, vector, scope)
+    same = snapshot.items_with_content(said, request.top_k, request.scope)
+    first = _find_pinned(snapshot, profile, request, same)
+    others = (
+        same if scope is request.scope else snapshot.items_with_content(said, request.top_k, scope)
+    )
+    numbers = find_unique(np.concatenate([near, worded, of_then, held.items, others, first]))
+    around = matches if query.uses_context_window else None
+    extent = SearchExtent() if matches is None else SearchExtent.from_postings(matches.postings)
+    ranks = _SearchResults(same, first, keywords, extent, held, around)
+    return _build_candidates(snapshot, profile, numbers, ranks, vector, scope)
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
+class _ContainedWords:
     """Items that hold words of the query as parts, ascending, and how many each holds."""
 
     items: Integers
     words: Integers
 
-    def of_items(self, numbers: Integers) -> Integers:
+    def word_counts(self, numbers: Integers) -> Integers:
         """Return how many words each of ascending items holds."""
         held = np.zeros(len(numbers), dtype=np.int64)
         held[np.searchsorted(numbers, self.items)] = self.words
@@ -162,89 +172,101 @@ class _Held:
 
 
 @dataclass(frozen=True, slots=True)
-class _Ranks:
+class _SearchResults:
     """What was found but by vector: what says the query, what comes first, and by words.
 
     `extent` is as in `Found`; `around` is where the words stand, if the ranking looks around.
     """
 
-    same: Integers
-    first: Integers
-    keywords: Keywords
-    extent: Extent
-    held: _Held
-    around: Matches | None
+    exact: Integers
+    pinned: Integers
+    keywords: KeywordScores
+    extent: SearchExtent
+    contained: _ContainedWords
+    nearby_matches: TermMatches | None
 
 
-def _held(
-    snapshot: Snapshot, query: Query, keywords: Keywords, request: Request, scope: Scope
-) -> _Held:
+def _find_containing(
+    snapshot: Snapshot,
+    query: Query,
+    keywords: KeywordScores,
+    request: RecallRequest,
+    scope: SearchFilter,
+) -> _ContainedWords:
     """Return what holds words of the query as parts, where no keyword was found at all."""
-    is_sought = request.profile.compares_text and query.words and request.mode != "vector"
+    is_sought = request.profile.searches_substrings and query.words and request.mode != "vector"
     if not is_sought or len(keywords.items):
-        return _Held(_NONE, _NONE)
-    return _Held(*snapshot.containing(query.words, scope))
+        return _ContainedWords(_NO_ITEMS, _NO_ITEMS)
+    return _ContainedWords(*snapshot.find_containing(query.words, scope))
 
 
-def _searched(profile: Profile, scope: Scope) -> Scope:
+def _build_search_scope(profile: Profile, scope: SearchFilter) -> SearchFilter:
     """Return the scope without the kinds that need no search."""
-    if not profile.first_kinds:
+    if not profile.pinned_kinds:
         return scope
     kinds = frozenset({*profile.kinds, EPISODE}) if scope.kinds is None else scope.kinds
-    return replace(scope, kinds=kinds - profile.first_kinds)
+    return replace(scope, kinds=kinds - profile.pinned_kinds)
 
 
-def _first(snapshot: Snapshot, profile: Profile, request: Request, same: Integers) -> Integers:
+def _find_pinned(
+    snapshot: Snapshot, profile: Profile, request: RecallRequest, same: Integers
+) -> Integers:
     """Return the items that need no search, in their order; at most a share of the results."""
     scope = request.scope
-    kinds = profile.first_kinds if scope.kinds is None else profile.first_kinds & scope.kinds
+    kinds = profile.pinned_kinds if scope.kinds is None else profile.pinned_kinds & scope.kinds
     if not kinds:
-        return _NONE
-    numbers = snapshot.within(replace(scope, kinds=kinds))
+        return _NO_ITEMS
+    numbers = snapshot.items_in_scope(replace(scope, kinds=kinds))
     by_user = np.array([role == Role.USER for role in snapshot.items(numbers).role], dtype=bool)
-    importance = snapshot.uses(numbers).importance
-    limit = share(request.top_k, alone=scope.kinds is not None and scope.kinds <= kinds)
-    return numbers[foremost(numbers, importance, by_user, np.isin(numbers, same), limit)]
+    importance = snapshot.usage_stats(numbers).importance
+    limit = get_pinned_share(
+        request.top_k, exclusive=scope.kinds is not None and scope.kinds <= kinds
+    )
+    return numbers[rank_pinned(numbers, importance, by_user, np.isin(numbers, same), limit)]
 
 
-def _matches(snapshot: Snapshot, query: Query | None, scope: Scope) -> Matches | None:
+def _match_keywords(
+    snapshot: Snapshot, query: Query | None, scope: SearchFilter
+) -> TermMatches | None:
     if query is None or not query.terms:
         return None
-    return Matches.of(snapshot.postings(query.terms, scope))
+    return TermMatches.from_postings(snapshot.postings(query.terms, scope))
 
 
-def _keywords(matches: Matches | None) -> Keywords:
+def _score_keywords(matches: TermMatches | None) -> KeywordScores:
     if matches is None:
-        return Keywords.of(np.empty(0, dtype=np.int64), np.empty(0))
-    scores = matches.of_passages()
+        return KeywordScores.from_passages(np.empty(0, dtype=np.int64), np.empty(0))
+    scores = matches.score_passages()
     hit = scores > 0.0
-    return Keywords.of(matches.postings.passages[hit], scores[hit])
+    return KeywordScores.from_passages(matches.postings.passages[hit], scores[hit])
 
 
-def _found(
+def _build_candidates(
     snapshot: Snapshot,
     profile: Profile,
     numbers: Integers,
-    ranks: _Ranks,
+    ranks: _SearchResults,
     vector: NDArray[np.int8] | None,
-    scope: Scope,
-) -> Found:
+    scope: SearchFilter,
+) -> CandidateSet:
     items, keywords = snapshot.items(numbers), ranks.keywords
     previous = snapshot.neighbours(numbers, -1, scope)
-    before = _columns_of(snapshot, previous)
+    before = _get_traits_and_speakers(snapshot, previous)
     following = snapshot.neighbours(numbers, 1, scope)
-    nearness = _nearness(snapshot, numbers, vector, following)
+    nearness = _compute_similarities(snapshot, numbers, vector, following)
     around = np.zeros(len(numbers))
-    if ranks.around is not None:
-        around = words_around(snapshot, ranks.around, numbers, previous, following, scope)
-    uses = snapshot.uses(numbers)
-    strength, fresh = _vitality(profile, items, uses, scope)
+    if ranks.nearby_matches is not None:
+        around = score_surroundings(
+            snapshot, ranks.nearby_matches, numbers, previous, following, scope
+        )
+    uses = snapshot.usage_stats(numbers)
+    strength, fresh = _compute_strength(profile, items, uses, scope)
     candidates = Candidates(
-        similarity=nearness.soft,
-        best_similarity=nearness.top,
-        text=keywords.of_items(numbers),
-        next_similarity=nearness.of_next,
-        previous_text=keywords.of_items(previous),
+        similarity=nearness.soft_maximum,
+        best_similarity=nearness.maximum,
+        text=keywords.item_scores(numbers),
+        next_similarity=nearness.next_message,
+        previous_text=keywords.item_scores(previous),
         previous_traits=before[0],
         previous_speaker=before[1],
         around=around,
@@ -260,31 +282,31 @@ def _found(
         importance=uses.importance,
         strength=strength,
         freshness=fresh,
-        held=ranks.held.of_items(numbers),
+        held=ranks.contained.word_counts(numbers),
     )
-    exact = (numbers[:, None] == ranks.same).any(axis=1)
-    place = _places(numbers, ranks.first)
-    return Found(
+    exact = (numbers[:, None] == ranks.exact).any(axis=1)
+    place = _find_positions(numbers, ranks.pinned)
+    return CandidateSet(
         numbers=numbers,
         items=items,
         candidates=candidates,
         exact=exact,
-        place=place,
+        pinned_position=place,
         keywords=keywords,
         extent=ranks.extent,
-        nearest_part=nearness.part,
+        nearest_part=nearness.best_part,
         as_of=scope.as_of,
     )
 
 
-def _places(numbers: Integers, first: Integers) -> Integers:
+def _find_positions(numbers: Integers, first: Integers) -> Integers:
     """Return where each of ascending numbers stands in another order; −1 for those not in it."""
     places = np.full(len(numbers), -1, dtype=np.int64)
     places[np.searchsorted(numbers, first)] = np.arange(len(first))
     return places
 
 
-def _columns_of(snapshot: Snapshot, numbers: Integers) -> tuple[Integers, Integers]:
+def _get_traits_and_speakers(snapshot: Snapshot, numbers: Integers) -> tuple[Integers, Integers]:
     """Return traits and speaker of items of which some may be −1: 0 and −1 for those."""
     traits = np.zeros(len(numbers), dtype=np.int64)
     speaker = np.full(len(numbers), -1, dtype=np.int64)
@@ -297,7 +319,7 @@ def _columns_of(snapshot: Snapshot, numbers: Integers) -> tuple[Integers, Intege
 
 
 @dataclass(frozen=True, slots=True)
-class _Nearness:
+class _Similarities:
     """How near items are to the query; NaN, and −1 as part, for those without a vector.
 
     Attributes:
@@ -307,36 +329,38 @@ class _Nearness:
         of_next: Soft maximum of the message that follows; NaN without one.
     """
 
-    soft: Floats
-    top: Floats
-    part: Integers
-    of_next: Floats
+    soft_maximum: Floats
+    maximum: Floats
+    best_part: Integers
+    next_message: Floats
 
 
-def _nearness(
+def _compute_similarities(
     snapshot: Snapshot, numbers: Integers, vector: NDArray[np.int8] | None, following: Integers
-) -> _Nearness:
+) -> _Similarities:
     size = len(numbers)
     of_next = np.full(size, np.nan)
     part = np.full(size, -1, dtype=np.int64)
     if vector is None or not size:
-        return _Nearness(of_next, of_next, part, of_next)
+        return _Similarities(of_next, of_next, part, of_next)
     there = np.flatnonzero(following >= 0)
     found = snapshot.similarities(vector, np.concatenate([numbers, following[there]]))
     soft = log_mean_exp(found.row, found.cosine, size + len(there))
-    top = highest(found.row, found.cosine, size + len(there), np.nan)
+    top = max_by_row(found.row, found.cosine, size + len(there), np.nan)
     of_next[there] = soft[size:]
     is_top = (found.cosine == top[found.row]) & (found.row < size)
     part[found.row[is_top][::-1]] = found.part[is_top][::-1]
-    return _Nearness(soft[:size], top[:size], part, of_next)
+    return _Similarities(soft[:size], top[:size], part, of_next)
 
 
-def _vitality(profile: Profile, items: Items, uses: Uses, scope: Scope) -> tuple[Floats, Floats]:
+def _compute_strength(
+    profile: Profile, items: Items, uses: UsageStats, scope: SearchFilter
+) -> tuple[Floats, Floats]:
     """Return strength and freshness; a message's strength is 1."""
     now = scope.now.timestamp() * 1e6
     elapsed = (now - uses.used_at).astype(np.float64)
     strength = np.ones(len(elapsed))
     if items.is_memory.any():
-        left = strengths(profile, items.kind, uses, scope.now)
+        left = compute_strengths(profile, items.kind, uses, scope.now)
         strength = np.where(items.is_memory, left, strength)
     return strength, freshness(elapsed / _MICROSECONDS_PER_HOUR)

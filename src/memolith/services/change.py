@@ -10,27 +10,33 @@ from memolith.errors import Conflict, InvalidInput, NotFound
 from memolith.policies import arguments, ids
 from memolith.services import condensed
 from memolith.services.conflicts import (
-    active,
     check_key_free,
     check_no_cycle,
-    check_not_said,
-    hand_over,
-    stored,
-    twin_of,
+    check_not_duplicate,
+    find_duplicate,
+    get_active_memory,
+    get_memory,
+    move_source,
 )
-from memolith.services.drafts import checked_kind, end_of, screened_content, told, trusted_kind
-from memolith.services.indexing import in_window, memory_text, message_text
+from memolith.services.drafts import (
+    parse_expiry,
+    redaction_details,
+    validate_content,
+    validate_kind,
+    validate_kind_trust,
+)
+from memolith.services.indexing import apply_window, memory_text, message_text
 from memolith.services.remains import (
+    find_forgotten_messages,
+    find_source_messages,
     is_summary,
-    messages_of,
-    remaining,
-    stands_without,
-    went_with,
-    withheld,
+    is_supported_without,
+    remaining_content,
+    was_forgotten_with,
 )
-from memolith.services.screening import screened_name, screened_tags
-from memolith.services.vitality import aged
-from memolith.services.writing import Writing
+from memolith.services.screening import validate_name, validate_tags
+from memolith.services.vitality import refresh_strengths
+from memolith.services.writing import TransactionRunner
 from memolith.text.normal import content_key
 
 if TYPE_CHECKING:
@@ -40,12 +46,12 @@ if TYPE_CHECKING:
     from memolith.domain.messages import Message
     from memolith.ports.store import IndexEntry, Snapshot, Transaction
     from memolith.services.access import Access
-    from memolith.services.indexing import Indexer, Text
-    from memolith.services.writing import Underway
+    from memolith.services.indexing import Indexer, IndexText
+    from memolith.services.writing import WriteTransaction
 
 
 @dataclass(frozen=True, slots=True)
-class Forgotten:
+class ForgetResult:
     """What a forgetting has touched.
 
     Attributes:
@@ -57,14 +63,14 @@ class Forgotten:
     messages: tuple[str, ...]
 
 
-class Changing:
+class MemoryEditor:
     """Changes memories, under their owner's lock."""
 
     def __init__(self, access: Access, indexer: Indexer) -> None:
         """Use these."""
         self._access = access
         self._indexer = indexer
-        self._writing = Writing(access.store, indexer)
+        self._runner = TransactionRunner(access.store, indexer)
 
     def update(
         self,
@@ -89,61 +95,63 @@ class Changing:
             Conflict: Another memory says that already, or has that key.
         """
         self._access.check_enabled()
-        id_ = ids.parse(id)
+        id_ = ids.parse_id(id)
         now = self._access.clock.now()
-        profile = self._access.profile(owner_id)
-        end = end_of(expires_in, expires_at, now)
-        text, redactions = (None, 0) if content is None else screened_content(content, profile)
+        profile = self._access.get_profile(owner_id)
+        end = parse_expiry(expires_in, expires_at, now)
+        text, redactions = (None, 0) if content is None else validate_content(content, profile)
         changes: dict[str, object] = {
             "content": text,
-            "kind": None if kind is None else checked_kind(kind, profile),
-            "importance": None if importance is None else arguments.share(importance, "importance"),
-            "key": None if key is None else screened_name(key, "key"),
-            "tags": None if tags is None else screened_tags(tags),
+            "kind": None if kind is None else validate_kind(kind, profile),
+            "importance": None
+            if importance is None
+            else arguments.check_share(importance, "importance"),
+            "key": None if key is None else validate_name(key, "key"),
+            "tags": None if tags is None else validate_tags(tags),
             "expires_at": end,
             "happened_at": None
             if happened_at is None
-            else arguments.instant(happened_at, "happened_at"),
+            else arguments.check_instant(happened_at, "happened_at"),
         }
         wanted = {name: value for name, value in changes.items() if value is not None}
         if not wanted:
             raise InvalidInput("update", "nothing to change was given")
-        return self._write_update(owner_id, id_, wanted, now, told(redactions))
+        return self._write_update(owner_id, id_, wanted, now, redaction_details(redactions))
 
     def _write_update(
         self,
         owner_id: str,
         id_: str,
-        wanted: dict[str, object],
+        changes: dict[str, object],
         now: datetime,
         details: dict[str, str],
     ) -> Memory:
-        profile = self._access.profile(owner_id)
+        profile = self._access.get_profile(owner_id)
 
-        def change(underway: Underway) -> Memory:
-            tx = underway.tx
-            old = active(tx, id_)
-            memory: Memory = replace(old, **wanted, updated_at=now)  # type: ignore[arg-type] # each was checked by its name
+        def change(write_tx: WriteTransaction) -> Memory:
+            tx = write_tx.tx
+            old = get_active_memory(tx, id_)
+            memory: Memory = replace(old, **changes, updated_at=now)  # type: ignore[arg-type] # each was checked by its name
             if memory.kind != old.kind:
-                trusted_kind(memory.kind, memory.origin)
-                memory = replace(memory, kept_kind=None)  # of a kind that it is no more
-            (memory,) = aged(profile, [memory], now)
+                validate_kind_trust(memory.kind, memory.origin)
+                memory = replace(memory, previous_kind=None)  # of a kind that it is no more
+            (memory,) = refresh_strengths(profile, [memory], now)
             check_key_free(tx, memory)
             if memory.content != old.content:
-                entry = underway.entry(self._text(memory))
-                check_not_said(tx, memory, entry.content_key)
+                entry = write_tx.get_entry(self._memory_text(memory))
+                check_not_duplicate(tx, memory, entry.content_key)
                 memory = replace(memory, version=old.version + 1, summary=None)
                 tx.revise(memory, entry)
-            elif self._text(memory) != self._text(old):
+            elif self._memory_text(memory) != self._memory_text(old):
                 memory = replace(memory, version=old.version + 1)
-                tx.revise(memory, underway.entry(self._text(memory)))
+                tx.revise(memory, write_tx.get_entry(self._memory_text(memory)))
             else:
                 tx.amend(memory)
-            said = {"fields": ",".join(sorted(wanted)), **details}
+            said = {"fields": ",".join(sorted(changes)), **details}
             tx.record([Event(id_, Action.UPDATED, now, "user", memory.version, said)])
             return memory
 
-        return self._writing.write(owner_id, change)
+        return self._runner.write(owner_id, change)
 
     def supersede(self, owner_id: str, old: str, new: str) -> Memory:
         """Retire a memory in favour of another one; return the retired one.
@@ -155,11 +163,11 @@ class Changing:
                 would come of it.
         """
         self._access.check_enabled()
-        old_id, new_id = ids.parse(old, "old"), ids.parse(new, "new")
+        old_id, new_id = ids.parse_id(old, "old"), ids.parse_id(new, "new")
         now = self._access.clock.now()
         with self._access.store.write(owner_id) as tx:
-            retired = stored(tx, old_id)
-            successor = stored(tx, new_id)
+            retired = get_memory(tx, old_id)
+            successor = get_memory(tx, new_id)
             if old_id == new_id:
                 raise Conflict("a memory can't supersede itself")
             if retired.superseded_by is not None:
@@ -175,7 +183,7 @@ class Changing:
             tx.record([Event(old_id, Action.SUPERSEDED, now, "user", memory.version, details)])
             return memory
 
-    def forget(self, owner_id: str, id: str | None, key: str | None) -> Forgotten:
+    def forget(self, owner_id: str, id: str | None, key: str | None) -> ForgetResult:
         """Take a memory, or a message, out of every door, with what it came from or gave rise to.
 
         Of a memory: the sentences that it came from, in the messages it was learned of. Of a
@@ -192,14 +200,14 @@ class Changing:
             raise InvalidInput("id", "give either an id or a key")
         now = self._access.clock.now()
 
-        def change(underway: Underway) -> Forgotten:
-            target = _target(underway.tx, id, key)
+        def change(write_tx: WriteTransaction) -> ForgetResult:
+            target = _find_target(write_tx.tx, id, key)
             if isinstance(target, Memory):
-                return self._forget_memory(underway, target, now)
-            return self._forget_message(underway, target, now)
+                return self._forget_memory(write_tx, target, now)
+            return self._forget_message(write_tx, target, now)
 
-        forgotten = self._writing.write(owner_id, change)
-        self._access.store.idempotency.forget_replies(owner_id)
+        forgotten = self._runner.write(owner_id, change)
+        self._access.store.idempotency.forget_responses(owner_id)
         return forgotten
 
     def restore(self, owner_id: str, id: str) -> Memory | Message:
@@ -213,40 +221,42 @@ class Changing:
             Conflict: It is active, or another memory has its key or says the same.
         """
         self._access.check_enabled()
-        id_ = ids.parse(id)
+        id_ = ids.parse_id(id)
         now = self._access.clock.now()
 
-        def change(underway: Underway) -> Memory | Message:
-            for memory in underway.tx.memories([id_]):
-                return self.restored(underway, memory, now)
-            for message in underway.tx.originals([id_]):
-                return self._restore_message(underway, message, now)
+        def change(write_tx: WriteTransaction) -> Memory | Message:
+            for memory in write_tx.tx.memories([id_]):
+                return self.restore_memory(write_tx, memory, now)
+            for message in write_tx.tx.original_messages([id_]):
+                return self._restore_message(write_tx, message, now)
             raise NotFound("memory", id_)
 
-        return self._writing.write(owner_id, change)
+        return self._runner.write(owner_id, change)
 
-    def _forget_memory(self, underway: Underway, memory: Memory, now: datetime) -> Forgotten:
-        tx = underway.tx
-        message_ids = messages_of(tx, memory, now)
-        gone = withheld(tx, message_ids)
+    def _forget_memory(
+        self, write_tx: WriteTransaction, memory: Memory, now: datetime
+    ) -> ForgetResult:
+        tx = write_tx.tx
+        message_ids = find_source_messages(tx, memory, now)
+        gone = find_forgotten_messages(tx, message_ids)
         known = {source.id for source in memory.sources}
         extra = tuple(
             Source(message.id, "message", message.external_id)
-            for message in tx.originals(message_ids)
+            for message in tx.original_messages(message_ids)
             if message.id not in known
         )
         forgotten = replace(
             memory, state=State.FORGOTTEN, sources=(*memory.sources, *extra), updated_at=now
         )
         reached = () if memory.state is State.UNSUPPORTED else message_ids
-        summaries = self._forget_made_of(tx, memory, reached, now)
+        summaries = self._forget_derived(tx, memory, reached, now)
         tx.amend(forgotten)
         details = {"state": str(memory.state)}
         tx.record([Event(memory.id, Action.FORGOTTEN, now, "user", memory.version, details)])
-        touched = self._refresh_messages(underway, _all_but(gone, message_ids), now)
-        return Forgotten((memory.id, *summaries), tuple(touched))
+        touched = self._refresh_messages(write_tx, _exclude(gone, message_ids), now)
+        return ForgetResult((memory.id, *summaries), tuple(touched))
 
-    def _forget_made_of(
+    def _forget_derived(
         self, tx: Transaction, record: Memory | Message, others: Sequence[str], now: datetime
     ) -> list[str]:
         """Let go what was made of a record that is forgotten; return which memories went.
@@ -255,22 +265,24 @@ class Changing:
         """
         if isinstance(record, Memory) and is_summary(tx, record):
             return []
-        told = condensed.told_of(tx, [record])
-        profile = self._access.profile(tx.owner_id)
-        made = condensed.made_of(tx, (record.id, *others), told, profile)
-        condensed.leave_out(tx, told, now)
-        return condensed.retire(tx, made, record.id, now)
+        told = condensed.build_paraphrase_matcher(tx, [record])
+        profile = self._access.get_profile(tx.owner_id)
+        made = condensed.find_derived_summaries(tx, (record.id, *others), told, profile)
+        condensed.remove_base_memory_notes(tx, told, now)
+        return condensed.forget_summaries(tx, made, record.id, now)
 
-    def _forget_message(self, underway: Underway, message: Message, now: datetime) -> Forgotten:
-        tx = underway.tx
+    def _forget_message(
+        self, write_tx: WriteTransaction, message: Message, now: datetime
+    ) -> ForgetResult:
+        tx = write_tx.tx
         derived = [
             memory
-            for memory in tx.derived([message.id]).get(message.id, [])
+            for memory in tx.derived_memories([message.id]).get(message.id, [])
             if memory.state is not State.FORGOTTEN
             and not is_summary(tx, memory)
-            and not stands_without(tx, memory, message.id)
+            and not is_supported_without(tx, memory, message.id)
         ]
-        forgotten = self._forget_made_of(tx, message, [each.id for each in derived], now)
+        forgotten = self._forget_derived(tx, message, [each.id for each in derived], now)
         tx.close_messages([message.id], now)
         tx.record([Event(message.id, Action.FORGOTTEN, now, "user", message.version)])
         for memory in derived:
@@ -278,10 +290,10 @@ class Changing:
             details = {"state": str(memory.state), "message": message.id}
             tx.record([Event(memory.id, Action.FORGOTTEN, now, "user", memory.version, details)])
             forgotten.append(memory.id)
-        self._reindex_after(underway, message)
-        return Forgotten(tuple(forgotten), (message.id,))
+        self._reindex_after(write_tx, message)
+        return ForgetResult(tuple(forgotten), (message.id,))
 
-    def restored(self, underway: Underway, memory: Memory, now: datetime) -> Memory:
+    def restore_memory(self, write_tx: WriteTransaction, memory: Memory, now: datetime) -> Memory:
         """Make an inactive memory active again, within a write; return it.
 
         Raises:
@@ -289,8 +301,8 @@ class Changing:
         """
         if memory.state is State.ACTIVE:
             raise Conflict(f"memory {memory.id} is active")
-        stands_for_others = is_summary(underway.tx, memory)
-        if stands_for_others and not condensed.may_stand(underway.tx, memory):
+        stands_for_others = is_summary(write_tx.tx, memory)
+        if stands_for_others and not condensed.can_restore_summary(write_tx.tx, memory):
             raise Conflict(f"what {memory.id} stands for is forgotten, or has another summary")
         ended = memory.expires_at is not None and memory.expires_at <= now
         restored = replace(
@@ -301,121 +313,129 @@ class Changing:
             version=memory.version + 1,
             updated_at=now,
         )
-        tx = underway.tx
-        entry = underway.entry(self._text(memory))
+        tx = write_tx.tx
+        entry = write_tx.get_entry(self._memory_text(memory))
         check_key_free(tx, restored)
-        check_not_said(tx, restored, entry.content_key)
-        sources = [source.id for source in memory.sources if source.of == "message"]
-        gone = withheld(tx, sources)
+        check_not_duplicate(tx, restored, entry.content_key)
+        sources = [source.id for source in memory.sources if source.record_type == "message"]
+        gone = find_forgotten_messages(tx, sources)
         tx.revise(restored, entry)
         details = {"state": str(memory.state)}
         tx.record([Event(memory.id, Action.RESTORED, now, "user", restored.version, details)])
         if stands_for_others:
-            condensed.stand_for(tx, restored, now)
+            condensed.mark_sources_summarised(tx, restored, now)
         elif memory.state is State.FORGOTTEN:
-            self._refresh_messages(underway, _all_but(gone, sources), now)
-            self._bring_back_made_of(underway, restored, sources, now)
+            self._refresh_messages(write_tx, _exclude(gone, sources), now)
+            self._restore_derived(write_tx, restored, sources, now)
         return restored
 
-    def _bring_back_made_of(
-        self, underway: Underway, record: Memory | Message, others: Sequence[str], now: datetime
+    def _restore_derived(
+        self,
+        write_tx: WriteTransaction,
+        record: Memory | Message,
+        others: Sequence[str],
+        now: datetime,
     ) -> None:
         """Bring back what went with a record that is restored, as far as it still holds."""
-        tx = underway.tx
-        told = condensed.told_of(tx, [record])
-        profile = self._access.profile(tx.owner_id)
-        for memory in condensed.went_along(tx, (record.id, *others), told, profile):
-            state = condensed.state_before(tx, memory)
+        tx = write_tx.tx
+        told = condensed.build_paraphrase_matcher(tx, [record])
+        profile = self._access.get_profile(tx.owner_id)
+        for memory in condensed.find_restorable_summaries(tx, (record.id, *others), told, profile):
+            state = condensed.get_state_before_forgetting(tx, memory)
             if state is not State.ACTIVE:
                 tx.amend(replace(memory, state=state, updated_at=now))
                 tx.record([Event(memory.id, Action.RESTORED, now, "user", memory.version)])
-            elif twin_of(tx, memory, content_key(memory.content)) is None:
-                self.restored(underway, memory, now)
-        condensed.bring_back(tx, told, now)
+            elif find_duplicate(tx, memory, content_key(memory.content)) is None:
+                self.restore_memory(write_tx, memory, now)
+        condensed.restore_base_memory_notes(tx, told, now)
 
-    def _restore_message(self, underway: Underway, original: Message, now: datetime) -> Message:
-        tx = underway.tx
-        derived = tx.derived([original.id]).get(original.id, [])
+    def _restore_message(
+        self, write_tx: WriteTransaction, original: Message, now: datetime
+    ) -> Message:
+        tx = write_tx.tx
+        derived = tx.derived_memories([original.id]).get(original.id, [])
         forgotten = [
             memory
             for memory in derived
             if memory.state is State.FORGOTTEN and not is_summary(tx, memory)
         ]
-        gone = [memory for memory in forgotten if went_with(tx, memory, original.id)]
+        gone = [memory for memory in forgotten if was_forgotten_with(tx, memory, original.id)]
         if not gone and tx.messages(ids=[original.id]):
             raise Conflict(f"message {original.id} is not forgotten")
         for memory in gone:
-            twin = twin_of(tx, memory, content_key(memory.content))
+            twin = find_duplicate(tx, memory, content_key(memory.content))
             if twin is None:
-                self.restored(underway, memory, now)
+                self.restore_memory(write_tx, memory, now)
             else:
-                hand_over(tx, memory, twin, original.id, now)
-        self._refresh_messages(underway, [original.id], now)
+                move_source(tx, memory, twin, original.id, now)
+        self._refresh_messages(write_tx, [original.id], now)
         found = tx.messages(ids=[original.id])
         if not found:
             raise Conflict(f"all it says is forgotten: restore memory {forgotten[0].id}")
         tx.record([Event(original.id, Action.RESTORED, now, "user", found[0].version)])
-        self._bring_back_made_of(underway, found[0], [each.id for each in gone], now)
+        self._restore_derived(write_tx, found[0], [each.id for each in gone], now)
         return found[0]
 
     def _refresh_messages(
-        self, underway: Underway, message_ids: Sequence[str], now: datetime
+        self, write_tx: WriteTransaction, message_ids: Sequence[str], now: datetime
     ) -> list[str]:
         """Make messages say what they said but for what is forgotten; return which changed."""
-        tx = underway.tx
+        tx = write_tx.tx
         current = {message.id: message for message in tx.messages(ids=message_ids)}
         changed = []
-        for original in tx.originals(message_ids):
-            content = remaining(tx, original)
+        for original in tx.original_messages(message_ids):
+            content = remaining_content(tx, original)
             there = current.get(original.id)
             if (there.content if there else "") == content:
                 continue
             if content:
-                self._reopen(underway, original, content, now)
+                self._rewrite_message(write_tx, original, content, now)
             else:
                 tx.close_messages([original.id], now)
             action = Action.RESTORED if content == original.content else Action.FORGOTTEN
             tx.record([Event(original.id, action, now, "user", original.version + 1)])
-            self._reindex_after(underway, original)
+            self._reindex_after(write_tx, original)
             changed.append(original.id)
         return changed
 
-    def _reopen(self, underway: Underway, original: Message, content: str, now: datetime) -> None:
+    def _rewrite_message(
+        self, write_tx: WriteTransaction, original: Message, content: str, now: datetime
+    ) -> None:
         message = replace(original, content=content, version=original.version + 1)
-        tx = underway.tx
-        entry = underway.entry(self._said(tx.owner_id, message))
-        tx.revise_message(message, in_window(entry, self._entry_before(tx, message)), now)
+        tx = write_tx.tx
+        entry = write_tx.get_entry(self._message_text(tx.owner_id, message))
+        tx.revise_message(message, apply_window(entry, self._get_previous_entry(tx, message)), now)
 
-    def _reindex_after(self, underway: Underway, message: Message) -> None:
+    def _reindex_after(self, write_tx: WriteTransaction, message: Message) -> None:
         """Make the window of the message after this one anew."""
-        tx = underway.tx
+        tx = write_tx.tx
         for after in tx.messages(session_id=message.session_id, after=message.sequence, limit=1):
-            entry = underway.entry(self._said(tx.owner_id, after))
-            tx.reindex(after.id, in_window(entry, self._entry_before(tx, after)))
+            entry = write_tx.get_entry(self._message_text(tx.owner_id, after))
+            tx.reindex(after.id, apply_window(entry, self._get_previous_entry(tx, after)))
 
-    def _entry_before(self, tx: Transaction, message: Message) -> IndexEntry | None:
+    def _get_previous_entry(self, tx: Transaction, message: Message) -> IndexEntry | None:
         before = tx.messages(session_id=message.session_id, after=message.sequence - 2, limit=1)
         if not before or before[0].sequence >= message.sequence:
             return None
-        return self._indexer.keywords_only(self._said(tx.owner_id, before[0]))
+        return self._indexer.build_keyword_entry(self._message_text(tx.owner_id, before[0]))
 
-    def _text(self, memory: Memory) -> Text:
+    def _memory_text(self, memory: Memory) -> IndexText:
         return memory_text(
-            self._access.profile(memory.owner_id), memory.content, memory.kind, memory.key
+            self._access.get_profile(memory.owner_id), memory.content, memory.kind, memory.key
         )
 
-    def _said(self, owner_id: str, message: Message) -> Text:
-        return message_text(self._access.profile(owner_id), message)
+    def _message_text(self, owner_id: str, message: Message) -> IndexText:
+        return message_text(self._access.get_profile(owner_id), message)
 
 
-def _target(snapshot: Snapshot, id_: str | None, key: str | None) -> Memory | Message:
+def _find_target(snapshot: Snapshot, id_: str | None, key: str | None) -> Memory | Message:
     """Return what is to be forgotten."""
     if key is not None:
-        keyed = snapshot.by_key(screened_name(key, "key"))
+        keyed = snapshot.find_by_key(validate_name(key, "key"))
         if keyed is None:
             raise NotFound("key", key)
         return keyed
-    wanted = ids.parse(str(id_))
+    wanted = ids.parse_id(str(id_))
     for memory in snapshot.memories([wanted]):
         if memory.state is not State.FORGOTTEN:
             return memory
@@ -424,5 +444,5 @@ def _target(snapshot: Snapshot, id_: str | None, key: str | None) -> Memory | Me
     raise NotFound("memory", wanted)
 
 
-def _all_but(left_out: frozenset[str], ids: Iterable[str]) -> list[str]:
-    return [id_ for id_ in ids if id_ not in left_out]
+def _exclude(excluded: frozenset[str], ids: Iterable[str]) -> list[str]:
+    return [id_ for id_ in ids if id_ not in excluded]

@@ -9,40 +9,40 @@ from typing import TYPE_CHECKING
 
 from memolith.domain.memories import Memory, State
 from memolith.domain.messages import Role
-from memolith.domain.recall import Scope
-from memolith.domain.work import Progress
+from memolith.domain.recall import SearchFilter
+from memolith.domain.work import ConsolidationProgress
 from memolith.errors import InvalidInput, ServiceFailed, StoreReadOnly, StoreUnavailable
 from memolith.policies import arguments
-from memolith.policies.budgeting import prompt_tokens
-from memolith.policies.condensing import SUMMARY
+from memolith.policies.budgeting import estimate_prompt_tokens
+from memolith.policies.condensing import SUMMARY_KIND
 from memolith.policies.histories import (
     SUMMARY_SHARE,
-    Done,
-    Entry,
-    Parts,
-    apart,
-    done_of,
-    entry_key,
-    fitting,
+    CompressedPrefix,
+    HistoryMessage,
+    HistoryParts,
+    build_entry_key,
+    build_unique_suffix,
+    count_turns,
+    describe_message,
+    find_compressed_prefix,
+    get_entry_digest,
+    get_text,
     is_entry,
-    mark_of,
-    raw,
-    shortened,
-    speaks,
-    text_of,
-    told_of,
-    turns_of,
-    unique_of,
+    is_user_message,
+    pack_texts,
+    replace_with_summary,
+    select_newest,
+    split_history,
 )
-from memolith.policies.kinds import own_kind
-from memolith.policies.trust import origin_of
-from memolith.prompts.summary import HISTORY
-from memolith.prompts.transcripts import Spoken
+from memolith.policies.kinds import get_profile_kind
+from memolith.policies.trust import get_origin
+from memolith.prompts.summary import HISTORY_STYLE
+from memolith.prompts.transcripts import TranscriptTurn
 from memolith.services.maintain import evict
-from memolith.services.paging import all_memories
-from memolith.services.screening import screened_name
+from memolith.services.paging import iter_memories
+from memolith.services.screening import validate_name
 from memolith.services.summarising import Summary
-from memolith.text.cleaning import cleaned
+from memolith.text.cleaning import clean_text
 from memolith.text.screening import redact
 
 if TYPE_CHECKING:
@@ -50,26 +50,26 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from memolith.policies.triggers import Trigger
+    from memolith.policies.triggers import CompressionTrigger
     from memolith.ports.store import Snapshot
     from memolith.profiles.model import Profile
     from memolith.services.access import Access
-    from memolith.services.consolidation.staging import Staging
-    from memolith.services.summarising import Summarising
+    from memolith.services.consolidation.staging import SummaryWriter
+    from memolith.services.summarising import Summariser
 
-RAW = "[RAW]"
+RAW_PREFIX = "[RAW]"
 """What an entry begins with that holds messages as they were: nothing could summarise them."""
 
-BY = "compression"
+COMPRESSION_ACTOR = "compression"
 
-_ASIDE = (ServiceFailed, StoreUnavailable, StoreReadOnly)
+_TOLERATED_ERRORS = (ServiceFailed, StoreUnavailable, StoreReadOnly)
 """What makes no history wait: it stays as it is."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Compressed:
+class CompressionResult:
     """A history after it was made shorter, or not.
 
     Attributes:
@@ -83,13 +83,13 @@ class Compressed:
 
     history: tuple[Mapping[str, Any], ...]
     context: str = ""
-    fired: tuple[Trigger, ...] = ()
+    triggers: tuple[CompressionTrigger, ...] = ()
     memories: tuple[Memory, ...] = ()
     failed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _CompressionInput:
     """A history to make shorter, and what is known of its conversation.
 
     Attributes:
@@ -106,28 +106,30 @@ class _Asked:
     owner_id: str
     profile: Profile
     session_id: str
-    parts: Parts
+    parts: HistoryParts
     window: int
-    progress: Progress
+    progress: ConsolidationProgress
     last_at: datetime | None
     lines: Sequence[str]
 
     @property
-    def reached(self) -> int:
+    def consolidated_to(self) -> int:
         """How many messages will have been made shorter once the new ones are."""
-        before = self.progress.consolidated_to if self.parts.summary else self.parts.done
+        before = (
+            self.progress.consolidated_to if self.parts.summary else self.parts.compressed_count
+        )
         return before + len(self.parts.new)
 
 
-class Compressing:
+class HistoryCompressor:
     """Makes histories shorter."""
 
     def __init__(
         self,
         access: Access,
-        staging: Staging,
-        summarising: Summarising,
-        recalled: Callable[[str, str], str],
+        summary_writer: SummaryWriter,
+        summariser: Summariser,
+        recall_context: Callable[[str, str], str],
         *,
         context_window: int,
         max_failures: int,
@@ -143,9 +145,9 @@ class Compressing:
             max_failures: After how many failures in a row messages are stored as they are.
         """
         self._access = access
-        self._staging = staging
-        self._summarising = summarising
-        self._recalled = recalled
+        self._summary_writer = summary_writer
+        self._summariser = summariser
+        self._recall_context = recall_context
         self._context_window = context_window
         self._max_failures = max_failures
 
@@ -156,7 +158,7 @@ class Compressing:
         *,
         session_id: str,
         context_window: int | None = None,
-    ) -> Compressed:
+    ) -> CompressionResult:
         """Return a history, made shorter where that is due; what goes is stored.
 
         What fails is logged and never raised: the history is then as it was. After so many
@@ -171,39 +173,41 @@ class Compressing:
         Raises:
             InvalidInput: An argument can't be taken.
         """
-        given = tuple(_entry(each, place) for place, each in enumerate(history))
-        session = screened_name(session_id, "session")
+        given = tuple(_validate_entry(each, place) for place, each in enumerate(history))
+        session = validate_name(session_id, "session")
         window = self._context_window
         if context_window is not None:
-            window = arguments.count(context_window, "context_window", least=1)
+            window = arguments.check_count(context_window, "context_window", minimum=1)
         try:
-            made = self._compressed(self._read(owner_id, session, given, window), given)
-        except _ASIDE as error:
+            made = self._compress(self._load(owner_id, session, given, window), given)
+        except _TOLERATED_ERRORS as error:
             _log.warning("a history could not be made shorter: %s", error)
-            made = Compressed(given, failed=True)
-        return replace(made, context=self._context(owner_id, given))
+            made = CompressionResult(given, failed=True)
+        return replace(made, context=self._build_context(owner_id, given))
 
-    def _context(self, owner_id: str, history: Sequence[Entry]) -> str:
-        said = next((text_of(each) for each in reversed(history) if speaks(each)), "")
-        if not cleaned(said):
+    def _build_context(self, owner_id: str, history: Sequence[HistoryMessage]) -> str:
+        said = next((get_text(each) for each in reversed(history) if is_user_message(each)), "")
+        if not clean_text(said):
             return ""
         try:
-            return self._recalled(owner_id, said)
-        except _ASIDE as error:
+            return self._recall_context(owner_id, said)
+        except _TOLERATED_ERRORS as error:
             _log.warning("nothing could be recalled for a history: %s", error)
             return ""
 
-    def _read(self, owner_id: str, session_id: str, given: Sequence[Entry], window: int) -> _Asked:
-        profile = self._access.profile(owner_id)
+    def _load(
+        self, owner_id: str, session_id: str, given: Sequence[HistoryMessage], window: int
+    ) -> _CompressionInput:
+        profile = self._access.get_profile(owner_id)
         with self._access.store.read(owner_id) as snapshot:
             progress = snapshot.progress(session_id)
             sessions = {session.id: session for session in snapshot.sessions()}
-            entries = self._entries(snapshot, profile, session_id)
-        marks = [mark_of(each.key or "") for each, _ in entries]
-        done = done_of(given, progress.consolidated_to, marks, _read_out)
-        parts = apart(given, done.messages)
+            entries = self._get_entries(snapshot, profile, session_id)
+        marks = [get_entry_digest(each.key or "") for each, _ in entries]
+        done = find_compressed_prefix(given, progress.consolidated_to, marks, _redacted_text)
+        parts = split_history(given, done.messages)
         last = sessions.get(session_id)
-        return _Asked(
+        return _CompressionInput(
             owner_id,
             profile,
             session_id,
@@ -211,10 +215,10 @@ class Compressing:
             window,
             progress,
             None if last is None else last.last_at,
-            self._lines(parts, done, entries),
+            self._get_lines(parts, done, entries),
         )
 
-    def _entries(
+    def _get_entries(
         self, snapshot: Snapshot, profile: Profile, session_id: str
     ) -> list[tuple[Memory, bool]]:
         """Return the entries of a conversation, oldest first, each with whether it may be told.
@@ -223,12 +227,12 @@ class Compressing:
         """
         if not snapshot.progress(session_id).consolidated_to:
             return []
-        kinds = frozenset({own_kind(SUMMARY, profile)})
-        scope = Scope(now=self._access.clock.now(), kinds=kinds, session_id=session_id)
-        shown = snapshot.within(replace(scope, include_withheld=False))
+        kinds = frozenset({get_profile_kind(SUMMARY_KIND, profile)})
+        scope = SearchFilter(now=self._access.clock.now(), kinds=kinds, session_id=session_id)
+        shown = snapshot.items_in_scope(replace(scope, include_quarantined=False))
         told = set(snapshot.items(shown).record_id)
-        active = snapshot.memories(list(snapshot.items(snapshot.within(scope)).record_id))
-        forgotten = all_memories(snapshot, frozenset({State.FORGOTTEN}), kinds)
+        active = snapshot.memories(list(snapshot.items(snapshot.items_in_scope(scope)).record_id))
+        forgotten = iter_memories(snapshot, frozenset({State.FORGOTTEN}), kinds)
         found = [
             (each, each.id in told)
             for each in (*active, *forgotten)
@@ -236,138 +240,178 @@ class Compressing:
         ]
         return sorted(found, key=lambda entry: entry[0].id)
 
-    def _lines(self, parts: Parts, done: Done, entries: Sequence[tuple[Memory, bool]]) -> list[str]:
+    def _get_lines(
+        self, parts: HistoryParts, done: CompressedPrefix, entries: Sequence[tuple[Memory, bool]]
+    ) -> list[str]:
         """Return what stands for what is gone: as the history has it, or as it is stored."""
         if parts.summary:
             return parts.summary.splitlines()
-        if not parts.done:
+        if not parts.compressed_count:
             return []
-        return [self._line(each.content) for each, is_told in entries[: done.entries] if is_told]
+        return [
+            self._entry_line(each.content) for each, is_told in entries[: done.entries] if is_told
+        ]
 
-    def _line(self, content: str) -> str:
+    def _entry_line(self, content: str) -> str:
         """Return what stands for an entry in a prompt: of messages as they were, an extract."""
-        if not content.startswith(RAW):
+        if not content.startswith(RAW_PREFIX):
             return " ".join(content.split())
-        return self._summarising.by_words([Spoken(content.removeprefix(RAW))], HISTORY).text
+        return self._summariser.extract_by_words(
+            [TranscriptTurn(content.removeprefix(RAW_PREFIX))], HISTORY_STYLE
+        ).text
 
-    def _compressed(self, asked: _Asked, given: tuple[Entry, ...]) -> Compressed:
-        parts = asked.parts
-        whole = self._with(replace(parts, kept=(*parts.new, *parts.kept)), asked)
-        if not parts.done:
+    def _compress(
+        self, inputs: _CompressionInput, given: tuple[HistoryMessage, ...]
+    ) -> CompressionResult:
+        parts = inputs.parts
+        whole = self._build_history(replace(parts, kept=(*parts.new, *parts.kept)), inputs)
+        if not parts.compressed_count:
             whole = given
-        fired = self._fired(asked, whole) if parts.new else ()
+        fired = self._find_triggers(inputs, whole) if parts.new else ()
         if not fired:
-            return Compressed(whole)
-        told = _spoken(parts.new)
+            return CompressionResult(whole)
+        told = _build_transcript(parts.new)
         if not told:  # they say nothing
-            return Compressed(whole)
+            return CompressionResult(whole)
         try:
-            summary = self._summarising.summary(asked.owner_id, told, HISTORY)
+            summary = self._summariser.summarise(inputs.owner_id, told, HISTORY_STYLE)
         except ServiceFailed as error:
             _log.warning("a history could not be summarised: %s", error)
-            return replace(self._degraded(asked, told, whole), fired=fired, failed=True)
+            return replace(self._degrade(inputs, told, whole), fired=fired, failed=True)
         line = f"[{self._access.clock.now():%Y-%m-%d %H:%M}] {summary.text}".rstrip()
-        stored = self._store(asked, [replace(summary, text=line)])
-        return Compressed(self._with(parts, asked, line), fired=fired, memories=stored)
-
-    def _with(self, parts: Parts, asked: _Asked, *new: str) -> tuple[Entry, ...]:
-        """Return a history with as much of what stands for the rest as there is room for."""
-        lines = [*asked.lines, *new]
-        room = SUMMARY_SHARE * asked.window
-        return tuple(shortened(parts, "\n".join(fitting(lines, self._costs(lines), room))))
-
-    def _costs(self, texts: Sequence[str]) -> list[int]:
-        return [prompt_tokens(pieces) for pieces in self._staging.indexer.prompt_pieces(texts)]
-
-    def _fired(self, asked: _Asked, whole: Sequence[Entry]) -> tuple[Trigger, ...]:
-        now = self._access.clock.now()
-        latest = max(filter(None, (asked.last_at, asked.progress.at)), default=now)
-        return asked.profile.condensing.history.fired(
-            tokens=sum(self._costs([cleaned(told_of(each)) for each in whole])),
-            context_window=asked.window,
-            turns=turns_of(asked.parts.since),
-            idle_minutes=(now - latest).total_seconds() / 60,
-            new=len(asked.parts.new),
+        stored = self._store(inputs, [replace(summary, text=line)])
+        return CompressionResult(
+            self._build_history(parts, inputs, line), triggers=fired, memories=stored
         )
 
-    def _degraded(
-        self, asked: _Asked, told: Sequence[Spoken], whole: tuple[Entry, ...]
-    ) -> Compressed:
-        """Count a failure; after too many, store the messages as they are."""
-        failures = asked.progress.failures + 1
-        if failures < self._max_failures:
-            self._count(asked, failures)
-            return Compressed(whole)
-        room = asked.profile.max_memory_chars - len(RAW) - 1
-        texts = raw([f"{each.who}: {each.content}" for each in told], room)
-        stored = self._store(asked, [Summary(f"{RAW} {text}", by_model=False) for text in texts])
-        extract = self._summarising.by_words(told, HISTORY).text
-        return Compressed(self._with(asked.parts, asked, extract), memories=stored)
+    def _build_history(
+        self, parts: HistoryParts, inputs: _CompressionInput, *new: str
+    ) -> tuple[HistoryMessage, ...]:
+        """Return a history with as much of what stands for the rest as there is room for."""
+        lines = [*inputs.lines, *new]
+        room = SUMMARY_SHARE * inputs.window
+        return tuple(
+            replace_with_summary(
+                parts, "\n".join(select_newest(lines, self._count_tokens(lines), room))
+            )
+        )
 
-    def _count(self, asked: _Asked, failures: int) -> None:
+    def _count_tokens(self, texts: Sequence[str]) -> list[int]:
+        return [
+            estimate_prompt_tokens(pieces)
+            for pieces in self._summary_writer.indexer.count_word_pieces(texts)
+        ]
+
+    def _find_triggers(
+        self, inputs: _CompressionInput, whole: Sequence[HistoryMessage]
+    ) -> tuple[CompressionTrigger, ...]:
+        now = self._access.clock.now()
+        latest = max(filter(None, (inputs.last_at, inputs.progress.at)), default=now)
+        return inputs.profile.consolidation.history.find_triggers(
+            tokens=sum(self._count_tokens([clean_text(describe_message(each)) for each in whole])),
+            context_window=inputs.window,
+            turns=count_turns(inputs.parts.messages_since),
+            idle_minutes=(now - latest).total_seconds() / 60,
+            new=len(inputs.parts.new),
+        )
+
+    def _degrade(
+        self,
+        inputs: _CompressionInput,
+        transcript: Sequence[TranscriptTurn],
+        whole: tuple[HistoryMessage, ...],
+    ) -> CompressionResult:
+        """Count a failure; after too many, store the messages as they are."""
+        failures = inputs.progress.failures + 1
+        if failures < self._max_failures:
+            self._count_failure(inputs, failures)
+            return CompressionResult(whole)
+        room = inputs.profile.max_memory_chars - len(RAW_PREFIX) - 1
+        texts = pack_texts([f"{each.speaker}: {each.content}" for each in transcript], room)
+        stored = self._store(
+            inputs, [Summary(f"{RAW_PREFIX} {text}", by_model=False) for text in texts]
+        )
+        extract = self._summariser.extract_by_words(transcript, HISTORY_STYLE).text
+        return CompressionResult(
+            self._build_history(inputs.parts, inputs, extract), memories=stored
+        )
+
+    def _count_failure(self, inputs: _CompressionInput, failures: int) -> None:
         """Keep that it failed, unless another call has come further meanwhile."""
         if not self._access.enabled:
             return
-        with self._access.store.write(asked.owner_id) as tx:
-            if tx.progress(asked.session_id) == asked.progress:
-                tx.set_progress(asked.session_id, replace(asked.progress, failures=failures))
+        with self._access.store.write(inputs.owner_id) as tx:
+            if tx.progress(inputs.session_id) == inputs.progress:
+                tx.set_progress(inputs.session_id, replace(inputs.progress, failures=failures))
 
-    def _store(self, asked: _Asked, made: Sequence[Summary]) -> tuple[Memory, ...]:
+    def _store(self, inputs: _CompressionInput, summaries: Sequence[Summary]) -> tuple[Memory, ...]:
         """Store entries and how far the history has been made shorter, both or neither."""
         if not self._access.enabled:
             return ()
         now = self._access.clock.now()
         staged = [
-            self._staging.memory(
-                asked.owner_id,
-                asked.profile,
+            self._summary_writer.build_memory(
+                inputs.owner_id,
+                inputs.profile,
                 each,
-                own_kind(SUMMARY, asked.profile),
+                get_profile_kind(SUMMARY_KIND, inputs.profile),
                 (),
-                [origin_of(_known_role(entry)) for entry in asked.parts.new],
-                session_id=asked.session_id,
+                [get_origin(_parse_role(entry)) for entry in inputs.parts.new],
+                session_id=inputs.session_id,
                 happened_at=now,
-                key=self._key(asked, now),
+                key=self._build_key(inputs, now),
             )
-            for each in made
+            for each in summaries
         ]
-        with self._access.store.write(asked.owner_id) as tx:
-            if tx.progress(asked.session_id) != asked.progress:  # another call was first
+        with self._access.store.write(inputs.owner_id) as tx:
+            if tx.progress(inputs.session_id) != inputs.progress:  # another call was first
                 return ()
-            for each, (memory, entry) in zip(made, staged, strict=True):
-                self._staging.insert(
-                    tx, memory, entry, asked.profile, by_model=each.by_model, by=BY
+            for each, (memory, entry) in zip(summaries, staged, strict=True):
+                self._summary_writer.insert(
+                    tx,
+                    memory,
+                    entry,
+                    inputs.profile,
+                    by_model=each.by_model,
+                    actor=COMPRESSION_ACTOR,
                 )
-            tx.set_progress(asked.session_id, Progress(asked.reached, 0, now))
-            evict(tx, asked.profile, now)
+            tx.set_progress(
+                inputs.session_id, ConsolidationProgress(inputs.consolidated_to, 0, now)
+            )
+            evict(tx, inputs.profile, now)
         return tuple(memory for memory, _ in staged)
 
-    def _key(self, asked: _Asked, now: datetime) -> str:
-        last = _read_out(asked.parts.new[-1])
-        return entry_key(asked.session_id, unique_of(self._access.new_id(now), last))
+    def _build_key(self, inputs: _CompressionInput, now: datetime) -> str:
+        last = _redacted_text(inputs.parts.new[-1])
+        return build_entry_key(
+            inputs.session_id, build_unique_suffix(self._access.new_id(now), last)
+        )
 
 
-def _entry(given: object, place: int) -> Mapping[str, Any]:
+def _validate_entry(given: object, place: int) -> Mapping[str, Any]:
     if not isinstance(given, Mapping) or not isinstance(given.get("role"), str):
         raise InvalidInput(f"history[{place}]", "must be a mapping with a role and a content")
     return given
 
 
-def _read_out(entry: Entry) -> str:
+def _redacted_text(entry: HistoryMessage) -> str:
     """Return a message as it may leave the process: without secrets."""
-    return f"{_role(entry)}\n{redact(cleaned(told_of(entry)))[0]}"
+    return f"{_role_name(entry)}\n{redact(clean_text(describe_message(entry)))[0]}"
 
 
-def _spoken(entries: Sequence[Entry]) -> list[Spoken]:
+def _build_transcript(entries: Sequence[HistoryMessage]) -> list[TranscriptTurn]:
     """Return messages as a model may read them: without secrets, and those that say something."""
-    told = (Spoken(redact(cleaned(told_of(each)))[0], _role(each)) for each in entries)
+    told = (
+        TranscriptTurn(redact(clean_text(describe_message(each)))[0], _role_name(each))
+        for each in entries
+    )
     return [each for each in told if each.content.strip()]
 
 
-def _role(entry: Mapping[str, Any]) -> str:
-    return str(_known_role(entry) or "system")
+def _role_name(entry: Mapping[str, Any]) -> str:
+    return str(_parse_role(entry) or "system")
 
 
-def _known_role(entry: Mapping[str, Any]) -> Role | None:
+def _parse_role(entry: Mapping[str, Any]) -> Role | None:
     role = {"function": "tool", "developer": "system"}.get(entry["role"], entry["role"])
     return Role(role) if role in tuple(Role) else None

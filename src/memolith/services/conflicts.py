@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
     from memolith.ports.store import Snapshot, Transaction
 
-_LONGEST_CHAIN = 10
+_MAX_CHAIN_LENGTH = 10
 """How far a chain of supersessions is followed to find a cycle."""
 
 
-def stored(snapshot: Snapshot, id_: str) -> Memory:
+def get_memory(snapshot: Snapshot, id_: str) -> Memory:
     """Return a memory in any state.
 
     Raises:
@@ -29,13 +29,13 @@ def stored(snapshot: Snapshot, id_: str) -> Memory:
     return found[0]
 
 
-def active(snapshot: Snapshot, id_: str) -> Memory:
+def get_active_memory(snapshot: Snapshot, id_: str) -> Memory:
     """Return an active memory.
 
     Raises:
         NotFound: There is none with that id.
     """
-    memory = stored(snapshot, id_)
+    memory = get_memory(snapshot, id_)
     if memory.state is not State.ACTIVE:
         raise NotFound("active memory", id_)
     return memory
@@ -43,38 +43,40 @@ def active(snapshot: Snapshot, id_: str) -> Memory:
 
 def check_key_free(tx: Transaction, memory: Memory) -> None:
     """Raise `Conflict` where another memory has its key."""
-    holder = tx.by_key(memory.key) if memory.key is not None else None
+    holder = tx.find_by_key(memory.key) if memory.key is not None else None
     if holder is not None and holder.id != memory.id:
         raise Conflict(f"memory {holder.id} has that key")
 
 
-def check_not_said(tx: Transaction, memory: Memory, content: str) -> None:
+def check_not_duplicate(tx: Transaction, memory: Memory, content: str) -> None:
     """Raise `Conflict` where another memory says the same: has that `content_key`."""
-    twin = twin_of(tx, memory, content)
+    twin = find_duplicate(tx, memory, content)
     if twin is not None:
         raise Conflict(f"memory {twin.id} says that already")
 
 
-def twin_of(tx: Transaction, memory: Memory, content: str) -> Memory | None:
+def find_duplicate(tx: Transaction, memory: Memory, content: str) -> Memory | None:
     """Return another active memory of the same key, or none, that says the same."""
-    others = (each for each in tx.by_content(content) if isinstance(each, Memory))
+    others = (each for each in tx.find_by_content(content) if isinstance(each, Memory))
     return next((one for one in others if one.id != memory.id and one.key == memory.key), None)
 
 
-def hand_over(tx: Transaction, memory: Memory, twin: Memory, source_id: str, now: datetime) -> None:
+def move_source(
+    tx: Transaction, memory: Memory, duplicate: Memory, source_id: str, now: datetime
+) -> None:
     """Make a source of a forgotten memory one of the memory that has said the same since."""
     own = tuple(source for source in memory.sources if source.id != source_id)
     given = tuple(source for source in memory.sources if source.id == source_id)
     retired = replace(
-        memory, state=State.SUPERSEDED, superseded_by=twin.id, sources=own, updated_at=now
+        memory, state=State.SUPERSEDED, superseded_by=duplicate.id, sources=own, updated_at=now
     )
     tx.amend(retired)
-    tx.amend(replace(twin, sources=(*twin.sources, *given), updated_at=now))
-    details = {"superseded_by": twin.id}
+    tx.amend(replace(duplicate, sources=(*duplicate.sources, *given), updated_at=now))
+    details = {"superseded_by": duplicate.id}
     tx.record(
         [
             Event(memory.id, Action.SUPERSEDED, now, "user", memory.version, details),
-            Event(twin.id, Action.RESTATED, now, "user", twin.version),
+            Event(duplicate.id, Action.RESTATED, now, "user", duplicate.version),
         ]
     )
 
@@ -82,10 +84,10 @@ def hand_over(tx: Transaction, memory: Memory, twin: Memory, source_id: str, now
 def check_no_cycle(tx: Transaction, old_id: str, successor: Memory) -> None:
     """Raise `Conflict` where a memory would supersede what supersedes it."""
     step: Memory | None = successor
-    for _ in range(_LONGEST_CHAIN):
+    for _ in range(_MAX_CHAIN_LENGTH):
         if step is None or step.superseded_by is None:
             return
         if step.superseded_by == old_id:
             raise Conflict("that would make a cycle of supersessions")
         step = next(iter(tx.memories([step.superseded_by])), None)
-    raise Conflict(f"the chain of supersessions is longer than {_LONGEST_CHAIN}")
+    raise Conflict(f"the chain of supersessions is longer than {_MAX_CHAIN_LENGTH}")

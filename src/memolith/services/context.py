@@ -6,22 +6,22 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from memolith.domain.memories import EPISODE
-from memolith.policies.budgeting import prompt_tokens
-from memolith.policies.rendering.model import Material
-from memolith.services.base_memory import shown
-from memolith.steps import stepped
+from memolith.policies.budgeting import estimate_prompt_tokens
+from memolith.policies.rendering.model import RenderInput
+from memolith.services.base_memory import hide_forgotten_sentences
+from memolith.steps import traced
 from memolith.text.cleaning import clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from memolith.domain.recall import Recalled
+    from memolith.domain.recall import RecalledItem
     from memolith.services.access import Access
     from memolith.services.indexing import Indexer
-    from memolith.services.recall import Recalling, Request
-    from memolith.services.touches import Touches
+    from memolith.services.recall import RecallRequest, Retriever
+    from memolith.services.touches import AccessCounter
 
-_ROOMIER = 3
+_OVERSAMPLING = 3
 """How much more is recalled than fits, where some of it is left out. A guess."""
 
 
@@ -36,38 +36,38 @@ class Context:
     """
 
     text: str
-    results: tuple[Recalled, ...]
+    results: tuple[RecalledItem, ...]
     tokens: int
 
 
-class Contexts:
+class ContextBuilder:
     """Makes prompts of memories."""
 
     def __init__(
         self,
         access: Access,
         indexer: Indexer,
-        recalling: Recalling,
-        touches: Touches,
+        retriever: Retriever,
+        access_counter: AccessCounter,
         *,
         enabled: bool = True,
     ) -> None:
         """Use these; not `enabled`: there is never anything to say."""
         self._access = access
         self._indexer = indexer
-        self._recalling = recalling
-        self._touches = touches
+        self._retriever = retriever
+        self._access_counter = access_counter
         self._enabled = enabled
 
-    @stepped("context")
+    @traced("context")
     def build(
         self,
         owner_id: str,
-        request: Request,
+        request: RecallRequest,
         *,
         touch: bool,
         state: str = "",
-        without: frozenset[str] = frozenset(),
+        exclude_ids: frozenset[str] = frozenset(),
     ) -> Context:
         """Return what is relevant as text, at most `request.token_budget` tokens of it.
 
@@ -77,31 +77,33 @@ class Contexts:
         if not self._enabled:
             return Context("", (), 0)
         profile = request.profile
-        asked = _shown(request)
-        if without:  # so that what is left out takes no other's room
-            asked = replace(asked, token_budget=_ROOMIER * asked.token_budget)
-        found = self._recalling.recall(owner_id, asked, touch=False).memories
-        results = tuple(one for one in found if one.id not in without)
+        asked = _limit_to_context_kinds(request)
+        if exclude_ids:  # so that what is left out takes no other's room
+            asked = replace(asked, token_budget=_OVERSAMPLING * asked.token_budget)
+        found = self._retriever.recall(owner_id, asked, touch=False).memories
+        results = tuple(one for one in found if one.id not in exclude_ids)
         told = clean(state, field="state") if state else ""
-        base = self._base_memory(owner_id, request)
-        count = _once(self._prompt_tokens)
+        base = self._get_base_memory(owner_id, request)
+        count = _cache_counts(self._count_tokens)
         text, shown = profile.rendering.render(
-            Material(results, base, told), request.token_budget, count
+            RenderInput(results, base, told), request.token_budget, count
         )
         if touch and request.scope.as_of is None:
-            self._touches.add(owner_id, [one.id for one in shown if one.kind != EPISODE])
+            self._access_counter.add(owner_id, [one.id for one in shown if one.kind != EPISODE])
         return Context(text, shown, count([text])[0])
 
-    def _base_memory(self, owner_id: str, request: Request) -> str:
+    def _get_base_memory(self, owner_id: str, request: RecallRequest) -> str:
         with self._access.store.read(owner_id) as snapshot:
             found = snapshot.base_memory(as_of=request.scope.as_of)
-            return "" if found is None else shown(snapshot, found).content
+            return "" if found is None else hide_forgotten_sentences(snapshot, found).content
 
-    def _prompt_tokens(self, texts: Sequence[str]) -> list[int]:
-        return [prompt_tokens(pieces) for pieces in self._indexer.prompt_pieces(texts)]
+    def _count_tokens(self, texts: Sequence[str]) -> list[int]:
+        return [estimate_prompt_tokens(pieces) for pieces in self._indexer.count_word_pieces(texts)]
 
 
-def _once(count: Callable[[Sequence[str]], list[int]]) -> Callable[[Sequence[str]], list[int]]:
+def _cache_counts(
+    count: Callable[[Sequence[str]], list[int]],
+) -> Callable[[Sequence[str]], list[int]]:
     """Return a way to count texts that counts each once."""
     known: dict[str, int] = {}
 
@@ -113,7 +115,7 @@ def _once(count: Callable[[Sequence[str]], list[int]]) -> Callable[[Sequence[str
     return counted
 
 
-def _shown(request: Request) -> Request:
+def _limit_to_context_kinds(request: RecallRequest) -> RecallRequest:
     """Return the request for what may be put in a prompt."""
     profile = request.profile
     if profile.context_kinds is None:

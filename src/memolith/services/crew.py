@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Crew:
+class DaemonExecutor:
     """Does what it is given, in the order given, so many things at once.
 
     As an executor of the standard library, but for one thing: the interpreter's end waits for the
@@ -34,15 +34,15 @@ class Crew:
     def submit(self, call: Callable[[], T]) -> Future[T]:
         """Have a function called; return what holds its result then."""
         future: Future[T] = Future()
-        self._tasks.put(lambda: _do(call, future))
+        self._tasks.put(lambda: _run_task(call, future))
         with self._lock:
             if len(self._threads) < self._size:
                 name = f"{self._name}-{len(self._threads)}"
-                self._threads.append(threading.Thread(target=self._work, name=name, daemon=True))
+                self._threads.append(threading.Thread(target=self._run, name=name, daemon=True))
                 self._threads[-1].start()
         return future
 
-    def _work(self) -> None:
+    def _run(self) -> None:
         while (task := self._tasks.get()) is not None:
             task()
 
@@ -63,7 +63,7 @@ class Crew:
             thread.join()
 
 
-def _do(call: Callable[[], T], future: Future[T]) -> None:
+def _run_task(call: Callable[[], T], future: Future[T]) -> None:
     if not future.set_running_or_notify_cancel():
         return
     try:

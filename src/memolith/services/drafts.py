@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from memolith.domain.memories import Origin
 from memolith.errors import InvalidInput
 from memolith.policies import arguments
-from memolith.policies.trust import is_outranked, kind_for, may_hold
-from memolith.services.screening import screened, screened_name, screened_tags
+from memolith.policies.trust import can_have_kind, get_trusted_kind, is_outranked
+from memolith.services.screening import clean_and_redact, validate_name, validate_tags
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class NewMemory:
     """A memory to be stored, checked and cleaned.
 
     Attributes:
@@ -34,7 +34,7 @@ class Draft:
 
     content: str
     kind: str
-    judged: float
+    judged_importance: float
     importance: float | None = None
     key: str | None = None
     tags: tuple[str, ...] = ()
@@ -44,15 +44,15 @@ class Draft:
     origin: Origin = Origin.USER
     sources: tuple[Source, ...] = ()
     redactions: int = 0
-    alters: bool = True
+    may_change_existing: bool = True
 
     @property
-    def weight(self) -> float:
+    def effective_importance(self) -> float:
         """Its importance: as given, else as judged."""
-        return self.judged if self.importance is None else self.importance
+        return self.judged_importance if self.importance is None else self.importance
 
 
-def drafted(
+def build_new_memory(
     content: str,
     profile: Profile,
     now: datetime,
@@ -66,36 +66,38 @@ def drafted(
     session_id: str | None,
     origin: str,
     expires_in: str = "",
-) -> Draft:
+) -> NewMemory:
     """Return what is to be stored, checked and judged.
 
     Raises:
         InvalidInput: An argument can't be taken.
     """
-    draft = Draft(
+    draft = NewMemory(
         content=content,
-        kind="" if kind is None else trusted_kind(checked_kind(kind, profile), origin),
-        judged=0.0,
-        importance=None if importance is None else arguments.share(importance, "importance"),
-        key=None if key is None else screened_name(key, "key"),
-        tags=screened_tags(tags),
-        expires_at=end_of(expires_in, expires_at, now),
-        happened_at=None if happened_at is None else arguments.instant(happened_at, "happened_at"),
-        session_id=None if session_id is None else screened_name(session_id, "session"),
-        origin=checked_origin(origin),
+        kind="" if kind is None else validate_kind_trust(validate_kind(kind, profile), origin),
+        judged_importance=0.0,
+        importance=None if importance is None else arguments.check_share(importance, "importance"),
+        key=None if key is None else validate_name(key, "key"),
+        tags=validate_tags(tags),
+        expires_at=parse_expiry(expires_in, expires_at, now),
+        happened_at=None
+        if happened_at is None
+        else arguments.check_instant(happened_at, "happened_at"),
+        session_id=None if session_id is None else validate_name(session_id, "session"),
+        origin=parse_origin(origin),
     )
-    return judged(draft, profile)
+    return classify_new_memory(draft, profile)
 
 
-def judged(draft: Draft, profile: Profile) -> Draft:
+def classify_new_memory(draft: NewMemory, profile: Profile) -> NewMemory:
     """Return a draft with its content screened, and kind and importance judged where not given.
 
     Raises:
         InvalidInput: The content is empty or too long, or its kind needs a key and has none.
     """
-    content, redactions = screened_content(draft.content, profile)
-    kind, importance = _weighed(draft, content, profile)
-    if draft.key is None and kind in profile.keyed:
+    content, redactions = validate_content(draft.content, profile)
+    kind, importance = _classify(draft, content, profile)
+    if draft.key is None and kind in profile.keyed_kinds:
         raise InvalidInput("key", f"a memory of kind {kind!r} needs one in {profile.name!r}")
     return replace(
         draft,
@@ -106,25 +108,25 @@ def judged(draft: Draft, profile: Profile) -> Draft:
     )
 
 
-def _weighed(draft: Draft, content: str, profile: Profile) -> tuple[str, float]:
+def _classify(draft: NewMemory, content: str, profile: Profile) -> tuple[str, float]:
     """Return a draft's kind and importance: as given, else as judged by its content."""
     if draft.kind and draft.importance is not None:
         return draft.kind, draft.importance
-    kind, importance = profile.judging.judged(content, draft.origin)
+    kind, importance = profile.classifier.classify(content, draft.origin)
     return (
-        draft.kind or kind_for(draft.origin, kind, profile.outside_kinds),
+        draft.kind or get_trusted_kind(draft.origin, kind, profile.external_kinds),
         importance if draft.importance is None else draft.importance,
     )
 
 
-def screened_content(content: str, profile: Profile) -> tuple[str, int]:
+def validate_content(content: str, profile: Profile) -> tuple[str, int]:
     """Return a memory's content as the profile keeps it, and how many secrets it lost.
 
     Raises:
         InvalidInput: It is empty or too long.
     """
-    text, redactions = screened(
-        content, limit=profile.max_memory_chars, lines=profile.redacts_lines
+    text, redactions = clean_and_redact(
+        content, limit=profile.max_memory_chars, redact_whole_lines=profile.redacts_lines
     )
     size = len(text.encode())
     if profile.max_memory_bytes is not None and size > profile.max_memory_bytes:
@@ -132,29 +134,31 @@ def screened_content(content: str, profile: Profile) -> tuple[str, int]:
     return text, redactions
 
 
-def checked_kind(kind: str, profile: Profile) -> str:
+def validate_kind(kind: str, profile: Profile) -> str:
     """Return a kind of the profile.
 
     Raises:
         InvalidInput: The profile has no such kind.
     """
     if kind not in profile.kinds:
-        raise InvalidInput("kind", f"{arguments.shown(kind)} is none of {', '.join(profile.kinds)}")
+        raise InvalidInput(
+            "kind", f"{arguments.format_value(kind)} is none of {', '.join(profile.kinds)}"
+        )
     return kind
 
 
-def trusted_kind(kind: str, origin: str) -> str:
+def validate_kind_trust(kind: str, origin: str) -> str:
     """Return a kind that a memory of that origin may have.
 
     Raises:
         InvalidInput: It says of the user what only the user can, and comes from outside.
     """
-    if not may_hold(checked_origin(origin), kind):
+    if not can_have_kind(parse_origin(origin), kind):
         raise InvalidInput("kind", f"{kind!r} can't come from {origin}, only from what was said")
     return kind
 
 
-def checked_origin(origin: str) -> Origin:
+def parse_origin(origin: str) -> Origin:
     """Return an origin.
 
     Raises:
@@ -163,35 +167,35 @@ def checked_origin(origin: str) -> Origin:
     try:
         return Origin(origin)
     except ValueError:
-        problem = f"{arguments.shown(origin)} is none of {', '.join(Origin)}"
+        problem = f"{arguments.format_value(origin)} is none of {', '.join(Origin)}"
         raise InvalidInput("origin", problem) from None
 
 
-def end_of(expires_in: str, expires_at: datetime | None, now: datetime) -> datetime | None:
+def parse_expiry(expires_in: str, expires_at: datetime | None, now: datetime) -> datetime | None:
     """Return when a memory ends by itself; None: not said.
 
     Raises:
         InvalidInput: Both are given, or either can't be taken.
     """
-    lasting = arguments.expires_in(expires_in)
+    lasting = arguments.parse_expires_in(expires_in)
     if expires_at is None:
         return None if lasting is None else now + lasting
     if lasting is not None:
         raise InvalidInput("expires_at", "give either expires_in or expires_at")
-    end = arguments.instant(expires_at, "expires_at")
+    end = arguments.check_instant(expires_at, "expires_at")
     if end <= now:
         raise InvalidInput("expires_at", "has passed already")
     return end
 
 
-def told(redactions: int) -> dict[str, str]:
+def redaction_details(redactions: int) -> dict[str, str]:
     """Return what an event says of the secrets that were taken out."""
     return {"redactions": str(redactions)} if redactions else {}
 
 
-def restated(known: Memory, draft: Draft) -> Memory:
+def merge_restatement(known: Memory, draft: NewMemory) -> Memory:
     """Return a memory with what a draft that says the same adds: a source, if it is outranked."""
-    sources = together(known, draft)
+    sources = merge_sources(known, draft)
     if is_outranked(draft.origin, by=known.origin):
         return replace(known, sources=sources)
     is_told = is_outranked(known.origin, by=draft.origin)
@@ -208,6 +212,6 @@ def restated(known: Memory, draft: Draft) -> Memory:
     )
 
 
-def together(known: Memory, draft: Draft) -> tuple[Source, ...]:
+def merge_sources(known: Memory, draft: NewMemory) -> tuple[Source, ...]:
     """Return the sources of both."""
     return (*known.sources, *(each for each in draft.sources if each not in known.sources))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from memolith.errors import ServiceFailed
-from memolith.steps import step
+from memolith.steps import span
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from memolith.ports.embedder import Embedder, TextRole
 
 
-def embedded(embedder: Embedder, texts: Sequence[str], role: TextRole) -> NDArray[np.float32]:
+def embed_texts(embedder: Embedder, texts: Sequence[str], role: TextRole) -> NDArray[np.float32]:
     """Return the vectors of texts, shape (len(texts), dimension), finite.
 
     Raises:
@@ -26,7 +26,7 @@ def embedded(embedder: Embedder, texts: Sequence[str], role: TextRole) -> NDArra
     if not texts:  # nor is the dimension asked for: the model may have to be loaded for it
         return np.empty((0, 0), dtype=np.float32)
     dimension = embedder.dimension
-    with step("embed"):
+    with span("embed"):
         given = embedder.embed(texts, role=role)
     try:
         with np.errstate(over="ignore"):  # what is too large becomes infinite, and is refused

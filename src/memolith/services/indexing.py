@@ -9,15 +9,15 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from memolith.policies.indexing import (
-    embedded_text,
-    keyed_terms,
-    passage_terms,
-    unkeyed_terms,
-    window_terms,
+    add_key_terms,
+    add_window_terms,
+    build_embedded_text,
+    count_passage_terms,
+    remove_key_terms,
 )
 from memolith.policies.vectors import quantise
 from memolith.ports.columns import IndexEntry, Passage
-from memolith.services.embedding import embedded
+from memolith.services.embedding import embed_texts
 from memolith.text.normal import content_key
 
 if TYPE_CHECKING:
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from memolith.profiles.model import Profile
 
 _DIGEST_BYTES = 16
-_PROBE = "ready"
+_PROBE_TEXT = "ready"
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class IndexText:
     """A text to index.
 
     Attributes:
@@ -49,11 +49,11 @@ class Text:
 
     content: str
     speaker: str | None = None
-    embedded: bool = True
+    should_embed: bool = True
     key: str | None = None
 
 
-def memory_text(profile: Profile, content: str, kind: str, key: str | None) -> Text:
+def memory_text(profile: Profile, content: str, kind: str, key: str | None) -> IndexText:
     """Return the text of a memory: with vectors, and the words of its key, where the profile says.
 
     Args:
@@ -62,36 +62,36 @@ def memory_text(profile: Profile, content: str, kind: str, key: str | None) -> T
         kind: Its kind.
         key: Its key.
     """
-    found_by = key if profile.finds_keys else None
-    return Text(content, embedded=profile.embeds(kind), key=found_by)
+    found_by = key if profile.searches_keys else None
+    return IndexText(content, should_embed=profile.should_embed(kind), key=found_by)
 
 
-def message_text(profile: Profile, message: Message) -> Text:
+def message_text(profile: Profile, message: Message) -> IndexText:
     """Return the text of a message: without vectors where messages are not recalled."""
-    return Text(message.content, message.speaker, profile.embeds(None))
+    return IndexText(message.content, message.speaker, profile.should_embed(None))
 
 
-class Bare:
+class UnembeddedEntries:
     """The index entries of texts, but for their vectors.
 
     Attributes:
         wanted: What is to be embedded, by its digest.
     """
 
-    def __init__(self, texts: Sequence[Text], entries: Sequence[IndexEntry]) -> None:
+    def __init__(self, texts: Sequence[IndexText], entries: Sequence[IndexEntry]) -> None:
         """Take texts and the entry of each."""
         self._pairs = list(zip(texts, entries, strict=True))
-        self.wanted: dict[bytes, str] = {
-            passage.digest: embedded_text(text.speaker, passage.span.of(text.content))
+        self.texts_by_digest: dict[bytes, str] = {
+            passage.digest: build_embedded_text(text.speaker, passage.span.extract(text.content))
             for text, entry in self._pairs
             for passage in entry.passages
-            if passage.digest is not None and text.embedded
+            if passage.digest is not None and text.should_embed
         }
 
-    def filled(self, vectors: Mapping[bytes, NDArray[np.int8]]) -> list[IndexEntry]:
+    def with_vectors(self, vectors: Mapping[bytes, NDArray[np.int8]]) -> list[IndexEntry]:
         """Return the entries with their vectors, those that there are."""
         return [
-            _with_vectors(entry, vectors) if text.embedded else _without_vectors(entry)
+            _attach_vectors(entry, vectors) if text.should_embed else _drop_vectors(entry)
             for text, entry in self._pairs
         ]
 
@@ -99,16 +99,16 @@ class Bare:
 class Indexer:
     """Makes index entries. Thread-safe."""
 
-    def __init__(self, embedder: Embedder, counter: TokenCounter, store: Store) -> None:
+    def __init__(self, embedder: Embedder, token_counter: TokenCounter, store: Store) -> None:
         """Use this embedder and counter, for this store."""
         self._embedder = embedder
         # A store whose vectors were made anew keeps the digests that it has.
-        self._digests = store.meta.digests or embedder.name
-        self._counter = counter
+        self._digest_model = store.meta.digest_name or embedder.name
+        self._token_counter = token_counter
         self._store = store
         self._adopted = False
         self._lock = threading.Lock()
-        self._recent = _Recent()
+        self._recent = _VectorCache()
 
     @property
     def model(self) -> str:
@@ -122,10 +122,10 @@ class Indexer:
             ServiceFailed: The embedder failed.
             WrongEmbeddingModel: The store's vectors are of another.
         """
-        embedded(self._embedder, [_PROBE], "query")
+        embed_texts(self._embedder, [_PROBE_TEXT], "query")
         self._store.check_embedder()
 
-    def entries(self, texts: Sequence[Text], owner_id: str) -> list[IndexEntry]:
+    def build_entries(self, texts: Sequence[IndexText], owner_id: str) -> list[IndexEntry]:
         """Return the index entry of each text of an owner.
 
         What the owner's vectors are known of is not embedded again; nor is a text that comes
@@ -135,55 +135,59 @@ class Indexer:
             ServiceFailed: The embedder failed, or gave what is no vector.
             WrongEmbeddingModel: The store has vectors of another model.
         """
-        bare = self.bare(texts)
-        return bare.filled(self.vectors(bare.wanted, owner_id))
+        bare = self.build_unembedded(texts)
+        return bare.with_vectors(self.get_vectors(bare.texts_by_digest, owner_id))
 
-    def vectors(self, wanted: Mapping[bytes, str], owner_id: str) -> dict[bytes, NDArray[np.int8]]:
+    def get_vectors(
+        self, texts_by_digest: Mapping[bytes, str], owner_id: str
+    ) -> dict[bytes, NDArray[np.int8]]:
         """Return the vectors of texts by their digests, as `entries` has them made.
 
         Raises:
             ServiceFailed: The embedder failed, or gave what is no vector.
             WrongEmbeddingModel: The store has vectors of another model.
         """
-        vectors = self._recent.found(owner_id, wanted)
-        if unknown := [digest for digest in wanted if digest not in vectors]:
+        vectors = self._recent.get(owner_id, texts_by_digest)
+        if unknown := [digest for digest in texts_by_digest if digest not in vectors]:
             with self._store.read(owner_id) as known:
                 vectors |= known.vectors(unknown)
-        missing = {digest: text for digest, text in wanted.items() if digest not in vectors}
-        fresh = self._made(missing)
-        self._recent.keep(owner_id, fresh)
+        missing = {
+            digest: text for digest, text in texts_by_digest.items() if digest not in vectors
+        }
+        fresh = self._embed_documents(missing)
+        self._recent.put(owner_id, fresh)
         return vectors | fresh
 
-    def anew(self, texts: Sequence[Text]) -> list[IndexEntry]:
+    def rebuild_entries(self, texts: Sequence[IndexText]) -> list[IndexEntry]:
         """Return the index entry of each text, embedded anew whatever the store has."""
-        bare = self.bare(texts)
-        return bare.filled(self._made(bare.wanted))
+        bare = self.build_unembedded(texts)
+        return bare.with_vectors(self._embed_documents(bare.texts_by_digest))
 
-    def bare(self, texts: Sequence[Text]) -> Bare:
+    def build_unembedded(self, texts: Sequence[IndexText]) -> UnembeddedEntries:
         """Return the index entries of texts but for their vectors, which are not made."""
-        return Bare(texts, [self._bare(text) for text in texts])
+        return UnembeddedEntries(texts, [self._build_entry(text) for text in texts])
 
-    def keywords_only(self, text: Text) -> IndexEntry:
+    def build_keyword_entry(self, text: IndexText) -> IndexEntry:
         """Return the index entry of a text without its vectors."""
-        return self._bare(text)
+        return self._build_entry(text)
 
-    def digest(self, text: str) -> bytes | None:
+    def vector_digest(self, text: str) -> bytes | None:
         """Return the digest by which the vector of a text is found; None: it has several.
 
         Of what nobody said by name, as memories are.
         """
         from memolith.text.passages import passages
 
-        spans = passages(text, self._counter)
+        spans = passages(text, self._token_counter)
         if len(spans) != 1:
             return None
-        return self._digest(embedded_text(None, spans[0][0].of(text)))
+        return self._compute_digest(build_embedded_text(None, spans[0][0].extract(text)))
 
-    def forget_recent(self, owner_id: str) -> None:
+    def clear_recent(self, owner_id: str) -> None:
         """Let go of the vectors made last for an owner: their texts were removed for good."""
-        self._recent.forget(owner_id)
+        self._recent.clear(owner_id)
 
-    def query(self, text: str) -> NDArray[np.int8] | None:
+    def embed_query(self, text: str) -> NDArray[np.int8] | None:
         """Return the vector of a query as stored ones are compared with; None for no text."""
         if not text:
             return None
@@ -191,60 +195,66 @@ class Indexer:
         return vector
 
     @property
-    def counter(self) -> TokenCounter:
+    def token_counter(self) -> TokenCounter:
         """What counts word pieces."""
-        return self._counter
+        return self._token_counter
 
-    def prompt_pieces(self, texts: Sequence[str]) -> list[int]:
+    def count_word_pieces(self, texts: Sequence[str]) -> list[int]:
         """Return the word pieces of each text."""
-        return self._counter.count(texts)
+        return self._token_counter.count(texts)
 
-    def _bare(self, text: Text) -> IndexEntry:
-        from memolith.text.features import features  # here, as passages: a query is not cut
+    def _build_entry(self, text: IndexText) -> IndexEntry:
+        from memolith.text.features import extract_features  # here, as passages: a query is not cut
 
-        parts = self.keywords(text)
+        parts = self.build_passages(text)
         tokens = sum(part.tokens for part in parts)
-        return IndexEntry(features(text.content, tokens=tokens), parts, content_key(text.content))
+        return IndexEntry(
+            extract_features(text.content, tokens=tokens), parts, content_key(text.content)
+        )
 
-    def keywords(self, text: Text) -> tuple[Passage, ...]:
+    def build_passages(self, text: IndexText) -> tuple[Passage, ...]:
         """Return the passages of a text without its vectors."""
         from memolith.text.passages import passages
 
-        spans = passages(text.content, self._counter)
+        spans = passages(text.content, self._token_counter)
         keys = [text.key, *[None] * (len(spans) - 1)]  # the first passage stands for the whole
         return tuple(
             Passage(
                 span=span,
                 tokens=tokens,
-                terms=keyed_terms(passage_terms(text.speaker, span.of(text.content)), key),
+                terms=add_key_terms(
+                    count_passage_terms(text.speaker, span.extract(text.content)), key
+                ),
                 vector=None,
-                digest=self._digest(embedded_text(text.speaker, span.of(text.content))),
+                digest=self._compute_digest(
+                    build_embedded_text(text.speaker, span.extract(text.content))
+                ),
             )
             for (span, tokens), key in zip(spans, keys, strict=True)
         )
 
-    def _digest(self, text: str) -> bytes:
-        name = f"{self._digests}\0{text}".encode()
+    def _compute_digest(self, text: str) -> bytes:
+        name = f"{self._digest_model}\0{text}".encode()
         return blake2b(name, digest_size=_DIGEST_BYTES).digest()
 
-    def _made(self, texts: Mapping[bytes, str]) -> dict[bytes, NDArray[np.int8]]:
+    def _embed_documents(self, texts: Mapping[bytes, str]) -> dict[bytes, NDArray[np.int8]]:
         vectors = quantise(self._embed(list(texts.values()), "document"))
         return dict(zip(texts, vectors, strict=True))
 
     def _embed(self, texts: Sequence[str], role: TextRole) -> NDArray[np.float32]:
-        vectors = embedded(self._embedder, texts, role)
+        vectors = embed_texts(self._embedder, texts, role)
         if texts:
-            self._adopt()
+            self._adopt_embedder()
         return vectors
 
-    def _adopt(self) -> None:
+    def _adopt_embedder(self) -> None:
         with self._lock:
             if not self._adopted:
                 self._store.adopt_embedder(self._embedder.name, self._embedder.dimension)
                 self._adopted = True
 
 
-class _Recent:
+class _VectorCache:
     """The vectors made last, so that what several steps of a call need is embedded once.
 
     Each owner's are found by that owner only: that a text is embedded faster would tell another
@@ -256,24 +266,24 @@ class _Recent:
         self._vectors: OrderedDict[tuple[str, bytes], NDArray[np.int8]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def found(self, owner_id: str, digests: Iterable[bytes]) -> dict[bytes, NDArray[np.int8]]:
+    def get(self, owner_id: str, digests: Iterable[bytes]) -> dict[bytes, NDArray[np.int8]]:
         known = self._vectors
         with self._lock:
             return {each: known[owner_id, each] for each in digests if (owner_id, each) in known}
 
-    def forget(self, owner_id: str) -> None:
+    def clear(self, owner_id: str) -> None:
         with self._lock:
             for each in [place for place in self._vectors if place[0] == owner_id]:
                 del self._vectors[each]
 
-    def keep(self, owner_id: str, vectors: Mapping[bytes, NDArray[np.int8]]) -> None:
+    def put(self, owner_id: str, vectors: Mapping[bytes, NDArray[np.int8]]) -> None:
         with self._lock:
             self._vectors.update({(owner_id, each): vector for each, vector in vectors.items()})
             while len(self._vectors) > self._size:
                 self._vectors.popitem(last=False)
 
 
-def _with_vectors(entry: IndexEntry, vectors: Mapping[bytes, NDArray[np.int8]]) -> IndexEntry:
+def _attach_vectors(entry: IndexEntry, vectors: Mapping[bytes, NDArray[np.int8]]) -> IndexEntry:
     parts = tuple(
         replace(part, vector=vectors.get(part.digest)) if part.digest is not None else part
         for part in entry.passages
@@ -281,28 +291,30 @@ def _with_vectors(entry: IndexEntry, vectors: Mapping[bytes, NDArray[np.int8]]) 
     return replace(entry, passages=parts)
 
 
-def _without_vectors(entry: IndexEntry) -> IndexEntry:
+def _drop_vectors(entry: IndexEntry) -> IndexEntry:
     return replace(entry, passages=tuple(replace(part, digest=None) for part in entry.passages))
 
 
-def without_key(entry: IndexEntry, key: str) -> IndexEntry:
+def remove_key_terms(entry: IndexEntry, key: str) -> IndexEntry:
     """Return the entry of a text that was to be found by a key, and lost it."""
     first, *rest = entry.passages
-    return replace(entry, passages=(replace(first, terms=unkeyed_terms(first.terms, key)), *rest))
+    return replace(
+        entry, passages=(replace(first, terms=remove_key_terms(first.terms, key)), *rest)
+    )
 
 
-def in_window(entry: IndexEntry, previous: IndexEntry | None) -> IndexEntry:
+def apply_window(entry: IndexEntry, previous: IndexEntry | None) -> IndexEntry:
     """Return a message's entry with the keywords of the message before it, where both fit.
 
     `previous` is that message's entry on its own, without a window.
     """
-    return entry if previous is None else after(entry, previous.passages)
+    return entry if previous is None else apply_window_passages(entry, previous.passages)
 
 
-def after(entry: IndexEntry, previous: Sequence[Passage]) -> IndexEntry:
+def apply_window_passages(entry: IndexEntry, previous: Sequence[Passage]) -> IndexEntry:
     """Return what `in_window` does, of the passages of the message before."""
     if len(entry.passages) != 1 or len(previous) != 1:
         return entry
     own, other = entry.passages[0], previous[0]
-    terms = window_terms(own.terms, own.tokens, other.terms, other.tokens)
+    terms = add_window_terms(own.terms, own.tokens, other.terms, other.tokens)
     return replace(entry, passages=(replace(own, terms=terms),))

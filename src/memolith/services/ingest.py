@@ -6,41 +6,49 @@ import hashlib
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from memolith.domain.ingestion import Ingested, Piece
+from memolith.domain.ingestion import IngestedChunk, IngestResult
 from memolith.domain.memories import Memory
 from memolith.errors import InvalidInput
 from memolith.policies import arguments
-from memolith.services.drafts import Draft, checked_kind, checked_origin, judged, trusted_kind
-from memolith.services.planning import Order
-from memolith.services.screening import screened_name, screened_tags
+from memolith.services.drafts import (
+    NewMemory,
+    classify_new_memory,
+    parse_origin,
+    validate_kind,
+    validate_kind_trust,
+)
+from memolith.services.planning import WriteRequest
+from memolith.services.screening import validate_name, validate_tags
 from memolith.text.screening import redact, redact_lines
-from memolith.text.streaming import cleaned_pieces
+from memolith.text.streaming import clean_stream
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
 
-    from memolith.domain.ingestion import Fate
+    from memolith.domain.ingestion import ChunkStatus
     from memolith.profiles.model import Profile
     from memolith.services.access import Access
-    from memolith.services.settling import Settling
-    from memolith.services.weighing import Judged, Weighing
+    from memolith.services.settling import WritePipeline
+    from memolith.services.weighing import ChunkScorer, ScoredChunk
 
-BATCH = 256
+BATCH_SIZE = 256
 """How many chunks of a stream are stored at once: a guess, a second's work with the local
 embedder, so that a kill costs no more and a writer waits no longer."""
 
 _KEY_DIGITS = 12
 
 
-class Ingesting:
+class Ingester:
     """Takes in long texts."""
 
-    def __init__(self, access: Access, weighing: Weighing, settling: Settling) -> None:
+    def __init__(
+        self, access: Access, chunk_scorer: ChunkScorer, write_pipeline: WritePipeline
+    ) -> None:
         """Use these."""
         self._access = access
-        self._weighing = weighing
-        self._settling = settling
+        self._chunk_scorer = chunk_scorer
+        self._write_pipeline = write_pipeline
 
     def ingest(
         self,
@@ -53,7 +61,7 @@ class Ingesting:
         source: str | None = None,
         tags: Iterable[str] = (),
         happened_at: datetime | None = None,
-    ) -> Ingested:
+    ) -> IngestResult:
         """Take in a text, all of it or nothing; return what became of each chunk.
 
         Raises:
@@ -67,13 +75,13 @@ class Ingesting:
         if len(text) > arguments.MAX_MESSAGE_CHARS:
             limit = arguments.MAX_MESSAGE_CHARS
             raise InvalidInput("text", f"has {len(text):,} characters; at most {limit:,}")
-        made = self._intake(owner_id, kind, session, origin, source, tags, happened_at)
-        parts = list(made.parts([text], batch=None))
+        made = self._build_run(owner_id, kind, session, origin, source, tags, happened_at)
+        parts = list(made.store_batches([text], batch=None))
         if not parts:
             raise InvalidInput("text", "is empty")
         return parts[0]
 
-    def stream(
+    def ingest_stream(
         self,
         owner_id: str,
         pieces: Iterable[str],
@@ -84,7 +92,7 @@ class Ingesting:
         source: str | None = None,
         tags: Iterable[str] = (),
         happened_at: datetime | None = None,
-    ) -> Iterator[Ingested]:
+    ) -> Iterator[IngestResult]:
         """Take in a text of any length that comes in pieces, in bounded memory.
 
         Yields what became of the chunks, a few hundred at a time, each time once they are stored.
@@ -95,10 +103,10 @@ class Ingesting:
             InvalidInput: An argument can't be taken.
         """
         self._access.check_enabled()
-        made = self._intake(owner_id, kind, session, origin, source, tags, happened_at)
-        return made.parts(pieces, batch=BATCH)
+        made = self._build_run(owner_id, kind, session, origin, source, tags, happened_at)
+        return made.store_batches(pieces, batch=BATCH_SIZE)
 
-    def _intake(  # what both doors take
+    def _build_run(  # what both doors take
         self,
         owner_id: str,
         kind: str | None,
@@ -107,131 +115,138 @@ class Ingesting:
         source: str | None,
         tags: Iterable[str],
         happened_at: datetime | None,
-    ) -> _Intake:
-        profile = self._access.profile(owner_id)
-        name = None if source is None else screened_name(source, "source")
-        marked = [*arguments.several(tags, "tags"), *([f"source:{name}"] if name else [])]
-        like = Draft(
+    ) -> _IngestionRun:
+        profile = self._access.get_profile(owner_id)
+        name = None if source is None else validate_name(source, "source")
+        marked = [*arguments.check_list(tags, "tags"), *([f"source:{name}"] if name else [])]
+        like = NewMemory(
             content="",
-            kind="" if kind is None else trusted_kind(checked_kind(kind, profile), origin),
-            judged=0.0,
-            tags=screened_tags(marked),
+            kind="" if kind is None else validate_kind_trust(validate_kind(kind, profile), origin),
+            judged_importance=0.0,
+            tags=validate_tags(marked),
             happened_at=None
             if happened_at is None
-            else arguments.instant(happened_at, "happened_at"),
-            session_id=None if session is None else screened_name(session, "session"),
-            origin=checked_origin(origin),
+            else arguments.check_instant(happened_at, "happened_at"),
+            session_id=None if session is None else validate_name(session, "session"),
+            origin=parse_origin(origin),
         )
-        return _Intake(self._access, self._weighing, self._settling, owner_id, profile, like, name)
+        return _IngestionRun(
+            self._access, self._chunk_scorer, self._write_pipeline, owner_id, profile, like, name
+        )
 
 
-class _Intake:
+class _IngestionRun:
     """One text on its way in."""
 
     def __init__(  # what it needs to work by itself
         self,
         access: Access,
-        weighing: Weighing,
-        settling: Settling,
+        chunk_scorer: ChunkScorer,
+        write_pipeline: WritePipeline,
         owner_id: str,
         profile: Profile,
-        like: Draft,
+        template: NewMemory,
         source: str | None,
     ) -> None:
         self._access = access
-        self._weighing = weighing
-        self._settling = settling
+        self._chunk_scorer = chunk_scorer
+        self._write_pipeline = write_pipeline
         self._owner_id = owner_id
         self._profile = profile
-        self._like = like
+        self._template = template
         self._source = source
         self._redactions = 0
 
-    def parts(self, pieces: Iterable[str], *, batch: int | None) -> Iterator[Ingested]:
+    def store_batches(self, pieces: Iterable[str], *, batch: int | None) -> Iterator[IngestResult]:
         """Store chunks a batch at a time, or all at once, and yield what became of them."""
-        centre = self._weighing.centre(self._owner_id, self._profile)
-        chunks = self._weighing.chunks(self._screened(cleaned_pieces(pieces)), self._profile)
+        centre = self._chunk_scorer.get_centroid(self._owner_id, self._profile)
+        chunks = self._chunk_scorer.split(self._redact(clean_stream(pieces)), self._profile)
         while some := list(islice(chunks, batch)):
-            found = self._weighing.judged(
+            found = self._chunk_scorer.score_chunks(
                 self._owner_id,
                 some,
-                [self._like.origin] * len(some),
+                [self._template.origin] * len(some),
                 self._profile,
-                centre=centre,
-                kind=self._like.kind or None,
+                centroid=centre,
+                kind=self._template.kind or None,
             )
             redactions, self._redactions = self._redactions, 0
-            yield Ingested(self._stored(found), redactions)
+            yield IngestResult(self._store(found), redactions)
 
-    def _screened(self, pieces: Iterable[str]) -> Iterator[str]:
+    def _redact(self, pieces: Iterable[str]) -> Iterator[str]:
         hide = redact_lines if self._profile.redacts_lines else redact
         for piece in pieces:
             plain, redactions = hide(piece)
             self._redactions += redactions
             yield plain
 
-    def _stored(self, found: Sequence[Judged]) -> tuple[Piece, ...]:
+    def _store(self, chunks: Sequence[ScoredChunk]) -> tuple[IngestedChunk, ...]:
         now = self._access.clock.now()
-        drafts = tuple(self._draft(each) for each in found if each.is_kept)
-        made = {each.chunk.text: each.entry for each in found if each.entry is not None}
-        order = Order(self._owner_id, self._profile, drafts, now, by="ingest", entries=made)
-        known = self._known(found)
+        drafts = tuple(self._build_memory(each) for each in chunks if each.is_kept)
+        made = {each.chunk.text: each.entry for each in chunks if each.entry is not None}
+        order = WriteRequest(
+            self._owner_id, self._profile, drafts, now, actor="ingest", entries=made
+        )
+        known = self._find_known(chunks)
         if not drafts:
-            return tuple(_piece(each, known.get(each.chunk.text), is_new=False) for each in found)
-        settled = self._settling.carry_out(order)
-        new = set(settled.new)
+            return tuple(
+                _build_chunk_result(each, known.get(each.chunk.text), is_new=False)
+                for each in chunks
+            )
+        settled = self._write_pipeline.write(order)
+        new = set(settled.new_ids)
         memories = iter(settled.memories)
         pieces = []
-        for each in found:
+        for each in chunks:
             memory = next(memories) if each.is_kept else known.get(each.chunk.text)
             is_new = each.is_kept and memory is not None and memory.id in new
-            pieces.append(_piece(each, memory, is_new=is_new))
+            pieces.append(_build_chunk_result(each, memory, is_new=is_new))
             new -= set() if memory is None else {memory.id}
         return tuple(pieces)
 
-    def _known(self, found: Sequence[Judged]) -> dict[str, Memory]:
+    def _find_known(self, chunks: Sequence[ScoredChunk]) -> dict[str, Memory]:
         """Return the memories that say already what is not worth storing, by its text."""
-        dropped = [each for each in found if not each.is_kept and each.entry is not None]
+        dropped = [each for each in chunks if not each.is_kept and each.entry is not None]
         known: dict[str, Memory] = {}
         with self._access.store.read(self._owner_id) as snapshot:
             for each in dropped:
-                said = snapshot.by_content(each.entry.content_key) if each.entry else []
+                said = snapshot.find_by_content(each.entry.content_key) if each.entry else []
                 memory = next((one for one in said if isinstance(one, Memory)), None)
                 if memory is not None:
                     known[each.chunk.text] = memory
         return known
 
-    def _draft(self, each: Judged) -> Draft:
-        draft = Draft(
+    def _build_memory(self, each: ScoredChunk) -> NewMemory:
+        draft = NewMemory(
             content=each.chunk.text,
             kind=each.kind,
-            judged=0.0,
-            importance=None if each.weighed is None else each.weighed.importance,
-            key=self._key(each) if each.kind in self._profile.keyed else None,
-            tags=self._like.tags,
-            happened_at=self._like.happened_at,
-            session_id=self._like.session_id,
-            origin=self._like.origin,
+            judged_importance=0.0,
+            importance=None if each.score is None else each.score.importance,
+            key=self._build_key(each) if each.kind in self._profile.keyed_kinds else None,
+            tags=self._template.tags,
+            happened_at=self._template.happened_at,
+            session_id=self._template.session_id,
+            origin=self._template.origin,
         )
-        return judged(draft, self._profile)
+        return classify_new_memory(draft, self._profile)
 
-    def _key(self, each: Judged) -> str:
+    def _build_key(self, each: ScoredChunk) -> str:
         """Return a key for a chunk in a profile that stores nothing without: by what it says."""
         digest = hashlib.sha256(each.chunk.text.encode()).hexdigest()[:_KEY_DIGITS]
         return f"{self._source or 'document'}#{digest}"
 
 
-def _piece(each: Judged, memory: Memory | None, *, is_new: bool) -> Piece:
-    fate: Fate = "dropped"
+def _build_chunk_result(each: ScoredChunk, memory: Memory | None, *, is_new: bool) -> IngestedChunk:
+    status: ChunkStatus = "dropped"
     reason = "too little that is new or matters"
     if memory is not None:
-        fate, reason = ("stored", "") if is_new else ("known", "a memory says it already")
-    weighed = each.weighed
-    return Piece(
+        status, reason = ("stored", "") if is_new else ("known", "a memory says it already")
+    weighed = each.score
+    return IngestedChunk(
         text=each.chunk.text,
         tokens=each.chunk.tokens,
         kind=each.kind if memory is None else memory.kind,
-        fate=fate,
+        status=status,
         reason=reason,
         importance=weighed.importance if weighed else memory.importance if memory else 0.0,
         novelty=None if weighed is None else weighed.novelty,

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from memolith.domain.memories import History, Memory, Page, State
 from memolith.errors import InvalidInput, NotFound
 from memolith.policies import arguments, ids
-from memolith.policies.condensing import SUMMARY
+from memolith.policies.condensing import SUMMARY_KIND
 from memolith.policies.histories import is_entry
-from memolith.policies.kinds import own_kind
-from memolith.ports.mirrored import Mirrored
-from memolith.services.drafts import checked_kind
-from memolith.services.screening import screened_name
-from memolith.services.vitality import aged
+from memolith.policies.kinds import get_profile_kind
+from memolith.ports.mirrored import SupportsExternalVectors
+from memolith.services.drafts import validate_kind
+from memolith.services.screening import validate_name
+from memolith.services.vitality import refresh_strengths
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from memolith.ports.store import Snapshot
     from memolith.services.access import Access
 
-MAX_PAGE = 1_000
+MAX_PAGE_SIZE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +38,11 @@ class ProfileInfo:
     """
 
     name: str
-    told: str
+    description: str
     kinds: tuple[str, ...]
 
 
-class Inspecting:
+class MemoryReader:
     """Reads single records, lists and figures."""
 
     def __init__(self, access: Access) -> None:
@@ -59,21 +59,23 @@ class Inspecting:
             NotFound: The owner has no memory with it.
         """
         with self._access.store.read(owner_id) as snapshot:
-            found = _named(snapshot, id, key)
-        return self._aged(owner_id, shown([found]))[0]
+            found = _find_memory(snapshot, id, key)
+        return self._refresh_strengths(owner_id, hide_forgotten([found]))[0]
 
     def summaries(self, owner_id: str) -> tuple[Memory, ...]:
         """Return the active memories that stand for others or for messages, oldest first."""
-        profile = self._access.profile(owner_id)
+        profile = self._access.get_profile(owner_id)
         kinds = {
-            profile.condensing.kind,
-            own_kind(SUMMARY, profile),
+            profile.consolidation.kind,
+            get_profile_kind(SUMMARY_KIND, profile),
         }
         with self._access.store.read(owner_id) as snapshot:
-            vitals = snapshot.vitals(states=frozenset({State.ACTIVE}))
+            vitals = snapshot.memory_stats(states=frozenset({State.ACTIVE}))
             rows = [row for row, kind in enumerate(vitals.kind) if kind in kinds]
             found = snapshot.memories([vitals.id[row] for row in rows])
-        return tuple(self._aged(owner_id, [each for each in found if _stands_for_others(each)]))
+        return tuple(
+            self._refresh_strengths(owner_id, [each for each in found if _is_summary(each)])
+        )
 
     def message(self, owner_id: str, id: str) -> Message:
         """Return a message.
@@ -82,7 +84,7 @@ class Inspecting:
             InvalidInput: That is no id.
             NotFound: The owner has no message with it, or it is forgotten.
         """
-        id_ = ids.parse(id)
+        id_ = ids.parse_id(id)
         with self._access.store.read(owner_id) as snapshot:
             found = snapshot.messages(ids=[id_])
         if not found:
@@ -107,23 +109,25 @@ class Inspecting:
         Raises:
             InvalidInput: An argument can't be taken.
         """
-        profile = self._access.profile(owner_id)
+        profile = self._access.get_profile(owner_id)
         if kind is not None and kind not in profile.kinds:
             raise InvalidInput(
-                "kind", f"{arguments.shown(kind)} is none of {', '.join(profile.kinds)}"
+                "kind", f"{arguments.format_value(kind)} is none of {', '.join(profile.kinds)}"
             )
         if cursor is not None:
-            arguments.name(cursor, "cursor")
+            arguments.check_name(cursor, "cursor")
         with self._access.store.read(owner_id) as snapshot:
             page = snapshot.page(
-                states=_states(state),
+                states=_parse_states(state),
                 kinds=None if kind is None else frozenset({kind}),
-                tags=arguments.tags(tags),
-                limit=arguments.count(limit, "limit", least=0, most=MAX_PAGE),
+                tags=arguments.check_tags(tags),
+                limit=arguments.check_count(limit, "limit", minimum=0, maximum=MAX_PAGE_SIZE),
                 cursor=cursor,
-                offset=arguments.count(offset, "offset", least=0),
+                offset=arguments.check_count(offset, "offset", minimum=0),
             )
-        return replace(page, memories=tuple(self._aged(owner_id, shown(page.memories))))
+        return replace(
+            page, memories=tuple(self._refresh_strengths(owner_id, hide_forgotten(page.memories)))
+        )
 
     def messages(
         self, owner_id: str, session_id: str, *, limit: int | None, after: int
@@ -133,20 +137,22 @@ class Inspecting:
         Raises:
             InvalidInput: An argument can't be taken.
         """
-        arguments.name(session_id, "session")
-        most = None if limit is None else arguments.count(limit, "limit", least=0)
-        first = arguments.count(after, "after", least=0)
+        arguments.check_name(session_id, "session")
+        most = None if limit is None else arguments.check_count(limit, "limit", minimum=0)
+        first = arguments.check_count(after, "after", minimum=0)
         with self._access.store.read(owner_id) as snapshot:
             return tuple(snapshot.messages(session_id=session_id, after=first, limit=most))
 
-    def recent(self, owner_id: str, limit: int, session: str | None) -> tuple[Message, ...]:
+    def recent_messages(
+        self, owner_id: str, limit: int, session: str | None
+    ) -> tuple[Message, ...]:
         """Return the last messages, oldest first.
 
         Raises:
             InvalidInput: An argument can't be taken.
         """
-        most = arguments.count(limit, "limit", least=0, most=MAX_PAGE)
-        name = None if session is None else screened_name(session, "session")
+        most = arguments.check_count(limit, "limit", minimum=0, maximum=MAX_PAGE_SIZE)
+        name = None if session is None else validate_name(session, "session")
         with self._access.store.read(owner_id) as snapshot:
             return tuple(snapshot.recent_messages(most, session_id=name))
 
@@ -163,87 +169,91 @@ class Inspecting:
             NotFound: The owner has no memory of that id, or no active one of that key.
         """
         with self._access.store.read(owner_id) as snapshot:
-            memory = _named(snapshot, id, key)
+            memory = _find_memory(snapshot, id, key)
             found = snapshot.history(memory.id)
         if found is None:
             raise NotFound("memory", memory.id)
-        return _untold(found) if memory.state is State.FORGOTTEN else found
+        return _hide_history(found) if memory.state is State.FORGOTTEN else found
 
     def profiles(self) -> tuple[ProfileInfo, ...]:
         """Return all profiles, the default one first."""
         default = self._access.default_profile
         found = sorted(self._access.profiles.values(), key=lambda each: each.name != default)
-        return tuple(ProfileInfo(each.name, each.told, each.kinds) for each in found)
+        return tuple(ProfileInfo(each.name, each.description, each.kinds) for each in found)
 
     def profile_name(self, owner_id: str) -> str:
         """Return the name of the owner's profile, whether it is there or not."""
-        return self._access.profile_name(owner_id)
+        return self._access.get_profile_name(owner_id)
 
-    def is_served(self, owner_id: str) -> bool:
+    def has_profile(self, owner_id: str) -> bool:
         """Tell whether the owner's profile is there."""
-        return self._access.profile_or_none(owner_id) is not None
+        return self._access.find_profile(owner_id) is not None
 
-    def kind_like(self, owner_id: str, kind: str) -> str:
+    def equivalent_kind(self, owner_id: str, kind: str) -> str:
         """Return what the owner's profile calls a kind of `standard`, or one of its own.
 
         Raises:
             InvalidInput: There is no such kind.
         """
-        profile = self._access.profile(owner_id)
-        return checked_kind(profile.own_kinds.get(kind, kind), profile)
+        profile = self._access.get_profile(owner_id)
+        return validate_kind(profile.own_kinds.get(kind, kind), profile)
 
     def statistics(self, owner_id: str) -> Statistics:
         """Return how much the owner has stored."""
         store = self._access.store
         with store.read(owner_id) as snapshot:
             found = snapshot.statistics()
-        if isinstance(store, Mirrored):
-            return replace(found, vectors_due=store.vectors_due(owner_id))
+        if isinstance(store, SupportsExternalVectors):
+            return replace(found, vectors_pending=store.vectors_pending(owner_id))
         return found
 
-    def _aged(self, owner_id: str, memories: Sequence[Memory]) -> list[Memory]:
+    def _refresh_strengths(self, owner_id: str, memories: Sequence[Memory]) -> list[Memory]:
         """Return memories with their strength as of now."""
-        return aged(self._access.profile(owner_id), memories, self._access.clock.now())
+        return refresh_strengths(
+            self._access.get_profile(owner_id), memories, self._access.clock.now()
+        )
 
 
-def _named(snapshot: Snapshot, id: str | None, key: str | None) -> Memory:
+def _find_memory(snapshot: Snapshot, id: str | None, key: str | None) -> Memory:
     """Return the memory of an id, in any state, or the active one of a key."""
     if (id is None) == (key is None):
         raise InvalidInput("id", "give either an id or a key")
     if key is not None:
-        keyed = snapshot.by_key(screened_name(key, "key"))
+        keyed = snapshot.find_by_key(validate_name(key, "key"))
         if keyed is None:
             raise NotFound("key", key)
         return keyed
-    id_ = ids.parse(str(id))
+    id_ = ids.parse_id(str(id))
     found = snapshot.memories([id_])
     if not found:
         raise NotFound("memory", id_)
     return found[0]
 
 
-def _stands_for_others(memory: Memory) -> bool:
-    of_messages = memory.kind == SUMMARY and bool(memory.sources)
+def _is_summary(memory: Memory) -> bool:
+    of_messages = memory.kind == SUMMARY_KIND and bool(memory.sources)
     return (
-        of_messages or is_entry(memory.key) or any(each.of == "memory" for each in memory.sources)
+        of_messages
+        or is_entry(memory.key)
+        or any(each.record_type == "memory" for each in memory.sources)
     )
 
 
-def shown(memories: Iterable[Memory]) -> list[Memory]:
+def hide_forgotten(memories: Iterable[Memory]) -> list[Memory]:
     """Return memories as doors show them: what is forgotten without its words."""
-    return [_wordless(each) if each.state is State.FORGOTTEN else each for each in memories]
+    return [_without_content(each) if each.state is State.FORGOTTEN else each for each in memories]
 
 
-def _wordless(memory: Memory) -> Memory:
+def _without_content(memory: Memory) -> Memory:
     return replace(memory, content="", summary=None, key=None, tags=())
 
 
-def _untold(history: History) -> History:
-    versions = (replace(each, memory=_wordless(each.memory)) for each in history.versions)
+def _hide_history(history: History) -> History:
+    versions = (replace(each, memory=_without_content(each.memory)) for each in history.versions)
     return replace(history, versions=tuple(versions))
 
 
-def _states(state: str | None) -> frozenset[State]:
+def _parse_states(state: str | None) -> frozenset[State]:
     if state is None:
         return frozenset({State.ACTIVE})
     if state == "all":
@@ -251,5 +261,5 @@ def _states(state: str | None) -> frozenset[State]:
     try:
         return frozenset({State(state)})
     except ValueError:
-        problem = f"{arguments.shown(state)} is none of all, {', '.join(State)}"
+        problem = f"{arguments.format_value(state)} is none of all, {', '.join(State)}"
         raise InvalidInput("state", problem) from None

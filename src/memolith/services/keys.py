@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memolith.errors import Conflict, NotFound
-from memolith.ports.cipher import KeyChanging, Resealing
-from memolith.services.indexing import Text
+from memolith.ports.cipher import SupportsKeyRotation, SupportsRekey
+from memolith.services.indexing import IndexText
 
 if TYPE_CHECKING:
     from memolith.ports.store import IndexEntry, Store
@@ -34,20 +34,22 @@ class KeyRotation:
             NotFound: The owner has nothing stored.
         """
         store = self._store
-        if not isinstance(store, Resealing) or not isinstance(store.cipher, KeyChanging):
+        if not isinstance(store, SupportsRekey) or not isinstance(
+            store.cipher, SupportsKeyRotation
+        ):
             raise Conflict("the store is not encrypted: there is no key to rotate")
         keys, current = store.cipher, store.key_version(owner_id)
         if not current:
             raise NotFound("owner", owner_id)
-        versions = keys.versions(owner_id)
+        versions = keys.key_versions(owner_id)
         if min(versions, default=current) < current:  # interrupted between sealing and removing
-            keys.drop_before(owner_id, current)
+            keys.delete_keys_before(owner_id, current)
             return current
         later = [version for version in versions if version > current]
-        version = later[-1] if later else keys.add_version(owner_id)
-        store.reseal(owner_id, version, self._entry)
-        keys.drop_before(owner_id, version)
+        version = later[-1] if later else keys.add_key_version(owner_id)
+        store.rekey(owner_id, version, self._build_entry)
+        keys.delete_keys_before(owner_id, version)
         return version
 
-    def _entry(self, content: str, speaker: str | None) -> IndexEntry:
-        return self._indexer.keywords_only(Text(content, speaker))
+    def _build_entry(self, content: str, speaker: str | None) -> IndexEntry:
+        return self._indexer.build_keyword_entry(IndexText(content, speaker))

@@ -6,17 +6,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from memolith.domain.memories import Memory, Source
-from memolith.domain.messages import Message, Role, role_of
+from memolith.domain.messages import Message, Role, get_role
 from memolith.errors import InvalidInput
 from memolith.policies import arguments
-from memolith.policies.echoes import without_context
-from memolith.policies.learning import Made
-from memolith.policies.trust import origins_in
-from memolith.services.drafts import Draft, judged
-from memolith.services.indexing import Text, after, message_text
-from memolith.services.planning import Order
-from memolith.services.screening import screened_name
-from memolith.steps import stepped
+from memolith.policies.echoes import strip_context
+from memolith.policies.learning import LearnedMemory
+from memolith.policies.trust import resolve_origins
+from memolith.services.drafts import NewMemory, classify_new_memory
+from memolith.services.indexing import IndexText, apply_window_passages, message_text
+from memolith.services.planning import WriteRequest
+from memolith.services.screening import validate_name
+from memolith.steps import traced
 from memolith.text.cleaning import clean
 from memolith.text.injection import is_suspicious
 from memolith.text.screening import redact, redact_lines
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from memolith.profiles.model import Profile
     from memolith.services.access import Access
     from memolith.services.indexing import Indexer
-    from memolith.services.settling import Settling
-    from memolith.services.weighing import Weighing
+    from memolith.services.settling import WritePipeline
+    from memolith.services.weighing import ChunkScorer
 
 
 @dataclass(frozen=True, slots=True)
-class Learned:
+class LearnResult:
     """What a call has taken in.
 
     Attributes:
@@ -46,32 +46,32 @@ class Learned:
 
     messages: tuple[Message, ...]
     memories: tuple[Memory, ...]
-    already: int = 0
+    duplicates_skipped: int = 0
     redactions: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class _Prepared:
+class _PreparedMessage:
     """A message ready to be stored, with the memories that it makes."""
 
     message: Message
     entry: IndexEntry
-    drafts: tuple[Draft, ...]
+    new_memories: tuple[NewMemory, ...]
     redactions: int
 
 
-class Learning:
+class ConversationLearner:
     """Takes in conversations."""
 
     def __init__(
         self,
         access: Access,
         indexer: Indexer,
-        settling: Settling,
-        weighing: Weighing,
+        write_pipeline: WritePipeline,
+        chunk_scorer: ChunkScorer,
         *,
-        typed: bool = True,
-        awaits: Callable[[], None] | None = None,
+        learn_memories: bool = True,
+        on_pending: Callable[[], None] | None = None,
     ) -> None:
         """Use these.
 
@@ -84,15 +84,15 @@ class Learning:
             awaits: Called when messages wait for a model to learn from them; None: there is none,
                 and nothing waits.
         """
-        self._awaits = awaits
-        self._weighing = weighing
+        self._on_pending = on_pending
+        self._chunk_scorer = chunk_scorer
         self._access = access
         self._indexer = indexer
-        self._settling = settling
-        self._typed = typed
+        self._write_pipeline = write_pipeline
+        self._learn_memories = learn_memories
 
-    @stepped("log")
-    def log(self, owner_id: str, messages: Sequence[Message], *, session_id: str) -> Learned:
+    @traced("log")
+    def log(self, owner_id: str, messages: Sequence[Message], *, session_id: str) -> LearnResult:
         """Store messages of one session, in order, and what is learned of them: all or nothing.
 
         Messages whose external id the session has already are passed over.
@@ -102,30 +102,32 @@ class Learning:
             InvalidInput: A message can't be taken; the field says which.
         """
         self._access.check_enabled()
-        screened_name(session_id, "session")
+        validate_name(session_id, "session")
         now = self._access.clock.now()
-        given = arguments.several(messages, "messages")  # a caller's iterator may take its time
+        given = arguments.check_list(messages, "messages")  # a caller's iterator may take its time
         with self._access.store.read(owner_id) as known:
-            profile = self._access.profile_of(known)
+            profile = self._access.get_snapshot_profile(known)
             checked = [
-                _checked(message, owner_id, session_id, place, now)
+                _validate_message(message, owner_id, session_id, place, now)
                 for place, message in enumerate(given)
             ]
-            fresh = _fresh(checked, known, session_id)
+            fresh = _find_new_messages(checked, known, session_id)
         prepared = self._prepare(fresh, owner_id, profile, now)
         if not prepared:
-            return Learned((), (), already=len(checked))
-        waits = self._typed and self._awaits is not None and profile.extraction is not None
-        logging = _Logging(self._indexer, session_id, prepared, now, waits=waits)
-        order = Order(owner_id, profile, logging.drafts, now, by="learn")
-        memories = self._settling.settle(order, logging.store)
-        if waits and self._awaits is not None:
-            self._awaits()
-        return Learned(
-            tuple(logging.stored),
+            return LearnResult((), (), duplicates_skipped=len(checked))
+        waits = (
+            self._learn_memories and self._on_pending is not None and profile.extraction is not None
+        )
+        logging = _MessageWriter(self._indexer, session_id, prepared, now, mark_pending=waits)
+        order = WriteRequest(owner_id, profile, logging.new_memories, now, actor="learn")
+        memories = self._write_pipeline.write_memories(order, logging.store)
+        if waits and self._on_pending is not None:
+            self._on_pending()
+        return LearnResult(
+            tuple(logging.stored_messages),
             memories,
-            already=len(checked) - len(logging.stored),
-            redactions=sum(each.redactions for each in logging.kept),
+            duplicates_skipped=len(checked) - len(logging.stored_messages),
+            redactions=sum(each.redactions for each in logging.new_messages),
         )
 
     def end_session(self, owner_id: str, session_id: str) -> None:
@@ -136,7 +138,7 @@ class Learning:
             InvalidInput: The session's name can't be taken.
         """
         self._access.check_enabled()
-        screened_name(session_id, "session")
+        validate_name(session_id, "session")
         now = self._access.clock.now()
         with self._access.store.write(owner_id) as tx:
             tx.end_session(session_id, now)
@@ -147,7 +149,7 @@ class Learning:
         owner_id: str,
         profile: Profile,
         now: datetime,
-    ) -> list[_Prepared]:
+    ) -> list[_PreparedMessage]:
         """Do what needs no lock: screening, passages, keywords, vectors, drafts of memories."""
         hide = redact_lines if profile.redacts_lines else redact
         redacted = [hide(message.content) for message in messages]
@@ -156,58 +158,64 @@ class Learning:
             for message, (content, _) in zip(messages, redacted, strict=True)
         ]
         texts = [message_text(profile, message) for message in messages]
-        entries = self._indexer.entries(texts, owner_id)
-        drafts = self._drafts(messages, owner_id, profile)
+        entries = self._indexer.build_entries(texts, owner_id)
+        drafts = self._build_memories(messages, owner_id, profile)
         counts = [count for _, count in redacted]
         return [
-            _Prepared(message, entry, tuple(own), count)
+            _PreparedMessage(message, entry, tuple(own), count)
             for message, entry, own, count in zip(messages, entries, drafts, counts, strict=True)
         ]
 
-    def _drafts(
+    def _build_memories(
         self, messages: Sequence[Message], owner_id: str, profile: Profile
-    ) -> list[list[Draft]]:
+    ) -> list[list[NewMemory]]:
         """Return the memories that each message makes; what several make, by the first."""
-        drafts: list[list[Draft]] = [[] for _ in messages]
-        places = [place for place, each in enumerate(messages) if self._typed and each.learn]
-        said = [replace(messages[place], content=_told(messages[place])) for place in places]
-        found = self._made(said, owner_id, profile) if said else ()
-        orders = _ordering(said) if found else frozenset[int]()
+        drafts: list[list[NewMemory]] = [[] for _ in messages]
+        places = [
+            place for place, each in enumerate(messages) if self._learn_memories and each.learn
+        ]
+        said = [replace(messages[place], content=_own_content(messages[place])) for place in places]
+        found = self._find_memories(said, owner_id, profile) if said else ()
+        orders = _find_suspicious(said) if found else frozenset[int]()
         for made in found:
             sources = [said[place] for place in made.places]
-            draft = Draft(
+            draft = NewMemory(
                 content=made.content,
                 kind=made.kind or "",
-                judged=0.0,
+                judged_importance=0.0,
                 importance=made.importance,
                 happened_at=sources[0].at,
                 session_id=sources[0].session_id,
                 origin=made.origin,
                 sources=tuple(Source(each.id, "message", each.external_id) for each in sources),
-                alters=orders.isdisjoint(made.places),
+                may_change_existing=orders.isdisjoint(made.places),
             )
-            drafts[places[made.places[0]]].append(judged(draft, profile))
+            drafts[places[made.places[0]]].append(classify_new_memory(draft, profile))
         return drafts
 
-    def _made(self, messages: Sequence[Message], owner_id: str, profile: Profile) -> Sequence[Made]:
-        if profile.keeping is None:
-            return profile.learning.made(messages)
+    def _find_memories(
+        self, messages: Sequence[Message], owner_id: str, profile: Profile
+    ) -> Sequence[LearnedMemory]:
+        if profile.chunk_scoring is None:
+            return profile.learning.build_memories(messages)
         parts = [
             (place, chunk)
             for place, message in enumerate(messages)
-            for chunk in self._weighing.chunks([message.content], profile)
+            for chunk in self._chunk_scorer.split([message.content], profile)
         ]
-        by_place = origins_in(message.role for message in messages)
+        by_place = resolve_origins(message.role for message in messages)
         origins = [by_place[place] for place, _ in parts]
-        centre = self._weighing.centre(owner_id, profile)
+        centre = self._chunk_scorer.get_centroid(owner_id, profile)
         chunks = [chunk for _, chunk in parts]
-        weighed = self._weighing.judged(owner_id, chunks, origins, profile, centre=centre)
+        weighed = self._chunk_scorer.score_chunks(
+            owner_id, chunks, origins, profile, centroid=centre
+        )
         return [
-            Made(
+            LearnedMemory(
                 each.chunk.text,
                 (place,),
                 each.kind,
-                None if each.weighed is None else each.weighed.importance,
+                None if each.score is None else each.score.importance,
                 origin,
             )
             for (place, _), origin, each in zip(parts, origins, weighed, strict=True)
@@ -215,103 +223,109 @@ class Learning:
         ]
 
 
-class _Logging:
+class _MessageWriter:
     """Stores messages along with the memories they make, but those that others were first with."""
 
     def __init__(
         self,
         indexer: Indexer,
         session_id: str,
-        prepared: Sequence[_Prepared],
+        prepared: Sequence[_PreparedMessage],
         now: datetime,
         *,
-        waits: bool,
+        mark_pending: bool,
     ) -> None:
-        self._waits = waits
-        self.kept = list(prepared)
-        self.stored: list[Message] = []
-        self._all = prepared
+        self._await_learning = mark_pending
+        self.new_messages = list(prepared)
+        self.stored_messages: list[Message] = []
+        self._prepared = prepared
         self._indexer = indexer
         self._session_id = session_id
         self._now = now
 
     @property
-    def drafts(self) -> tuple[Draft, ...]:
+    def new_memories(self) -> tuple[NewMemory, ...]:
         """The memories that the messages make."""
-        return tuple(draft for each in self.kept for draft in each.drafts)
+        return tuple(draft for each in self.new_messages for draft in each.new_memories)
 
-    def store(self, tx: Transaction) -> Sequence[Draft]:
+    def store(self, tx: Transaction) -> Sequence[NewMemory]:
         """Store the messages that are not there; return the memories that those make."""
-        callers_ids = _external_ids([each.message for each in self._all])
+        callers_ids = _external_ids([each.message for each in self._prepared])
         late = tx.external_ids(self._session_id, callers_ids)
-        self.kept = [each for each in self._all if each.message.external_id not in late]
+        self.new_messages = [
+            each for each in self._prepared if each.message.external_id not in late
+        ]
         first = tx.next_sequence(self._session_id)
-        previous = self._last_passages(tx, first)
+        previous = self._get_last_passages(tx, first)
         pairs = []
-        for offset, each in enumerate(self.kept):
+        for offset, each in enumerate(self.new_messages):
             message = replace(each.message, sequence=first + offset)
-            pairs.append((message, after(each.entry, previous)))
+            pairs.append((message, apply_window_passages(each.entry, previous)))
             previous = each.entry.passages
         tx.log(self._session_id, pairs, at=self._now)
-        self.stored = [message for message, _ in pairs]
-        if self._waits:
-            tx.await_learning([message.id for message in self.stored if message.learn])
-        return self.drafts
+        self.stored_messages = [message for message, _ in pairs]
+        if self._await_learning:
+            tx.mark_pending([message.id for message in self.stored_messages if message.learn])
+        return self.new_memories
 
-    def _last_passages(self, tx: Transaction, first: int) -> tuple[Passage, ...]:
+    def _get_last_passages(self, tx: Transaction, first: int) -> tuple[Passage, ...]:
         """Return the passages of the message just before the first new one; none without one."""
         last = tx.messages(session_id=self._session_id, after=first - 2, limit=1)
         if first == 1 or not last:
             return ()
-        return self._indexer.keywords(Text(last[0].content, last[0].speaker))
+        return self._indexer.build_passages(IndexText(last[0].content, last[0].speaker))
 
 
-def _checked(message: object, owner_id: str, session_id: str, place: int, now: datetime) -> Message:
+def _validate_message(
+    message: object, owner_id: str, session_id: str, place: int, now: datetime
+) -> Message:
     """Return a message as it is stored, but for id, sequence number, and secrets in it."""
     field = f"messages[{place}]"
     if not isinstance(message, Message):
         raise InvalidInput(field, f"must be a Message, not {type(message).__name__}")
     speaker = (
-        None if message.speaker is None else screened_name(message.speaker, f"{field}.speaker")
+        None if message.speaker is None else validate_name(message.speaker, f"{field}.speaker")
     )
     external = message.external_id
     return replace(
         message,
         speaker=speaker,
         content=clean(message.content, field=f"{field}.content", limit=arguments.MAX_MESSAGE_CHARS),
-        role=_role(message.role, speaker, owner_id, field),
-        at=now if message.at is None else arguments.instant(message.at, f"{field}.at"),
-        external_id=None if external is None else screened_name(external, f"{field}.external_id"),
+        role=_parse_role(message.role, speaker, owner_id, field),
+        at=now if message.at is None else arguments.check_instant(message.at, f"{field}.at"),
+        external_id=None if external is None else validate_name(external, f"{field}.external_id"),
         session_id=session_id,
         version=1,
     )
 
 
-def _role(role: Role | None, speaker: str | None, owner_id: str, field: str) -> Role:
+def _parse_role(role: Role | None, speaker: str | None, owner_id: str, field: str) -> Role:
     if role is None:
-        return role_of(speaker, owner_id)
+        return get_role(speaker, owner_id)
     try:
         return Role(role)
     except ValueError:
-        problem = f"{arguments.shown(role)} is none of {', '.join(Role)}"
+        problem = f"{arguments.format_value(role)} is none of {', '.join(Role)}"
         raise InvalidInput(f"{field}.role", problem) from None
 
 
-def _ordering(said: Sequence[Message]) -> frozenset[int]:
+def _find_suspicious(messages: Sequence[Message]) -> frozenset[int]:
     """Return the places of messages that try to instruct a model."""
-    return frozenset(place for place, each in enumerate(said) if is_suspicious(each.content))
+    return frozenset(place for place, each in enumerate(messages) if is_suspicious(each.content))
 
 
-def _told(message: Message) -> str:
+def _own_content(message: Message) -> str:
     """Return what a message says itself, without what a prompt of ours brought into it."""
-    return without_context(message.content)
+    return strip_context(message.content)
 
 
 def _external_ids(messages: Sequence[Message]) -> list[str]:
     return [message.external_id for message in messages if message.external_id is not None]
 
 
-def _fresh(messages: Sequence[Message], known: Snapshot, session_id: str) -> list[Message]:
+def _find_new_messages(
+    messages: Sequence[Message], known: Snapshot, session_id: str
+) -> list[Message]:
     """Return the messages that the session does not have, each external id once."""
     seen = known.external_ids(session_id, _external_ids(messages))
     fresh = []

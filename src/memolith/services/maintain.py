@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from memolith.domain.memories import Action, Event, State
-from memolith.policies.eviction import weakest
-from memolith.services.vitality import strengths
+from memolith.policies.eviction import select_weakest
+from memolith.services.vitality import compute_strengths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
 
 ACTIVE = frozenset({State.ACTIVE})
 
-IDLE = timedelta(hours=24)
+SESSION_IDLE_TIMEOUT = timedelta(hours=24)
 """A session in which nothing was said for so long counts as ended."""
 
-BATCH = 500
+BATCH_SIZE = 500
 """How many memories change in one transaction: a guess, some tens of milliseconds."""
 
-_LEAST_CHANGE = 1e-9
-_ACTIONS = {
+_MIN_CHANGE = 1e-9
+_ACTION_BY_STATE = {
     State.EXPIRED: Action.EXPIRED,
     State.FADED: Action.FADED,
     State.EVICTED: Action.EVICTED,
 }
 
 
-class Maintaining:
+class Maintenance:
     """Does to an owner's memories what is due."""
 
     def __init__(self, access: Access) -> None:
@@ -51,11 +51,11 @@ class Maintaining:
         Doing it again at the same instant changes nothing: what is stored is never built on.
         """
         now = self._access.clock.now()
-        profile = self._access.profile(owner_id)
+        profile = self._access.get_profile(owner_id)
         with self._access.store.write(owner_id) as tx:
-            vitals = tx.vitals(states=ACTIVE)
-            left = strengths(profile, vitals.kind, vitals, now)
-            changed = np.flatnonzero(np.abs(left - vitals.strength) > _LEAST_CHANGE)
+            vitals = tx.memory_stats(states=ACTIVE)
+            left = compute_strengths(profile, vitals.kind, vitals, now)
+            changed = np.flatnonzero(np.abs(left - vitals.strength) > _MIN_CHANGE)
             tx.set_strengths([vitals.id[row] for row in changed.tolist()], left[changed].tolist())
             weaker = changed[left[changed] < vitals.strength[changed]]
         return tuple(vitals.id[row] for row in weaker.tolist())
@@ -64,11 +64,11 @@ class Maintaining:
         """Let the memories end whose time is up; return their ids."""
         now = self._access.clock.now()
         with self._access.store.read(owner_id) as snapshot:
-            vitals = snapshot.vitals(states=ACTIVE)
+            vitals = snapshot.memory_stats(states=ACTIVE)
         at = now.timestamp() * 1e6
         is_over = (vitals.expires_at >= 0) & (vitals.expires_at <= at)
         due = [vitals.id[row] for row in np.flatnonzero(is_over).tolist()]
-        return self._let_go(owner_id, due, State.EXPIRED, now)
+        return self._deactivate(owner_id, due, State.EXPIRED, now)
 
     def cleanup(
         self, owner_id: str, *, below: float | None = None, dry_run: bool = False
@@ -81,93 +81,101 @@ class Maintaining:
             dry_run: Only tell which.
         """
         now = self._access.clock.now()
-        profile = self._access.profile(owner_id)
-        least = profile.cleanup_below if below is None else below
+        profile = self._access.get_profile(owner_id)
+        least = profile.cleanup_threshold if below is None else below
         if least is None:
             return ()
         with self._access.store.read(owner_id) as snapshot:
-            vitals = snapshot.vitals(states=ACTIVE)
-        left = strengths(profile, vitals.kind, vitals, now)
+            vitals = snapshot.memory_stats(states=ACTIVE)
+        left = compute_strengths(profile, vitals.kind, vitals, now)
         due = [vitals.id[row] for row in np.flatnonzero(left < least).tolist()]
-        return tuple(due) if dry_run else self._let_go(owner_id, due, State.FADED, now)
+        return tuple(due) if dry_run else self._deactivate(owner_id, due, State.FADED, now)
 
-    def pass_on(self, owner_id: str) -> tuple[str, ...]:
+    def promote_transient(self, owner_id: str) -> tuple[str, ...]:
         """Let memories of a passing kind take on their lasting one where their session is over.
 
         Returns:
             Their ids.
         """
         now = self._access.clock.now()
-        profile = self._access.profile(owner_id)
-        if not profile.passing:
+        profile = self._access.get_profile(owner_id)
+        if not profile.kinds_after_session:
             return ()
         with self._access.store.read(owner_id) as snapshot:
-            due = _passed(snapshot, profile, now)
-        return self._in_batches(
-            owner_id, due, lambda tx, memory: _pass(tx, memory, profile.passing, now)
+            due = _find_due_transient(snapshot, profile, now)
+        return self._update_in_batches(
+            owner_id, due, lambda tx, memory: _promote(tx, memory, profile.kinds_after_session, now)
         )
 
-    def _let_go(
+    def _deactivate(
         self, owner_id: str, ids: Sequence[str], state: State, now: datetime
     ) -> tuple[str, ...]:
-        return self._in_batches(owner_id, ids, lambda tx, memory: retire(tx, memory, state, now))
+        return self._update_in_batches(
+            owner_id, ids, lambda tx, memory: deactivate(tx, memory, state, now)
+        )
 
-    def _in_batches(
+    def _update_in_batches(
         self, owner_id: str, ids: Sequence[str], change: Callable[[Transaction, Memory], None]
     ) -> tuple[str, ...]:
         """Change the memories that are still active, some in each transaction."""
         done: list[str] = []
-        for first in range(0, len(ids), BATCH):
+        for first in range(0, len(ids), BATCH_SIZE):
             with self._access.store.write(owner_id) as tx:
-                for memory in tx.memories(ids[first : first + BATCH]):
+                for memory in tx.memories(ids[first : first + BATCH_SIZE]):
                     if memory.state is State.ACTIVE:
                         change(tx, memory)
                         done.append(memory.id)
         return tuple(done)
 
 
-def retire(tx: Transaction, memory: Memory, state: State, now: datetime) -> None:
+def deactivate(tx: Transaction, memory: Memory, state: State, now: datetime) -> None:
     """Let a memory go, restorably."""
     tx.amend(replace(memory, state=state, updated_at=now))
-    tx.record([Event(memory.id, _ACTIONS[state], now, "scheduler", memory.version)])
+    tx.record([Event(memory.id, _ACTION_BY_STATE[state], now, "scheduler", memory.version)])
 
 
 def evict(tx: Transaction, profile: Profile, now: datetime) -> tuple[str, ...]:
     """Let the weakest memories go where there are more than the profile keeps."""
     if profile.capacity is None:
         return ()
-    vitals = tx.vitals(states=ACTIVE)
+    vitals = tx.memory_stats(states=ACTIVE)
     surplus = len(vitals.id) - profile.capacity
     if surplus <= 0:
         return ()
-    left = strengths(profile, vitals.kind, vitals, now)
-    rows = weakest(left, vitals.importance, vitals.created_at, surplus)
+    left = compute_strengths(profile, vitals.kind, vitals, now)
+    rows = select_weakest(left, vitals.importance, vitals.created_at, surplus)
     gone = tx.memories([vitals.id[row] for row in rows.tolist()])
     for memory in gone:
-        retire(tx, memory, State.EVICTED, now)
+        deactivate(tx, memory, State.EVICTED, now)
     return tuple(memory.id for memory in gone)
 
 
-def _passed(snapshot: Snapshot, profile: Profile, now: datetime) -> list[str]:
-    vitals = snapshot.vitals(states=ACTIVE)
-    ids = [id_ for id_, kind in zip(vitals.id, vitals.kind, strict=True) if kind in profile.passing]
+def _find_due_transient(snapshot: Snapshot, profile: Profile, now: datetime) -> list[str]:
+    vitals = snapshot.memory_stats(states=ACTIVE)
+    ids = [
+        id_
+        for id_, kind in zip(vitals.id, vitals.kind, strict=True)
+        if kind in profile.kinds_after_session
+    ]
     sessions = {session.id: session for session in snapshot.sessions()}
     return [
         memory.id
         for memory in snapshot.memories(ids)
-        if _is_over(sessions.get(memory.session_id or ""), memory, now)
+        if _is_session_over(sessions.get(memory.session_id or ""), memory, now)
     ]
 
 
-def _is_over(session: Session | None, memory: Memory, now: datetime) -> bool:
+def _is_session_over(session: Session | None, memory: Memory, now: datetime) -> bool:
     if session is None:
-        return now - memory.updated_at >= IDLE
+        return now - memory.updated_at >= SESSION_IDLE_TIMEOUT
     last = max(session.last_at, memory.created_at)
-    return session.ended_at is not None or now - last >= IDLE
+    return session.ended_at is not None or now - last >= SESSION_IDLE_TIMEOUT
 
 
-def _pass(tx: Transaction, memory: Memory, passing: Mapping[str, str], now: datetime) -> None:
-    kind = passing[memory.kind]
+def _promote(
+    tx: Transaction, memory: Memory, lasting_kinds: Mapping[str, str], now: datetime
+) -> None:
+    kind = lasting_kinds[memory.kind]
     tx.amend(replace(memory, kind=kind, updated_at=now))
     details = {"fields": "kind", "was": memory.kind}
     tx.record([Event(memory.id, Action.UPDATED, now, "scheduler", memory.version, details)])

@@ -8,24 +8,24 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from memolith.errors import Conflict
-from memolith.ports.cipher import KeyChanging, KeyCopying
-from memolith.ports.moving import Migration, Sum
-from memolith.ports.reembedding import Reembeddable
+from memolith.ports.cipher import SupportsKeyCopy, SupportsKeyRotation
+from memolith.ports.moving import Migration, TableChecksum
+from memolith.ports.reembedding import SupportsReembedding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from memolith.ports.cipher import Cipher
-    from memolith.ports.moving import Batches, Movable
+    from memolith.ports.moving import Batches, SupportsMigration
 
     Advance = Callable[[int], None]
 
-_ROUNDS = 3
+_MAX_ROUNDS = 3
 """How often what differs is copied again: it was written to meanwhile, or marked only (a guess)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class OwnerComparison:
     """What is on both sides of one owner.
 
     Attributes:
@@ -35,8 +35,8 @@ class Compared:
     """
 
     owner_id: str | None
-    source: Mapping[str, Sum]
-    target: Mapping[str, Sum]
+    source: Mapping[str, TableChecksum]
+    target: Mapping[str, TableChecksum]
 
     @property
     def is_same(self) -> bool:
@@ -44,9 +44,9 @@ class Compared:
         return self.source == self.target
 
     @property
-    def sums(self) -> tuple[Sum, Sum]:
+    def sums(self) -> tuple[TableChecksum, TableChecksum]:
         """What tells all rows of either side from others."""
-        return _together(self.source), _together(self.target)
+        return _combine_sums(self.source), _combine_sums(self.target)
 
     @property
     def differing(self) -> tuple[str, ...]:
@@ -54,7 +54,7 @@ class Compared:
         names = sorted({*self.source, *self.target})
         return tuple(n for n in names if self.source.get(n) != self.target.get(n))
 
-    def told(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, object]:
         """Return it for programs."""
         source, target = self.sums
         return {
@@ -67,7 +67,7 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
-class Migrated:
+class MigrationResult:
     """What a migration has done, or found.
 
     Attributes:
@@ -83,7 +83,7 @@ class Migrated:
     target: str
     copied: int
     removed: int
-    compared: tuple[Compared, ...]
+    compared: tuple[OwnerComparison, ...]
     is_finished: bool
 
     @property
@@ -91,7 +91,7 @@ class Migrated:
         """Whether both sides hold the same."""
         return all(each.is_same for each in self.compared)
 
-    def told(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, object]:
         """Return it for programs."""
         return {
             "source": self.source,
@@ -100,11 +100,11 @@ class Migrated:
             "removed": self.removed,
             "is_same": self.is_same,
             "is_finished": self.is_finished,
-            "compared": [each.told() for each in self.compared],
+            "compared": [each.to_dict() for each in self.compared],
         }
 
 
-class Migrating:
+class StoreMigrator:
     """Moves one store into another. Nobody may have the target open.
 
     Each owner is copied in one transaction, so that killed anywhere, what is at the target is
@@ -113,7 +113,9 @@ class Migrating:
     again.
     """
 
-    def __init__(self, source: Movable, target: Movable, advance: Advance | None) -> None:
+    def __init__(
+        self, source: SupportsMigration, target: SupportsMigration, advance: Advance | None
+    ) -> None:
         """Take both.
 
         Args:
@@ -123,11 +125,11 @@ class Migrating:
         """
         self._source = source
         self._target = target
-        self._advance = advance or _ignored
-        self._from = Migration(named(source), source.place, None)
+        self._advance = advance or _ignore_progress
+        self._migration = Migration(source_name(source), source.location, None)
         self._counts: Counter[str] = Counter()
 
-    def admit(self) -> bool:
+    def check_target(self) -> bool:
         """Tell whether something of this source is at the target already; if not, it is empty.
 
         Raises:
@@ -136,13 +138,13 @@ class Migrating:
         found = self._target.migration
         if found is None:
             if not is_empty(self._target):
-                raise Conflict(f"{self._target.place} holds a store already")
+                raise Conflict(f"{self._target.location} holds a store already")
             return False
-        if found.source != self._from.source:
-            raise Conflict(f"{self._target.place} holds what was moved from {found.place}")
-        if found.states not in (None, self._states()):
+        if found.source != self._migration.source:
+            raise Conflict(f"{self._target.location} holds what was moved from {found.place}")
+        if found.states not in (None, self._digest_states()):
             raise Conflict(
-                f"{self._target.place} was written to since all of {found.place} was moved into it"
+                f"{self._target.location} was written to since all of {found.place} was moved into it"
             )
         return True
 
@@ -152,19 +154,21 @@ class Migrating:
         Args:
             cipher: What the target, which is empty, is sealed with from now on; None: as it is.
         """
-        self._target.begin_migration(self._from, cipher)
+        self._target.begin_migration(self._migration, cipher)
 
-    def run(self) -> Migrated:
+    def run(self) -> MigrationResult:
         """Copy what is not there yet, and compare all; `begin` was called before."""
         source, target = self._source, self._target
-        if isinstance(source, Reembeddable) and (source.reembedding or source.has_unused_vectors):
+        if isinstance(source, SupportsReembedding) and (
+            source.reembedding_model or source.has_unused_vectors
+        ):
             raise Conflict("its vectors are being made anew: finish that, by `memolith reembed`")
         for owner_id in source.owners():
-            if source.state(owner_id) != target.state(owner_id):
+            if source.fingerprint(owner_id) != target.fingerprint(owner_id):
                 self._copy(owner_id)
-        for _ in range(_ROUNDS):
-            self._remove_gone()
-            target.describe(source.meta)
+        for _ in range(_MAX_ROUNDS):
+            self._remove_erased_owners()
+            target.adopt_meta(source.meta)
             self._copy(None)
             done = self.compare()
             if done.is_same:
@@ -173,88 +177,88 @@ class Migrating:
                 if not each.is_same and each.owner_id is not None:
                     self._copy(each.owner_id)
         if self._counts["replaced"] or self._counts["removed"]:
-            target.settle()
+            target.compact()
         if not done.is_same:
             return done
-        target.end_migration(replace(self._from, states=self._states()))
+        target.finish_migration(replace(self._migration, states=self._digest_states()))
         return replace(done, is_finished=True)
 
-    def compare(self) -> Migrated:
+    def compare(self) -> MigrationResult:
         """Compare all rows on both sides; nothing is changed."""
         source, target = self._source, self._target
         names = sorted({*source.owners(), *target.owners()})
-        compared = tuple(self._compared(each) for each in (*names, None))
+        compared = tuple(self._compare_owner(each) for each in (*names, None))
         counts = self._counts
-        return Migrated(
-            source.place, target.place, counts["copied"], counts["removed"], compared, False
+        return MigrationResult(
+            source.location, target.location, counts["copied"], counts["removed"], compared, False
         )
 
-    def _compared(self, owner_id: str | None) -> Compared:
-        source, target = self._source.sums(owner_id), self._target.sums(owner_id)
-        made = Compared(owner_id, source, target)
+    def _compare_owner(self, owner_id: str | None) -> OwnerComparison:
+        source, target = self._source.checksums(owner_id), self._target.checksums(owner_id)
+        made = OwnerComparison(owner_id, source, target)
         self._advance(made.sums[0].rows)
         return made
 
     def _copy(self, owner_id: str | None) -> None:
         target = self._target
-        with self._source.rows_of(owner_id) as batches:
+        with self._source.read_rows(owner_id) as batches:
             if owner_id is not None:
-                self._counts["replaced"] += target.state(owner_id) is not None
+                self._counts["replaced"] += target.fingerprint(owner_id) is not None
                 self._counts["copied"] += 1
                 # As of an instant after that of the rows: a key that was changed in between is
                 # then missing here, and rows of another version are copied again. The other way
                 # round it would be the key of rows that look as they should.
-                if isinstance(target.cipher, KeyCopying):
-                    target.cipher.take_keys(owner_id, self._source.cipher)
-            target.take_rows(owner_id, self._counted(batches))
+                if isinstance(target.cipher, SupportsKeyCopy):
+                    target.cipher.copy_keys(owner_id, self._source.cipher)
+            target.write_rows(owner_id, self._count_rows(batches))
         if owner_id is not None:
             self._drop_old_keys(owner_id)
 
-    def _counted(self, batches: Batches) -> Iterator[tuple[str, list[tuple[object, ...]]]]:
+    def _count_rows(self, batches: Batches) -> Iterator[tuple[str, list[tuple[object, ...]]]]:
         for name, rows in batches:
             yield name, list(rows)
             self._advance(len(rows))
 
     def _drop_old_keys(self, owner_id: str) -> None:
         keys, source = self._target.cipher, self._source.cipher
-        if isinstance(keys, KeyChanging) and isinstance(source, KeyChanging):
-            there, own = source.versions(owner_id), keys.versions(owner_id)
+        if isinstance(keys, SupportsKeyRotation) and isinstance(source, SupportsKeyRotation):
+            there, own = source.key_versions(owner_id), keys.key_versions(owner_id)
             if there and own and own[0] < there[0]:
-                keys.drop_before(owner_id, there[0])
+                keys.delete_keys_before(owner_id, there[0])
 
-    def _remove_gone(self) -> None:
+    def _remove_erased_owners(self) -> None:
         """Remove the owners at the target who were erased at the source."""
         target = self._target
         for owner_id in sorted({*target.owners()} - {*self._source.owners()}):
-            target.remove(owner_id)
-            if isinstance(target.cipher, KeyChanging):
+            target.remove_owner(owner_id)
+            if isinstance(target.cipher, SupportsKeyRotation):
                 target.cipher.erase(owner_id)
             self._counts["removed"] += 1
 
-    def _states(self) -> str:
+    def _digest_states(self) -> str:
         digest = blake2b(digest_size=16)
         for owner_id in self._target.owners():
-            digest.update(f"{owner_id} {self._target.state(owner_id)}\n".encode())
+            digest.update(f"{owner_id} {self._target.fingerprint(owner_id)}\n".encode())
         return digest.hexdigest()
 
 
-def named(store: Movable) -> str:
+def source_name(store: SupportsMigration) -> str:
     """Return by what a store is known as the source of a migration."""
-    return store.cipher.store_id.hex() or store.place
+    return store.cipher.store_id.hex() or store.location
 
 
-def is_empty(store: Movable) -> bool:
+def is_empty(store: SupportsMigration) -> bool:
     """Tell whether a store holds nothing that anybody could miss."""
-    return not store.owners() and not {"api_keys", "tombstones"} & store.sums(None).keys()
+    return not store.owners() and not {"api_keys", "tombstones"} & store.checksums(None).keys()
 
 
-def _ignored(_rows: int) -> None:
+def _ignore_progress(_rows: int) -> None:
     pass
 
 
-def _together(sums: Mapping[str, Sum]) -> Sum:
+def _combine_sums(sums: Mapping[str, TableChecksum]) -> TableChecksum:
     """Return what tells the rows of several tables from others."""
     digest = blake2b(digest_size=16)
     for name in sorted(sums):
         digest.update(f"{name} {sums[name].rows} {sums[name].digest}\n".encode())
-    return Sum(sum(each.rows for each in sums.values()), digest.hexdigest())
+    return TableChecksum(sum(each.rows for each in sums.values()), digest.hexdigest())

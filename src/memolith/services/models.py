@@ -8,16 +8,16 @@ if TYPE_CHECKING:
     from memolith.ports.chat import ChatModel
 
 
-class Models(Protocol):
+class ChatModels(Protocol):
     """The language model as each owner may use it."""
 
-    def of(self, owner_id: str) -> ChatModel | None:
+    def for_owner(self, owner_id: str) -> ChatModel | None:
         """Return what answers for an owner, each call counted; None where there is no model."""
         ...
 
 
-class NoModel:
+class NoChatModel:
     """No language model, for nobody."""
 
-    def of(self, owner_id: str) -> None:
+    def for_owner(self, owner_id: str) -> None:
         """Return None."""

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from memolith.domain.memories import Memory, Origin, State
-from memolith.domain.recall import Scope
-from memolith.policies.merging import Neighbour
-from memolith.policies.ranking.selection import highest
+from memolith.domain.recall import SearchFilter
+from memolith.policies.merging import SimilarMemory
+from memolith.policies.ranking.selection import max_by_row
 from memolith.ports.columns import PART_BITS
-from memolith.services.noted import NotedVectors
+from memolith.services.noted import PlannedVectors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -22,31 +22,31 @@ if TYPE_CHECKING:
     from memolith.ports.store import IndexEntry, Snapshot
     from memolith.profiles.model import Profile
 
-    Ways = Sequence[tuple[frozenset[str], ...]]
+    TermGroups = Sequence[tuple[frozenset[str], ...]]
 
-NEAR = 0.9
+LINK_SIMILARITY = 0.9
 """From which cosine two memories are linked as near. A guess: true restatements stand at 0.95
 with the local embedder, and nothing but the display of links depends on it."""
 
-_NEIGHBOURS = 8
+_NEIGHBOUR_LIMIT = 8
 """How many of the nearest are looked at for one that may stand for a candidate: a guess, for
 those that have a key of their own, or are summaries, may not."""
 
-_LINKED = 3
+_MAX_LINKS = 3
 
-_RIVALS = 64
+_CANDIDATE_LIMIT = 64
 """How many memories, the shortest, are read for what a new one may restate or change: a guess.
 What states one plain thing is short; only where more sentences that are as short hold the same
 words is an old one missed, and stays."""
 
-_RIVAL_TERMS = 24
+_MAX_CANDIDATE_TERMS = 24
 """The longest passage, in terms, that may state one plain thing: by far more than a sentence of
 `text.statements.reading.MAX_CHARS` has."""
 
-_DORMANT = frozenset({State.EXPIRED, State.FADED, State.EVICTED})
+_DORMANT_STATES = frozenset({State.EXPIRED, State.FADED, State.EVICTED})
 
 
-class Neighbourhood:
+class SimilarMemories:
     """An owner's memories as they will be once what is noted has been written."""
 
     def __init__(self, snapshot: Snapshot, profile: Profile, now: datetime) -> None:
@@ -54,120 +54,126 @@ class Neighbourhood:
         self._snapshot = snapshot
         self._now = now
         self._revives = profile.merging.revives
-        self._folds = profile.folds
-        self._scope = Scope(now=now, kinds=frozenset(profile.kinds), dormant=self._revives)
-        self._noted: dict[str, Memory] = {}
+        self._folds = profile.merges_duplicates
+        self._scope = SearchFilter(now=now, kinds=frozenset(profile.kinds), dormant=self._revives)
+        self._planned: dict[str, Memory] = {}
         self._entries: dict[str, IndexEntry] = {}
-        self._vectors = NotedVectors()
+        self._vectors = PlannedVectors()
         self._stored: dict[str, Memory] = {}
-        self._arbitrates = profile.arbiter is not None
+        self._arbitrates = profile.supersession is not None
         self._by_term: dict[str, dict[str, None]] = {}
         self._last: tuple[IndexEntry, float, list[tuple[str, float]]] | None = None
 
-    def note(self, memory: Memory, entry: IndexEntry | None) -> None:
+    def add_planned(self, memory: Memory, entry: IndexEntry | None) -> None:
         """Take a memory as it will be, with its index entry where that is new."""
-        self._noted[memory.id] = memory
+        self._planned[memory.id] = memory
         self._last = None
         if entry is not None:
             self._entries[memory.id] = entry
-            self._vectors.put(memory.id, _vectors_of(entry))
-            for term in _terms_of(entry) if self._arbitrates else ():
+            self._vectors.put(memory.id, _entry_vectors(entry))
+            for term in _entry_terms(entry) if self._arbitrates else ():
                 self._by_term.setdefault(term, {})[memory.id] = None
 
-    def memory(self, id_: str) -> Memory:
+    def get_memory(self, id_: str) -> Memory:
         """Return a memory that was returned before, as it will be."""
-        return self._noted.get(id_) or self._stored[id_]
+        return self._planned.get(id_) or self._stored[id_]
 
-    def by_key(self, key: str | None) -> Memory | None:
+    def find_by_key(self, key: str | None) -> Memory | None:
         """Return the active memory of that key."""
         if key is None:
             return None
-        for memory in self._noted.values():
+        for memory in self._planned.values():
             if memory.key == key and memory.state is State.ACTIVE:
                 return memory
-        found = self._snapshot.by_key(key)
-        return None if found is None or found.id in self._noted else found
+        found = self._snapshot.find_by_key(key)
+        return None if found is None or found.id in self._planned else found
 
-    def same(self, entry: IndexEntry, key: str | None) -> list[Memory]:
+    def find_exact_duplicates(self, entry: IndexEntry, key: str | None) -> list[Memory]:
         """Return the memories of just these words that may stand for them, oldest first."""
         stored = [
-            self._kept(record)
-            for record in self._snapshot.by_content(entry.content_key, dormant=self._revives)
+            self._cache_stored(record)
+            for record in self._snapshot.find_by_content(entry.content_key, dormant=self._revives)
             if isinstance(record, Memory) and record.id not in self._entries
         ]
         noted = [
-            self._noted[id_]
+            self._planned[id_]
             for id_, other in self._entries.items()
             if other.content_key == entry.content_key
         ]
-        return [memory for memory in (*stored, *noted) if self._may(memory, key)]
+        return [memory for memory in (*stored, *noted) if self._is_eligible(memory, key)]
 
-    def nearest(self, entry: IndexEntry, key: str | None) -> Neighbour | None:
+    def find_nearest(self, entry: IndexEntry, key: str | None) -> SimilarMemory | None:
         """Return the memory nearest to a text that may stand for it."""
-        near = self._neighbours(entry)
+        near = self._find_neighbours(entry)
         self._load([id_ for id_, _ in near])
         for id_, similarity in near:
-            memory = self.memory(id_)
-            if self._may(memory, key) and memory.origin is not Origin.SUMMARY:
-                return Neighbour(memory, similarity)
+            memory = self.get_memory(id_)
+            if self._is_eligible(memory, key) and memory.origin is not Origin.SUMMARY:
+                return SimilarMemory(memory, similarity)
         return None
 
-    def rivals(self, ways: Ways) -> list[Memory]:
+    def find_supersession_candidates(self, term_groups: TermGroups) -> list[Memory]:
         """Return short active memories without a key that hold such terms, the shortest of them.
 
         Args:
             ways: Groups of terms; of each group of one of the ways, one stands in each memory.
         """
-        stored = [id_ for id_ in self._holding(ways) if id_ not in self._entries]
+        stored = [id_ for id_ in self._find_containing(term_groups) if id_ not in self._entries]
         self._load(stored)
-        found = (self.memory(id_) for id_ in (*stored, *self._noted_holding(ways)))
-        return [memory for memory in found if self._may(memory, None)]
+        found = (
+            self.get_memory(id_) for id_ in (*stored, *self._find_planned_containing(term_groups))
+        )
+        return [memory for memory in found if self._is_eligible(memory, None)]
 
-    def near(self, entry: IndexEntry) -> tuple[str, ...]:
+    def find_near_duplicates(self, entry: IndexEntry) -> tuple[str, ...]:
         """Return the ids of the memories that a text is to be linked with, to be folded later."""
         if not self._folds:
             return ()
-        near = self._neighbours(entry, NEAR)
-        return tuple(id_ for id_, similarity in near if similarity >= NEAR)[:_LINKED]
+        near = self._find_neighbours(entry, LINK_SIMILARITY)
+        return tuple(id_ for id_, similarity in near if similarity >= LINK_SIMILARITY)[:_MAX_LINKS]
 
-    def _holding(self, ways: Ways) -> Sequence[str]:
-        terms = sorted({term for way in ways for group in way for term in group})
+    def _find_containing(self, term_groups: TermGroups) -> Sequence[str]:
+        terms = sorted({term for way in term_groups for group in way for term in group})
         found = self._snapshot.postings(terms, self._scope)
         place = {term: at for at, term in enumerate(terms)}
         held = np.zeros((len(terms), len(found.passages)), dtype=np.bool_)
         held[found.term, found.slot] = True
         meant = np.zeros(len(found.passages), dtype=np.bool_)
-        for way in ways:
+        for way in term_groups:
             groups = [held[[place[term] for term in group]].any(axis=0) for group in way]
             meant |= np.logical_and.reduce(groups)
-        rows = np.flatnonzero(meant & (found.lengths <= _RIVAL_TERMS))
+        rows = np.flatnonzero(meant & (found.lengths <= _MAX_CANDIDATE_TERMS))
         numbers = found.passages[rows] >> PART_BITS
-        shortest = numbers[np.lexsort((-numbers, found.lengths[rows]))][:_RIVALS]
+        shortest = numbers[np.lexsort((-numbers, found.lengths[rows]))][:_CANDIDATE_LIMIT]
         return self._snapshot.items(shortest).record_id if len(shortest) else ()
 
-    def _noted_holding(self, ways: Ways) -> list[str]:
+    def _find_planned_containing(self, term_groups: TermGroups) -> list[str]:
         found: dict[str, None] = {}
-        for way in ways:
-            groups = [_together(self._by_term.get(term, {}) for term in group) for group in way]
+        for way in term_groups:
+            groups = [_merge_ids(self._by_term.get(term, {}) for term in group) for group in way]
             first, *rest = sorted(groups, key=len)
             found |= {id_: None for id_ in first if all(id_ in group for group in rest)}
-        return list(found)[-_RIVALS:]
+        return list(found)[-_CANDIDATE_LIMIT:]
 
-    def _may(self, memory: Memory, key: str | None) -> bool:
+    def _is_eligible(self, memory: Memory, key: str | None) -> bool:
         ended = memory.expires_at is not None and memory.expires_at <= self._now
-        is_held = memory.state is State.ACTIVE or (self._revives and memory.state in _DORMANT)
+        is_held = memory.state is State.ACTIVE or (
+            self._revives and memory.state in _DORMANT_STATES
+        )
         return is_held and (self._revives or not ended) and memory.key in (None, key)
 
-    def _kept(self, memory: Memory) -> Memory:
+    def _cache_stored(self, memory: Memory) -> Memory:
         self._stored.setdefault(memory.id, memory)
-        return self.memory(memory.id)
+        return self.get_memory(memory.id)
 
     def _load(self, ids: Sequence[str]) -> None:
-        missing = [id_ for id_ in ids if id_ not in self._noted and id_ not in self._stored]
+        missing = [id_ for id_ in ids if id_ not in self._planned and id_ not in self._stored]
         if missing:
             self._stored |= {memory.id: memory for memory in self._snapshot.memories(missing)}
 
-    def _neighbours(self, entry: IndexEntry, at_least: float = -np.inf) -> list[tuple[str, float]]:
+    def _find_neighbours(
+        self, entry: IndexEntry, at_least: float = -np.inf
+    ) -> list[tuple[str, float]]:
         """Return the ids of memories near to a text, nearest first, each with how near it is.
 
         A text of several passages is as near as that one of them which is farthest: what says
@@ -175,26 +181,30 @@ class Neighbourhood:
         """
         if self._last is None or self._last[0] is not entry or self._last[1] > at_least:
             # What is inserted was compared with just before, and is linked by the same search.
-            self._last = (entry, at_least, self._searched(entry, at_least))
+            self._last = (entry, at_least, self._search(entry, at_least))
         return self._last[2]
 
-    def _searched(self, entry: IndexEntry, at_least: float) -> list[tuple[str, float]]:
-        vectors = _vectors_of(entry)
+    def _search(self, entry: IndexEntry, at_least: float) -> list[tuple[str, float]]:
+        vectors = _entry_vectors(entry)
         if not vectors or len(vectors) < len(entry.passages):
             return []
-        near = self._of_store(vectors, at_least) + self._vectors.nearest(vectors, _NEIGHBOURS)
+        near = self._search_store(vectors, at_least) + self._vectors.nearest(
+            vectors, _NEIGHBOUR_LIMIT
+        )
         return sorted(near, key=lambda one: (-one[1], one[0]))
 
-    def _of_store(
+    def _search_store(
         self, vectors: Sequence[NDArray[np.int8]], at_least: float
     ) -> list[tuple[str, float]]:
-        numbers = self._snapshot.nearest(vectors[0], _NEIGHBOURS, self._scope, at_least=at_least)
+        numbers = self._snapshot.nearest(
+            vectors[0], _NEIGHBOUR_LIMIT, self._scope, min_cosine=at_least
+        )
         if not len(numbers):
             return []
         least = np.ones(len(numbers))
         for vector in vectors:
             found = self._snapshot.similarities(vector, numbers)
-            best = highest(found.row, found.cosine, len(numbers), -1.0)
+            best = max_by_row(found.row, found.cosine, len(numbers), -1.0)
             least = np.minimum(least, best)
         is_near = least >= at_least
         numbers, least = numbers[is_near], least[is_near]
@@ -205,13 +215,13 @@ class Neighbourhood:
         return [(id_, near) for id_, near in found_ids if id_ not in self._entries]
 
 
-def _terms_of(entry: IndexEntry) -> Iterable[str]:
+def _entry_terms(entry: IndexEntry) -> Iterable[str]:
     return entry.passages[0].terms if len(entry.passages) == 1 else ()
 
 
-def _together(ids: Iterable[dict[str, None]]) -> dict[str, None]:
+def _merge_ids(ids: Iterable[dict[str, None]]) -> dict[str, None]:
     return {id_: None for some in ids for id_ in some}
 
 
-def _vectors_of(entry: IndexEntry) -> list[NDArray[np.int8]]:
+def _entry_vectors(entry: IndexEntry) -> list[NDArray[np.int8]]:
     return [each.vector for each in entry.passages if each.vector is not None]

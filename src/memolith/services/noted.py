@@ -13,30 +13,32 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-_FIRST_ROWS = 64
+_INITIAL_ROWS = 64
 
 
-class NotedVectors:
+class PlannedVectors:
     """Passages' vectors by memory, in one array that grows."""
 
     def __init__(self) -> None:
         """Begin with none."""
         self._rows: NDArray[np.int8] = np.empty((0, 0), dtype=np.int8)
         self._norms: NDArray[np.float64] = np.empty(0)
-        self._owners: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+        self._row_positions: NDArray[np.int64] = np.empty(0, dtype=np.int64)
         self._used = 0
         self._ids: list[str] = []
-        self._places: dict[str, int] = {}
-        self._waiting: list[tuple[str, Sequence[NDArray[np.int8]]]] = []
+        self._positions: dict[str, int] = {}
+        self._pending: list[tuple[str, Sequence[NDArray[np.int8]]]] = []
 
     def put(self, id_: str, vectors: Sequence[NDArray[np.int8]]) -> None:
         """Note a memory's vectors, shape (d,) each, in the place of those it had."""
-        self._waiting.append((id_, vectors))  # mostly the last: nothing is compared with it
+        self._pending.append((id_, vectors))  # mostly the last: nothing is compared with it
 
-    def _take_in(self, id_: str, vectors: Sequence[NDArray[np.int8]]) -> None:
-        if id_ in self._places:
-            self._owners[: self._used][self._owners[: self._used] == self._places[id_]] = -1
-        place = self._places[id_] = len(self._ids)
+    def _append(self, id_: str, vectors: Sequence[NDArray[np.int8]]) -> None:
+        if id_ in self._positions:
+            self._row_positions[: self._used][
+                self._row_positions[: self._used] == self._positions[id_]
+            ] = -1
+        place = self._positions[id_] = len(self._ids)
         self._ids.append(id_)
         if vectors:
             rows = np.stack(vectors)
@@ -44,7 +46,7 @@ class NotedVectors:
             end = self._used + len(rows)
             self._rows[self._used : end] = rows
             self._norms[self._used : end] = norms(rows)
-            self._owners[self._used : end] = place
+            self._row_positions[self._used : end] = place
             self._used = end
 
     def nearest(self, vectors: Sequence[NDArray[np.int8]], limit: int) -> list[tuple[str, float]]:
@@ -52,13 +54,13 @@ class NotedVectors:
 
         Of each how near it is to the vector that it is farthest from.
         """
-        for id_, noted in self._waiting:
-            self._take_in(id_, noted)
-        self._waiting.clear()
-        held = self._owners[: self._used] >= 0
+        for id_, noted in self._pending:
+            self._append(id_, noted)
+        self._pending.clear()
+        held = self._row_positions[: self._used] >= 0
         if not held.any():
             return []
-        owners = self._owners[: self._used][held]
+        owners = self._row_positions[: self._used][held]
         least = np.full(len(self._ids), 1.0)
         for vector in vectors:
             best = np.full(len(self._ids), -1.0)
@@ -78,13 +80,13 @@ class NotedVectors:
         return found
 
     def _reserve(self, more: int, dimension: int) -> None:
-        size = len(self._owners)
+        size = len(self._row_positions)
         if self._used + more <= size:
             return
-        grown = max(2 * size, _FIRST_ROWS, self._used + more)
+        grown = max(2 * size, _INITIAL_ROWS, self._used + more)
         rows = np.zeros((grown, dimension), dtype=np.int8)
         if self._used:
             rows[: self._used] = self._rows[: self._used]
         self._rows = rows
         self._norms = np.concatenate([self._norms, np.zeros(grown - size)])
-        self._owners = np.concatenate([self._owners, np.full(grown - size, -1)])
+        self._row_positions = np.concatenate([self._row_positions, np.full(grown - size, -1)])

@@ -9,21 +9,21 @@ from memolith.domain.items import Trait
 from memolith.domain.memories import Action, Event, Memory, State
 from memolith.errors import Conflict
 from memolith.policies.merging import (
-    Ask,
+    AskArbitrator,
     Candidate,
     Discard,
     Insert,
-    Neighbour,
     Replace,
     Restate,
     Rewrite,
+    SimilarMemory,
     Verdict,
 )
-from memolith.policies.trust import is_outranked, least_trusted
-from memolith.services.drafts import Draft, restated, together, told
-from memolith.services.indexing import Text, memory_text
-from memolith.services.neighbourhood import Neighbourhood
-from memolith.services.vitality import aged
+from memolith.policies.trust import get_least_trusted, is_outranked
+from memolith.services.drafts import NewMemory, merge_restatement, merge_sources, redaction_details
+from memolith.services.indexing import IndexText, memory_text
+from memolith.services.neighbourhood import SimilarMemories
+from memolith.services.vitality import refresh_strengths
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from memolith.profiles.model import Profile
     from memolith.services.access import Access
 
-IMPORTED = "import"
+IMPORT_ACTOR = "import"
 """Who stores what stands in a file: what it says again, adding nothing, is no event."""
 
 
 @dataclass(slots=True)
-class Ready:
+class PreparedInputs:
     """What was made ready outside the lock.
 
     Attributes:
@@ -47,28 +47,30 @@ class Ready:
         verdicts: Answers by the known text and the new one; None: the arbitrator failed.
     """
 
-    entries: dict[Text, IndexEntry] = field(default_factory=dict)
+    entries: dict[IndexText, IndexEntry] = field(default_factory=dict)
     verdicts: dict[tuple[str, str], Verdict | None] = field(default_factory=dict)
 
 
-class NotReady(Exception):
+class NeedsInput(Exception):
     """No error: a decision waits for texts to be indexed, or for an arbitrator's answer."""
 
-    def __init__(self, texts: Sequence[Text] = (), pair: tuple[str, str] | None = None) -> None:
+    def __init__(
+        self, texts: Sequence[IndexText] = (), pair: tuple[str, str] | None = None
+    ) -> None:
         super().__init__()
         self.texts = texts
         self.pair = pair
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Mutation:
     """One write: a memory as it is to be, and what says so."""
 
-    how: str
+    operation: str
     memory: Memory
     event: Event
     entry: IndexEntry | None = None
-    near: tuple[str, ...] = ()
+    near_duplicates: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +78,12 @@ class Plan:
     """What is written, and what became of each draft, as of a state of the owner."""
 
     counter: int
-    steps: tuple[Step, ...]
+    mutations: tuple[Mutation, ...]
     memories: tuple[Memory, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class WriteRequest:
     """What is to be stored for whom.
 
     Attributes:
@@ -93,33 +95,33 @@ class Order:
 
     owner_id: str
     profile: Profile
-    drafts: tuple[Draft, ...]
+    new_memories: tuple[NewMemory, ...]
     now: datetime
-    by: str
+    actor: str
     entries: Mapping[str, IndexEntry] = field(default_factory=dict)
 
 
-class Planning:
+class Planner:
     """Makes one plan: of one state, with what is ready."""
 
     def __init__(
         self,
         access: Access,
         snapshot: Snapshot,
-        order: Order,
-        ready: Ready,
+        request: WriteRequest,
+        prepared: PreparedInputs,
         *,
-        asks: bool,
-        hurry: bool = False,
+        has_arbitrator: bool,
+        skip_model: bool = False,
     ) -> None:
         self._access = access
-        self._order = order
-        self._ready = ready
-        self._asks = asks
-        self._hurry = hurry
-        self._around = Neighbourhood(snapshot, order.profile, order.now)
+        self._request = request
+        self._prepared = prepared
+        self._has_arbitrator = has_arbitrator
+        self._skip_model = skip_model
+        self._similar = SimilarMemories(snapshot, request.profile, request.now)
         self._counter = snapshot.counter
-        self._steps: list[Step] = []
+        self._mutations: list[Mutation] = []
 
     def plan(self) -> Plan:
         """Return the plan.
@@ -127,73 +129,75 @@ class Planning:
         Raises:
             NotReady: A decision needs what is not ready.
         """
-        self._require(texts_of(self._order))
-        memories = [self._settled(draft) for draft in self._order.drafts]
-        latest = {step.memory.id: step.memory for step in self._steps}
+        self._require_entries(index_texts(self._request))
+        memories = [self._plan_memory(draft) for draft in self._request.new_memories]
+        latest = {step.memory.id: step.memory for step in self._mutations}
         final = tuple(latest.get(memory.id, memory) for memory in memories)
-        return Plan(self._counter, tuple(self._steps), final)
+        return Plan(self._counter, tuple(self._mutations), final)
 
-    def _settled(self, draft: Draft) -> Memory:
-        keyed = self._around.by_key(draft.key)
+    def _plan_memory(self, draft: NewMemory) -> Memory:
+        keyed = self._similar.find_by_key(draft.key)
         if keyed is not None and keyed.content != draft.content:
-            self._check_may_say(keyed, draft)
+            self._check_may_replace_key(keyed, draft)
             return self._rewrite_keyed(keyed, draft)
         if keyed is not None:
             return self._restate(keyed, draft)
-        return self._carry_out(self._decision(draft), draft)
+        return self._apply_decision(self._decide(draft), draft)
 
-    def _check_may_say(self, keyed: Memory, draft: Draft) -> None:
+    def _check_may_replace_key(self, keyed: Memory, draft: NewMemory) -> None:
         """Refuse to let a key say something that is believed less than what it says now."""
-        ended = keyed.expires_at is not None and keyed.expires_at <= self._order.now
+        ended = keyed.expires_at is not None and keyed.expires_at <= self._request.now
         if is_outranked(draft.origin, by=keyed.origin) and not ended:
             raise Conflict(
                 f"memory {keyed.id} has that key and comes from {keyed.origin}, which"
                 f" {draft.origin} can't replace: use another key"
             )
 
-    def _decision(self, draft: Draft) -> Decision:
-        merging = self._order.profile.merging
-        entry = self._entry(draft.content, draft.kind, draft.key)
-        same = self._around.same(entry, draft.key)
+    def _decide(self, draft: NewMemory) -> Decision:
+        merging = self._request.profile.merging
+        entry = self._get_entry(draft.content, draft.kind, draft.key)
+        same = self._similar.find_exact_duplicates(entry, draft.key)
         if draft.key is not None:
             # It would get a key that is not its own, and be out of reach of whoever gave it.
-            same = [one for one in same if one.key or not self._outranked(draft, one.id)]
-        nearest = self._around.nearest(entry, draft.key) if merging.by_similarity else None
-        candidate = self._candidate(draft)
+            same = [one for one in same if one.key or not self._is_outranked(draft, one.id)]
+        nearest = self._similar.find_nearest(entry, draft.key) if merging.uses_similarity else None
+        candidate = self._build_candidate(draft)
         decision = merging.decide(candidate, same, nearest)
         if isinstance(decision, Insert):
-            decision = self._arbitrated(candidate, entry)
-        if isinstance(decision, Ask):
-            decision = self._answered(candidate, nearest)
-        if isinstance(decision, Rewrite | Replace | Discard) and not self._may(decision, draft):
+            decision = self._decide_supersession(candidate, entry)
+        if isinstance(decision, AskArbitrator):
+            decision = self._decide_by_arbitration(candidate, nearest)
+        if isinstance(decision, Rewrite | Replace | Discard) and not self._is_allowed(
+            decision, draft
+        ):
             known = (one.id for one in same if one.state is State.ACTIVE)
             return Restate(decision.id) if decision.id in known else Insert()
         return decision
 
-    def _candidate(self, draft: Draft) -> Candidate:
+    def _build_candidate(self, draft: NewMemory) -> Candidate:
         # In which order the lines of a file were said is not known.
-        told_at = None if self._order.by == IMPORTED else self._order.now
+        told_at = None if self._request.actor == IMPORT_ACTOR else self._request.now
         return Candidate(
             draft.content,
             draft.kind,
-            draft.weight,
+            draft.effective_importance,
             draft.tags,
             draft.key,
             origin=draft.origin,
             said_at=draft.happened_at or told_at,
-            ends=draft.expires_at is not None,
+            has_expiry=draft.expires_at is not None,
         )
 
-    def _arbitrated(self, candidate: Candidate, entry: IndexEntry) -> Decision:
+    def _decide_supersession(self, candidate: Candidate, entry: IndexEntry) -> Decision:
         """Return what becomes of what is new, by what it says of what is known."""
-        arbiter = self._order.profile.arbiter
+        arbiter = self._request.profile.supersession
         if arbiter is None or entry.features.traits & Trait.SUSPICIOUS:
             return Insert()
-        ways = arbiter.ways(candidate)
-        rivals = self._around.rivals(ways) if ways else []
+        ways = arbiter.find_search_groups(candidate)
+        rivals = self._similar.find_supersession_candidates(ways) if ways else []
         return arbiter.decide(candidate, rivals) if rivals else Insert()
 
-    def _may(self, decision: Rewrite | Replace | Discard, draft: Draft) -> bool:
+    def _is_allowed(self, decision: Rewrite | Replace | Discard, draft: NewMemory) -> bool:
         """Tell whether a draft may do to what is known what was decided.
 
         Nothing gives way to what is believed less; nor are words of the one kind mixed with those
@@ -201,53 +205,55 @@ class Planning:
         rests on what does, changes nothing.
         """
         if isinstance(decision, Discard):
-            return not is_outranked(self._around.memory(decision.id).origin, by=draft.origin)
-        others = decision.others if isinstance(decision, Replace) else ()
-        if any(self._outranked(draft, id_) for id_ in (decision.id, *others)):
+            return not is_outranked(self._similar.get_memory(decision.id).origin, by=draft.origin)
+        others = decision.other_ids if isinstance(decision, Replace) else ()
+        if any(self._is_outranked(draft, id_) for id_ in (decision.id, *others)):
             return False
         if isinstance(decision, Rewrite) and decision.content != draft.content:
-            known = self._around.memory(decision.id)
+            known = self._similar.get_memory(decision.id)
             if is_outranked(known.origin, by=draft.origin):
                 return False
-        entry = self._entry(draft.content, draft.kind, draft.key)
-        return draft.alters and not entry.features.traits & Trait.SUSPICIOUS
+        entry = self._get_entry(draft.content, draft.kind, draft.key)
+        return draft.may_change_existing and not entry.features.traits & Trait.SUSPICIOUS
 
-    def _outranked(self, draft: Draft, id_: str) -> bool:
+    def _is_outranked(self, draft: NewMemory, id_: str) -> bool:
         """Tell whether what is known is believed more than what would take its place."""
-        return is_outranked(draft.origin, by=self._around.memory(id_).origin)
+        return is_outranked(draft.origin, by=self._similar.get_memory(id_).origin)
 
-    def _answered(self, candidate: Candidate, nearest: Neighbour | None) -> Decision:
-        if nearest is None or not self._asks:
+    def _decide_by_arbitration(
+        self, candidate: Candidate, nearest: SimilarMemory | None
+    ) -> Decision:
+        if nearest is None or not self._has_arbitrator:
             return Insert()
         pair = (nearest.memory.content, candidate.content)
-        if pair not in self._ready.verdicts:
-            if self._hurry:
+        if pair not in self._prepared.verdicts:
+            if self._skip_model:
                 return Insert()
-            raise NotReady(pair=pair)
-        verdict = self._ready.verdicts[pair]
+            raise NeedsInput(pair=pair)
+        verdict = self._prepared.verdicts[pair]
         if verdict is None:
             return Insert()
-        return self._order.profile.merging.settle(candidate, nearest.memory, verdict)
+        return self._request.profile.merging.apply_verdict(candidate, nearest.memory, verdict)
 
-    def _carry_out(self, decision: Decision, draft: Draft) -> Memory:
+    def _apply_decision(self, decision: Decision, draft: NewMemory) -> Memory:
         match decision:
             case Restate(id_):
-                return self._restate(self._around.memory(id_), draft)
-            case Rewrite(id_) if self._is_ready(self._rewritten(decision, draft)):
-                return self._rewrite(self._around.memory(id_), draft, decision)
+                return self._restate(self._similar.get_memory(id_), draft)
+            case Rewrite(id_) if self._is_ready(self._rewritten_text(decision, draft)):
+                return self._rewrite(self._similar.get_memory(id_), draft, decision)
             case Discard(id_):
-                return self._around.memory(id_)
+                return self._similar.get_memory(id_)
             case Replace(id_):
                 new = self._insert(draft)
-                for old in (id_, *decision.others):
-                    self._retire(self._around.memory(old), new, draft, decision.why)
+                for old in (id_, *decision.other_ids):
+                    self._supersede(self._similar.get_memory(old), new, draft, decision.reason)
                 return new
             case _:
                 return self._insert(draft)
 
-    def _insert(self, draft: Draft) -> Memory:
-        order = self._order
-        entry = self._entry(draft.content, draft.kind, draft.key)
+    def _insert(self, draft: NewMemory) -> Memory:
+        order = self._request
+        entry = self._get_entry(draft.content, draft.kind, draft.key)
         memory = Memory(
             id=self._access.new_id(order.now),
             owner_id=order.owner_id,
@@ -257,18 +263,18 @@ class Planning:
             updated_at=order.now,
             key=draft.key,
             tags=draft.tags,
-            importance=draft.weight,
+            importance=draft.effective_importance,
             happened_at=draft.happened_at,
-            expires_at=draft.expires_at or self._default_end(draft.kind),
+            expires_at=draft.expires_at or self._default_expiry(draft.kind),
             session_id=draft.session_id,
             sources=draft.sources,
             origin=draft.origin,
         )
-        near = self._around.near(entry)
-        self._step("insert", memory, Action.REMEMBERED, draft, entry, near)
+        near = self._similar.find_near_duplicates(entry)
+        self._add_mutation("insert", memory, Action.REMEMBERED, draft, entry, near)
         return memory
 
-    def _rewrite_keyed(self, old: Memory, draft: Draft) -> Memory:
+    def _rewrite_keyed(self, old: Memory, draft: NewMemory) -> Memory:
         """Let a key say something else."""
         memory = replace(
             old,
@@ -276,20 +282,20 @@ class Planning:
             content=draft.content,
             summary=None,
             tags=draft.tags or old.tags,
-            importance=draft.weight,
+            importance=draft.effective_importance,
             happened_at=draft.happened_at,
-            expires_at=draft.expires_at or self._default_end(draft.kind),
+            expires_at=draft.expires_at or self._default_expiry(draft.kind),
             session_id=draft.session_id,
             sources=draft.sources,
             origin=draft.origin,
-            updated_at=self._order.now,
+            updated_at=self._request.now,
             version=old.version + 1,
         )
-        entry = self._entry(draft.content, draft.kind, draft.key)
-        self._step("revise", memory, Action.UPDATED, draft, entry)
+        entry = self._get_entry(draft.content, draft.kind, draft.key)
+        self._add_mutation("revise", memory, Action.UPDATED, draft, entry)
         return memory
 
-    def _rewrite(self, old: Memory, draft: Draft, decision: Rewrite) -> Memory:
+    def _rewrite(self, old: Memory, draft: NewMemory, decision: Rewrite) -> Memory:
         """Let a memory say what it and a new one say together, active in any case."""
         revived = {} if old.state is State.ACTIVE else {"was": old.state.value}
         is_whole = decision.content == draft.content
@@ -303,99 +309,102 @@ class Planning:
             tags=decision.tags,
             importance=decision.importance,
             happened_at=draft.happened_at or old.happened_at,
-            expires_at=self._new_end(old, draft, decision.kind),
+            expires_at=self._rewritten_expiry(old, draft, decision.kind),
             state=State.ACTIVE,
             superseded_by=None,
             session_id=draft.session_id or old.session_id,
-            sources=together(old, draft),
-            origin=draft.origin if is_whole else least_trusted(old.origin, draft.origin),
-            updated_at=self._order.now,
+            sources=merge_sources(old, draft),
+            origin=draft.origin if is_whole else get_least_trusted(old.origin, draft.origin),
+            updated_at=self._request.now,
             version=old.version + is_reworded,
         )
         if not is_reworded:
-            self._step("amend", memory, Action.UPDATED, draft)
+            self._add_mutation("amend", memory, Action.UPDATED, draft)
             return memory
-        entry = self._ready.entries[self._rewritten(decision, draft)]
-        self._step("revise", memory, Action.UPDATED, draft, entry, details=revived)
+        entry = self._prepared.entries[self._rewritten_text(decision, draft)]
+        self._add_mutation("revise", memory, Action.UPDATED, draft, entry, details=revived)
         return memory
 
-    def _restate(self, known: Memory, draft: Draft) -> Memory:
-        memory = restated(known, draft)
-        if self._order.by == IMPORTED and memory == known:
+    def _restate(self, known: Memory, draft: NewMemory) -> Memory:
+        memory = merge_restatement(known, draft)
+        if self._request.actor == IMPORT_ACTOR and memory == known:
             return known
-        memory = replace(memory, updated_at=self._order.now)
-        text = self._text(memory.content, memory.kind, memory.key)
-        if text != self._text(known.content, known.kind, known.key) and self._is_ready(text):
+        memory = replace(memory, updated_at=self._request.now)
+        text = self._index_text(memory.content, memory.kind, memory.key)
+        if text != self._index_text(known.content, known.kind, known.key) and self._is_ready(text):
             memory = replace(memory, version=known.version + 1)
-            self._step("revise", memory, Action.RESTATED, draft, self._ready.entries[text])
+            self._add_mutation(
+                "revise", memory, Action.RESTATED, draft, self._prepared.entries[text]
+            )
         else:
-            self._step("amend", memory, Action.RESTATED, draft)
+            self._add_mutation("amend", memory, Action.RESTATED, draft)
         return memory
 
-    def _retire(self, old: Memory, new: Memory, draft: Draft, why: str) -> None:
+    def _supersede(self, old: Memory, new: Memory, draft: NewMemory, why: str) -> None:
         memory = replace(
-            old, state=State.SUPERSEDED, superseded_by=new.id, updated_at=self._order.now
+            old, state=State.SUPERSEDED, superseded_by=new.id, updated_at=self._request.now
         )
         details = {"by": new.id, **({"why": why} if why else {})}
-        self._step("amend", memory, Action.SUPERSEDED, draft, details=details)
+        self._add_mutation("amend", memory, Action.SUPERSEDED, draft, details=details)
 
-    def _step(
+    def _add_mutation(
         self,
-        how: str,
+        operation: str,
         memory: Memory,
         action: Action,
-        draft: Draft,
+        draft: NewMemory,
         entry: IndexEntry | None = None,
-        near: tuple[str, ...] = (),
+        near_duplicates: tuple[str, ...] = (),
         details: dict[str, str] | None = None,
     ) -> None:
-        order = self._order
-        (memory,) = aged(order.profile, [memory], order.now)
-        known = {**told(draft.redactions), **(details or {})}
-        event = Event(memory.id, action, order.now, order.by, memory.version, known)
-        self._steps.append(Step(how, memory, event, entry, near))
-        self._around.note(memory, entry)
+        order = self._request
+        (memory,) = refresh_strengths(order.profile, [memory], order.now)
+        known = {**redaction_details(draft.redactions), **(details or {})}
+        event = Event(memory.id, action, order.now, order.actor, memory.version, known)
+        self._mutations.append(Mutation(operation, memory, event, entry, near_duplicates))
+        self._similar.add_planned(memory, entry)
 
-    def _default_end(self, kind: str) -> datetime | None:
-        lasting = self._order.profile.lasting.get(kind)
-        return None if lasting is None else self._order.now + lasting
+    def _default_expiry(self, kind: str) -> datetime | None:
+        lasting = self._request.profile.lifetimes.get(kind)
+        return None if lasting is None else self._request.now + lasting
 
-    def _new_end(self, old: Memory, draft: Draft, kind: str) -> datetime | None:
+    def _rewritten_expiry(self, old: Memory, draft: NewMemory, kind: str) -> datetime | None:
         """Return when a rewritten memory ends: as said now, or once said, else its kind's time."""
         if draft.expires_at is not None:
             return draft.expires_at
-        lasting = self._order.profile.lasting.get(old.kind)
+        lasting = self._request.profile.lifetimes.get(old.kind)
         given = lasting is None or old.expires_at != old.updated_at + lasting
-        if given and old.expires_at is not None and old.expires_at > self._order.now:
+        if given and old.expires_at is not None and old.expires_at > self._request.now:
             return old.expires_at
-        return self._default_end(kind)
+        return self._default_expiry(kind)
 
-    def _text(self, content: str, kind: str, key: str | None) -> Text:
-        return memory_text(self._order.profile, content, kind, key)
+    def _index_text(self, content: str, kind: str, key: str | None) -> IndexText:
+        return memory_text(self._request.profile, content, kind, key)
 
-    def _rewritten(self, decision: Rewrite, draft: Draft) -> Text:
-        key = self._around.memory(decision.id).key or draft.key
-        return self._text(decision.content, decision.kind, key)
+    def _rewritten_text(self, decision: Rewrite, draft: NewMemory) -> IndexText:
+        key = self._similar.get_memory(decision.id).key or draft.key
+        return self._index_text(decision.content, decision.kind, key)
 
-    def _is_ready(self, text: Text) -> bool:
+    def _is_ready(self, text: IndexText) -> bool:
         """Tell whether a text can be written now; where there is time, wait for it."""
-        if text in self._ready.entries:
+        if text in self._prepared.entries:
             return True
-        if self._hurry:
+        if self._skip_model:
             return False
-        raise NotReady([text])
+        raise NeedsInput([text])
 
-    def _require(self, texts: Sequence[Text]) -> None:
-        missing = [text for text in texts if text not in self._ready.entries]
+    def _require_entries(self, texts: Sequence[IndexText]) -> None:
+        missing = [text for text in texts if text not in self._prepared.entries]
         if missing:
-            raise NotReady(missing)
+            raise NeedsInput(missing)
 
-    def _entry(self, content: str, kind: str, key: str | None) -> IndexEntry:
-        return self._ready.entries[self._text(content, kind, key)]
+    def _get_entry(self, content: str, kind: str, key: str | None) -> IndexEntry:
+        return self._prepared.entries[self._index_text(content, kind, key)]
 
 
-def texts_of(order: Order) -> list[Text]:
+def index_texts(request: WriteRequest) -> list[IndexText]:
     """Return the texts of an order's drafts, as its profile indexes them."""
     return [
-        memory_text(order.profile, draft.content, draft.kind, draft.key) for draft in order.drafts
+        memory_text(request.profile, draft.content, draft.kind, draft.key)
+        for draft in request.new_memories
     ]

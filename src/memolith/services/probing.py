@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from memolith.domain.work import Work
+from memolith.domain.work import WorkKind
 from memolith.errors import StoreDamaged, StoreTooNew
 
 if TYPE_CHECKING:
     from memolith.services.access import Access
     from memolith.services.indexing import Indexer
 
-_JOB: Final = "probe"
+_PROBE_JOB: Final = "probe"
 
 
-class Probing:
+class HealthProbe:
     """Looks. Each of its methods passes where all is well, and raises what is wrong."""
 
     def __init__(self, access: Access, indexer: Indexer) -> None:
@@ -23,7 +23,7 @@ class Probing:
         self._indexer = indexer
         self._schema = access.store.meta.schema
 
-    def read(self) -> None:
+    def check_read(self) -> None:
         """Read the store: it is there, and its tables are still those that it was opened with.
 
         Raises:
@@ -37,7 +37,7 @@ class Probing:
         if found != self._schema:
             raise StoreDamaged(f"the store has schema {found}, and had {self._schema}")
 
-    def write(self) -> None:
+    def check_write(self) -> None:
         """Write to the store, and wait until it is kept; nothing of it is left that counts.
 
         Where another process does so at that moment, that is enough.
@@ -47,18 +47,18 @@ class Probing:
             StoreReadOnly: It can't be written.
         """
         now = self._access.clock.now()
-        self._access.store.jobs.take(_JOB, now=now, every_s=0.0, lease_s=0.0)
+        self._access.store.jobs.acquire(_PROBE_JOB, now=now, every_s=0.0, lease_s=0.0)
 
-    def waiting(self) -> int:
+    def count_pending_owners(self) -> int:
         """Return how many owners have something that a model is to learn from, and is due.
 
         Raises:
             StoreUnavailable: The store can't be reached.
         """
         now = self._access.clock.now()
-        return len(self._access.store.claims.owners(Work.LEARN, now=now))
+        return len(self._access.store.leases.owners(WorkKind.LEARN, now=now))
 
-    def embed(self) -> None:
+    def check_embedder(self) -> None:
         """Embed a word by the model that the store's vectors are of.
 
         Raises:

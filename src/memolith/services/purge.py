@@ -9,13 +9,19 @@ from typing import TYPE_CHECKING
 from memolith.domain.memories import Action, Event, Memory, State
 from memolith.errors import InvalidInput, NotFound
 from memolith.policies import arguments, ids
-from memolith.policies.documents import left_of
-from memolith.policies.folding import spoken, without
+from memolith.policies.documents import remove_from_document
+from memolith.policies.folding import remove_sentences, strip_speaker_label
 from memolith.services import condensed
-from memolith.services.indexing import Text, in_window, message_text
-from memolith.services.remains import is_summary, messages_of, said_by, stands_without, told_by
-from memolith.services.screening import screened_name
-from memolith.services.writing import Writing
+from memolith.services.indexing import IndexText, apply_window, message_text
+from memolith.services.remains import (
+    find_source_messages,
+    is_summary,
+    is_supported_without,
+    stated_sentence_keys,
+    supporting_sentence_keys,
+)
+from memolith.services.screening import validate_name
+from memolith.services.writing import TransactionRunner
 from memolith.text.normal import content_key
 
 if TYPE_CHECKING:
@@ -23,17 +29,17 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from memolith.domain.messages import Message
-    from memolith.policies.retold import Retold
-    from memolith.ports.removal import Wording
+    from memolith.policies.retold import ParaphraseDetector
+    from memolith.ports.removal import MessageRevision
     from memolith.ports.store import IndexEntry, Snapshot, Transaction
     from memolith.profiles.model import Profile
     from memolith.services.access import Access
     from memolith.services.indexing import Indexer
-    from memolith.services.writing import Underway
+    from memolith.services.writing import WriteTransaction
 
 
 @dataclass(frozen=True, slots=True)
-class Purged:
+class PurgeResult:
     """What a purge has removed for good.
 
     Attributes:
@@ -46,11 +52,11 @@ class Purged:
 
     memories: tuple[str, ...]
     messages: tuple[str, ...]
-    settled: bool = True
+    compacted: bool = True
 
 
 @dataclass(frozen=True, slots=True)
-class Erased:
+class EraseResult:
     """What erasing an owner has done.
 
     Attributes:
@@ -59,11 +65,11 @@ class Erased:
     """
 
     owner_id: str
-    settled: bool = True
+    compacted: bool = True
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
+class _PurgePlan:
     """What is to be removed.
 
     Attributes:
@@ -75,33 +81,33 @@ class _Plan:
     """
 
     memories: tuple[str, ...]
-    messages: Mapping[str, Sequence[Wording]]
-    windows: Mapping[str, Sequence[Wording]]
-    documents: Mapping[int, str]
-    released: condensed.Loose
+    messages: Mapping[str, Sequence[MessageRevision]]
+    windows: Mapping[str, Sequence[MessageRevision]]
+    base_memory_versions: Mapping[int, str]
+    released_sources: condensed.SummarySources
 
     @property
-    def gone(self) -> list[str]:
+    def removed_ids(self) -> list[str]:
         """All ids that go."""
         return [*self.memories, *(id_ for id_, left in self.messages.items() if not left)]
 
     @property
-    def left(self) -> dict[str, Sequence[Wording]]:
+    def remaining_wordings(self) -> dict[str, Sequence[MessageRevision]]:
         """The versions of all messages that are to be indexed anew."""
         changed = {id_: left for id_, left in self.messages.items() if left}
         return {**self.windows, **changed}
 
 
-class Purging:
+class Purger:
     """Removes for good, under the owner's lock."""
 
     def __init__(self, access: Access, indexer: Indexer) -> None:
         """Use these."""
         self._access = access
         self._indexer = indexer
-        self._writing = Writing(access.store, indexer)
+        self._runner = TransactionRunner(access.store, indexer)
 
-    def purge(self, owner_id: str, id: str | None, key: str | None) -> Purged:
+    def purge(self, owner_id: str, id: str | None, key: str | None) -> PurgeResult:
         """Remove a memory, or a message, for good, with what it came from or gave rise to.
 
         It reaches what `Changing.forget` reaches, and the earlier versions of it; what is
@@ -119,20 +125,20 @@ class Purging:
         now = self._access.clock.now()
         store = self._access.store
         with store.read(owner_id) as known:
-            plan = self._plan(known, _target(known, id, key), now)
-        ahead = list(_texts(self._access.profile(owner_id), plan.left))
+            plan = self._build_plan(known, _find_target(known, id, key), now)
+        ahead = list(_index_texts(self._access.get_profile(owner_id), plan.remaining_wordings))
 
-        def change(underway: Underway) -> _Plan:
-            plan = self._plan(underway.tx, _target(underway.tx, id, key), now)
-            self._carry_out(underway, plan, now)
+        def change(write_tx: WriteTransaction) -> _PurgePlan:
+            plan = self._build_plan(write_tx.tx, _find_target(write_tx.tx, id, key), now)
+            self._apply_plan(write_tx, plan, now)
             return plan
 
-        plan = self._writing.write(owner_id, change, ahead)
-        self._indexer.forget_recent(owner_id)
-        store.idempotency.forget_replies(owner_id)
-        return Purged(plan.memories, tuple(plan.messages), store.settle())
+        plan = self._runner.write(owner_id, change, ahead)
+        self._indexer.clear_recent(owner_id)
+        store.idempotency.forget_responses(owner_id)
+        return PurgeResult(plan.memories, tuple(plan.messages), store.compact())
 
-    def erase(self, owner_id: str) -> Erased:
+    def erase(self, owner_id: str) -> EraseResult:
         """Remove everything of an owner for good, and bar the owner's return.
 
         Where memory is switched off too. Doing it again is no error.
@@ -140,13 +146,13 @@ class Purging:
         Raises:
             NotFound: The owner has nothing, and never was erased.
         """
-        arguments.name(owner_id, "owner")
+        arguments.check_name(owner_id, "owner")
         store = self._access.store
         if not store.is_erased(owner_id) and owner_id not in store.owners():
-            raise NotFound("owner", screened_name(owner_id, "owner"))
+            raise NotFound("owner", validate_name(owner_id, "owner"))
         store.erase(owner_id, self._access.clock.now())
-        self._indexer.forget_recent(owner_id)
-        return Erased(owner_id, store.settle())
+        self._indexer.clear_recent(owner_id)
+        return EraseResult(owner_id, store.compact())
 
     def readmit(self, owner_id: str) -> None:
         """Let an erased owner begin again, with nothing.
@@ -154,114 +160,142 @@ class Purging:
         Raises:
             NotFound: The owner was not erased.
         """
-        if not self._access.store.readmit(arguments.name(owner_id, "owner")):
-            raise NotFound("erased owner", screened_name(owner_id, "owner"))
+        if not self._access.store.readmit(arguments.check_name(owner_id, "owner")):
+            raise NotFound("erased owner", validate_name(owner_id, "owner"))
 
-    def _plan(self, snapshot: Snapshot, target: Memory | Message, now: datetime) -> _Plan:
+    def _build_plan(
+        self, snapshot: Snapshot, target: Memory | Message, now: datetime
+    ) -> _PurgePlan:
         if isinstance(target, Memory) and is_summary(snapshot, target):
-            documents = _documents_without(snapshot, said_by(snapshot, target), None)
-            return _Plan((target.id,), {}, {}, documents, condensed.loose(()))
-        memories = [target] if isinstance(target, Memory) else _only_from(snapshot, target)
-        said = frozenset[str]().union(*(told_by(snapshot, memory) for memory in memories))
-        messages, reached = _messages(snapshot, target, said, now)
-        told = condensed.told_of(snapshot, [target, *memories])
+            documents = _rewrite_base_memory(snapshot, stated_sentence_keys(snapshot, target), None)
+            return _PurgePlan((target.id,), {}, {}, documents, condensed.get_summary_sources(()))
+        memories = (
+            [target] if isinstance(target, Memory) else _find_memories_only_from(snapshot, target)
+        )
+        said = frozenset[str]().union(
+            *(supporting_sentence_keys(snapshot, memory) for memory in memories)
+        )
+        messages, reached = _find_changed_messages(snapshot, target, said, now)
+        told = condensed.build_paraphrase_matcher(snapshot, [target, *memories])
         ids = (target.id, *(memory.id for memory in memories), *reached)
-        made = condensed.made_of(snapshot, ids, told, self._access.profile(snapshot.owner_id))
-        return _Plan(
+        made = condensed.find_derived_summaries(
+            snapshot, ids, told, self._access.get_profile(snapshot.owner_id)
+        )
+        return _PurgePlan(
             tuple(memory.id for memory in (*memories, *made)),
             messages,
-            _after(snapshot, messages),
-            _documents_without(snapshot, said, told),
-            condensed.loose(each for each in made if each.state is State.ACTIVE),
+            _find_following_messages(snapshot, messages),
+            _rewrite_base_memory(snapshot, said, told),
+            condensed.get_summary_sources(each for each in made if each.state is State.ACTIVE),
         )
 
-    def _carry_out(self, underway: Underway, plan: _Plan, now: datetime) -> None:
-        tx, left = underway.tx, plan.left
-        profile = self._access.profile(tx.owner_id)
+    def _apply_plan(self, write_tx: WriteTransaction, plan: _PurgePlan, now: datetime) -> None:
+        tx, left = write_tx.tx, plan.remaining_wordings
+        profile = self._access.get_profile(tx.owner_id)
         bare = {
-            id_: [(each, underway.entry(message_text(profile, each.message))) for each in wordings]
+            id_: [
+                (each, write_tx.get_entry(message_text(profile, each.message))) for each in wordings
+            ]
             for id_, wordings in left.items()
         }
-        before = {id_: self._before(tx, id_, plan) for id_ in left}
+        before = {id_: self._get_previous_wordings(tx, id_, plan) for id_ in left}
         versions = {memory.id: memory.version for memory in tx.memories(plan.memories)}
-        plan.released.release(tx, now)
-        tx.purge(plan.gone)
-        tx.reword_base_memory(plan.documents)
+        plan.released_sources.release(tx, now)
+        tx.purge(plan.removed_ids)
+        tx.rewrite_base_memory(plan.base_memory_versions)
         for id_, pairs in bare.items():
-            tx.reword(
+            tx.rewrite_message(
                 id_,
                 [
-                    (wording.message, in_window(entry, self._window(wording, before[id_])))
+                    (
+                        wording.message,
+                        apply_window(entry, self._get_window_entry(wording, before[id_])),
+                    )
                     for wording, entry in pairs
                 ],
             )
         # Of a message 0, by which `verify` knows that its place is empty on purpose.
         tx.record(
-            [Event(id_, Action.PURGED, now, "user", versions.get(id_, 0)) for id_ in plan.gone]
+            [
+                Event(id_, Action.PURGED, now, "user", versions.get(id_, 0))
+                for id_ in plan.removed_ids
+            ]
         )
 
-    def _before(self, tx: Transaction, id_: str, plan: _Plan) -> Sequence[Wording]:
+    def _get_previous_wordings(
+        self, tx: Transaction, id_: str, plan: _PurgePlan
+    ) -> Sequence[MessageRevision]:
         """Return what the message before one will have said in its versions."""
-        previous = tx.adjacent(id_, -1)
+        previous = tx.find_adjacent_message(id_, -1)
         if previous is None:
             return ()
         if previous in plan.messages:
             return plan.messages[previous]
-        return tx.wordings([previous]).get(previous, ())
+        return tx.message_revisions([previous]).get(previous, ())
 
-    def _window(self, wording: Wording, before: Sequence[Wording]) -> IndexEntry | None:
+    def _get_window_entry(
+        self, wording: MessageRevision, before: Sequence[MessageRevision]
+    ) -> IndexEntry | None:
         """Return the entry of what stood before a version: now, or when it was stored."""
         for other in reversed(before):
-            if _is_seen_from(wording, other):
-                text = Text(other.message.content, other.message.speaker)
-                return self._indexer.keywords_only(text)
+            if _is_visible_from(wording, other):
+                text = IndexText(other.message.content, other.message.speaker)
+                return self._indexer.build_keyword_entry(text)
         return None
 
 
-def _is_seen_from(wording: Wording, before: Wording) -> bool:
+def _is_visible_from(wording: MessageRevision, before: MessageRevision) -> bool:
     if wording.valid_to is None:
         return before.valid_to is None
     at = wording.valid_from
     return before.valid_from <= at and (before.valid_to is None or at < before.valid_to)
 
 
-def _target(snapshot: Snapshot, id_: str | None, key: str | None) -> Memory | Message:
+def _find_target(snapshot: Snapshot, id_: str | None, key: str | None) -> Memory | Message:
     """Return what is to be purged, in whatever state."""
     if key is not None:
-        keyed = snapshot.by_key(screened_name(key, "key"))
+        keyed = snapshot.find_by_key(validate_name(key, "key"))
         if keyed is None:
             raise NotFound("key", key)
         return keyed
-    wanted = ids.parse(str(id_))
+    wanted = ids.parse_id(str(id_))
     for memory in snapshot.memories([wanted]):
         return memory
-    for message in snapshot.originals([wanted]):
+    for message in snapshot.original_messages([wanted]):
         return message
     raise NotFound("memory", wanted)
 
 
-def _messages(
-    snapshot: Snapshot, target: Memory | Message, said: frozenset[str], now: datetime
-) -> tuple[dict[str, Sequence[Wording]], Sequence[str]]:
+def _find_changed_messages(
+    snapshot: Snapshot, target: Memory | Message, removed_keys: frozenset[str], now: datetime
+) -> tuple[dict[str, Sequence[MessageRevision]], Sequence[str]]:
     """Return the messages that change, and what is left of each; and all that it came from."""
     if not isinstance(target, Memory):
         return {target.id: ()}, ()
-    wordings = snapshot.wordings(messages_of(snapshot, target, now))
-    left = {id_: list(_left(versions, said)) for id_, versions in wordings.items()}
+    wordings = snapshot.message_revisions(find_source_messages(snapshot, target, now))
+    left = {
+        id_: list(_iter_remaining_wordings(versions, removed_keys))
+        for id_, versions in wordings.items()
+    }
     reached = () if target.state is State.UNSUPPORTED else tuple(wordings)
     return {id_: each for id_, each in left.items() if each != wordings[id_]}, reached
 
 
-def _documents_without(
-    snapshot: Snapshot, said: frozenset[str], told: Retold | None
+def _rewrite_base_memory(
+    snapshot: Snapshot, removed_keys: frozenset[str], matcher: ParaphraseDetector | None
 ) -> dict[int, str]:
     """Return what versions of the base memory say without sentences, those that change by it."""
 
     @cache
     def is_out(sentence: str) -> bool:
-        return content_key(spoken(sentence)) in said or (told is not None and told(sentence))
+        return content_key(strip_speaker_label(sentence)) in removed_keys or (
+            matcher is not None and matcher(sentence)
+        )
 
-    left = {each.version: left_of(each.content, is_out) for each in snapshot.base_memories()}
+    left = {
+        each.version: remove_from_document(each.content, is_out)
+        for each in snapshot.base_memories()
+    }
     return {
         each.version: left[each.version]
         for each in snapshot.base_memories()
@@ -269,31 +303,37 @@ def _documents_without(
     }
 
 
-def _left(versions: Iterable[Wording], said: frozenset[str]) -> Iterator[Wording]:
+def _iter_remaining_wordings(
+    versions: Iterable[MessageRevision], removed_keys: frozenset[str]
+) -> Iterator[MessageRevision]:
     """Yield the versions of a message without sentences, those that still say something."""
     for wording in versions:
-        content = without(wording.message.content, said)
+        content = remove_sentences(wording.message.content, removed_keys)
         if content:
             yield replace(wording, message=replace(wording.message, content=content))
 
 
-def _only_from(snapshot: Snapshot, message: Message) -> list[Memory]:
+def _find_memories_only_from(snapshot: Snapshot, message: Message) -> list[Memory]:
     """Return the memories that nothing else says than this message."""
-    derived = snapshot.derived([message.id]).get(message.id, [])
+    derived = snapshot.derived_memories([message.id]).get(message.id, [])
     return [
         each
         for each in derived
-        if not is_summary(snapshot, each) and not stands_without(snapshot, each, message.id)
+        if not is_summary(snapshot, each) and not is_supported_without(snapshot, each, message.id)
     ]
 
 
-def _after(snapshot: Snapshot, changed: Mapping[str, object]) -> dict[str, Sequence[Wording]]:
+def _find_following_messages(
+    snapshot: Snapshot, changed: Mapping[str, object]
+) -> dict[str, Sequence[MessageRevision]]:
     """Return the messages that follow changed ones, unless they change themselves."""
-    found = (snapshot.adjacent(id_, 1) for id_ in changed)
-    return dict(snapshot.wordings([id_ for id_ in found if id_ and id_ not in changed]))
+    found = (snapshot.find_adjacent_message(id_, 1) for id_ in changed)
+    return dict(snapshot.message_revisions([id_ for id_ in found if id_ and id_ not in changed]))
 
 
-def _texts(profile: Profile, wordings: Mapping[str, Sequence[Wording]]) -> Iterator[Text]:
+def _index_texts(
+    profile: Profile, wordings: Mapping[str, Sequence[MessageRevision]]
+) -> Iterator[IndexText]:
     for versions in wordings.values():
         for each in versions:
             yield message_text(profile, each.message)

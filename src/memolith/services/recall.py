@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memolith.domain.memories import EPISODE
-from memolith.domain.recall import Dropped, RecallResult, Scope, Trace
+from memolith.domain.recall import DroppedCandidate, RecallResult, RecallTrace, SearchFilter
 from memolith.errors import InvalidInput
 from memolith.policies import arguments
-from memolith.policies.ranking.first import put_first
-from memolith.policies.ranking.relevance import RELEVANT_FROM, signs_of
-from memolith.services.candidates import Found, search
-from memolith.services.choosing import choose
-from memolith.services.reranking import Reader, Reading, texts_to_read
-from memolith.services.screening import screened
-from memolith.steps import step, stepped
+from memolith.policies.ranking.first import put_pinned_first
+from memolith.policies.ranking.relevance import RELEVANCE_THRESHOLD, build_signals
+from memolith.services.candidates import CandidateSet, find_candidates
+from memolith.services.choosing import select_results
+from memolith.services.reranking import QueryReranking, RerankerClient, get_rerank_texts
+from memolith.services.screening import clean_and_redact
+from memolith.steps import span, traced
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -26,25 +26,25 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from memolith.domain.messages import Participant
-    from memolith.domain.recall import Mode
+    from memolith.domain.recall import SearchMode
     from memolith.policies.ranking.model import Query, Scores
     from memolith.policies.ranking.relevance import Relevance
     from memolith.ports.reranker import Reranker
     from memolith.ports.store import Snapshot
     from memolith.profiles.model import Profile
     from memolith.services.access import Access
-    from memolith.services.choosing import Choice
+    from memolith.services.choosing import ResultSelection
     from memolith.services.indexing import Indexer
-    from memolith.services.touches import Touches
+    from memolith.services.touches import AccessCounter
 
 MAX_QUERY_CHARS = 1_000
 _QUERY_HEAD = 300
 _QUERY_TAIL = 700
 """A long query keeps its first 300 and last 700 characters: what it is about, and what is asked."""
 
-TOP_K = 5
+DEFAULT_TOP_K = 5
 
-_ROUNDS = 2
+_MAX_RERANK_ROUNDS = 2
 """How often a search is made again because others have written what no reranker has read yet:
 a guess."""
 
@@ -52,7 +52,7 @@ _MODES = ("hybrid", "vector", "keyword")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class RecallRequest:
     """What is asked of recall, checked.
 
     Attributes:
@@ -69,50 +69,50 @@ class Request:
     profile: Profile
     participants: Sequence[Participant]
     text: str
-    scope: Scope
+    scope: SearchFilter
     top_k: int
     token_budget: int
-    mode: Mode = "hybrid"
+    mode: SearchMode = "hybrid"
     trace: bool = False
 
 
-class Recalling:
+class Retriever:
     """Answers queries."""
 
     def __init__(
         self,
         access: Access,
         indexer: Indexer,
-        touches: Touches,
+        access_counter: AccessCounter,
         *,
-        limit: int = TOP_K,
+        default_top_k: int = DEFAULT_TOP_K,
         reranker: Reranker | None = None,
     ) -> None:
         """Use these; `limit`: how many results where nobody says."""
-        self._reader = None if reranker is None else Reader(reranker)
+        self._reranker = None if reranker is None else RerankerClient(reranker)
         self._access = access
         self._indexer = indexer
-        self._touches = touches
-        self._limit = limit
+        self._access_counter = access_counter
+        self._default_top_k = default_top_k
 
-    def request(
+    def build_request(
         self,
         owner_id: str,
         query: str,
         *,
         top_k: int | None,
         token_budget: int,
-        otherwise: int | None = None,
+        default_top_k: int | None = None,
         kinds: Iterable[str] | None = None,
         session: str | None = None,
         tags: Iterable[str] | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
         as_of: datetime | None = None,
-        mode: Mode = "hybrid",
+        mode: SearchMode = "hybrid",
         include_compressed: bool = False,
         trace: bool = False,
-    ) -> Request:
+    ) -> RecallRequest:
         """Check what is asked.
 
         Args:
@@ -135,128 +135,144 @@ class Recalling:
             InvalidInput: An argument can't be taken.
         """
         with self._access.store.read(owner_id) as snapshot:
-            profile = self._access.profile_of(snapshot)
+            profile = self._access.get_snapshot_profile(snapshot)
             participants = snapshot.participants()
         if mode not in _MODES:
-            raise InvalidInput("mode", f"{arguments.shown(mode)} is none of {', '.join(_MODES)}")
-        if mode == "vector" and not profile.vectors:
+            raise InvalidInput(
+                "mode", f"{arguments.format_value(mode)} is none of {', '.join(_MODES)}"
+            )
+        if mode == "vector" and not profile.uses_vectors:
             raise InvalidInput("mode", f"profile {profile.name!r} has no vectors")
-        scope = Scope(
+        scope = SearchFilter(
             now=self._access.clock.now(),
-            as_of=None if as_of is None else arguments.instant(as_of, "as_of"),
-            kinds=_kinds(kinds, profile),
-            session_id=None if session is None else arguments.name(session, "session"),
-            tags=() if tags is None else arguments.tags(tags),
-            since=None if since is None else arguments.instant(since, "since"),
-            until=None if until is None else arguments.instant(until, "until"),
+            as_of=None if as_of is None else arguments.check_instant(as_of, "as_of"),
+            kinds=_parse_kinds(kinds, profile),
+            session_id=None if session is None else arguments.check_name(session, "session"),
+            tags=() if tags is None else arguments.check_tags(tags),
+            since=None if since is None else arguments.check_instant(since, "since"),
+            until=None if until is None else arguments.check_instant(until, "until"),
             include_compressed=bool(include_compressed),
-            include_withheld=False,
+            include_quarantined=False,
         )
-        limit = (profile.limit or otherwise or self._limit) if top_k is None else top_k
-        return Request(
+        limit = (
+            (profile.default_top_k or default_top_k or self._default_top_k)
+            if top_k is None
+            else top_k
+        )
+        return RecallRequest(
             profile=profile,
             participants=participants,
-            text=shortened(screened(query, field="query")[0]),
+            text=shorten_query(clean_and_redact(query, field="query")[0]),
             scope=scope,
-            top_k=arguments.count(limit, "top_k", least=0, most=arguments.MAX_TOP_K),
-            token_budget=arguments.count(token_budget, "token_budget", least=0),
+            top_k=arguments.check_count(limit, "top_k", minimum=0, maximum=arguments.MAX_TOP_K),
+            token_budget=arguments.check_count(token_budget, "token_budget", minimum=0),
             mode=mode,
             trace=trace,
         )
 
-    @stepped("recall")
-    def recall(self, owner_id: str, request: Request, *, touch: bool) -> RecallResult:
+    @traced("recall")
+    def recall(self, owner_id: str, request: RecallRequest, *, touch: bool) -> RecallResult:
         """Return what is relevant, best first."""
-        watch = _Watch()
+        watch = _Stopwatch()
         ranking = request.profile.ranking
         query = ranking.prepare(request.text, request.participants, request.scope.now)
         watch.lap("prepare")
-        vector = None if request.mode == "keyword" else self._indexer.query(query.dense_text)
+        vector = None if request.mode == "keyword" else self._indexer.embed_query(query.dense_text)
         watch.lap("embed")
-        relevance = request.profile.relevance.get(self._indexer.model)
-        asked = _Asked(owner_id, query, vector, request, relevance, watch)
-        found, choice, likelihood = self._found(asked)
-        chosen = choice.chosen
+        relevance = request.profile.relevance_by_embedder.get(self._indexer.model)
+        asked = _PreparedQuery(owner_id, query, vector, request, relevance, watch)
+        found, choice, likelihood = self._search(asked)
+        chosen = choice.selected
         if touch and request.scope.as_of is None:
-            self._touches.add(owner_id, [one.id for one in chosen if one.kind != EPISODE])
+            self._access_counter.add(owner_id, [one.id for one in chosen if one.kind != EPISODE])
         return RecallResult(
             memories=tuple(chosen),
             total_tokens=sum(one.tokens for one in chosen),
             token_budget=request.token_budget,
-            trace=_trace(query, found, choice.dropped, watch) if request.trace else None,
+            trace=_build_trace(query, found, choice.dropped, watch) if request.trace else None,
             relevance=likelihood,
-            nothing_relevant=likelihood is not None and likelihood < RELEVANT_FROM,
+            likely_unanswerable=likelihood is not None and likelihood < RELEVANCE_THRESHOLD,
         )
 
-    def _found(self, asked: _Asked) -> tuple[Found, Choice, float | None]:
+    def _search(
+        self, prepared: _PreparedQuery
+    ) -> tuple[CandidateSet, ResultSelection, float | None]:
         """Search, score and choose; and tell how likely it is that something found is relevant."""
-        reranking = asked.request.profile.reranking
-        if self._reader is not None and reranking is not None:
-            reading = Reading(self._reader, reranking, asked.request.text)
-            return (*self._reranked(asked, reading, _ROUNDS), None)
-        with self._access.store.read(asked.owner_id) as snapshot:
-            found, scores = asked.scored(snapshot)
-            return found, asked.choice(snapshot, found, scores), asked.likelihood(found, scores)
+        reranking = prepared.request.profile.reranking
+        if self._reranker is not None and reranking is not None:
+            reading = QueryReranking(self._reranker, reranking, prepared.request.text)
+            return (*self._search_reranked(prepared, reading, _MAX_RERANK_ROUNDS), None)
+        with self._access.store.read(prepared.owner_id) as snapshot:
+            found, scores = prepared.score(snapshot)
+            return (
+                found,
+                prepared.select(snapshot, found, scores),
+                prepared.likelihood(found, scores),
+            )
 
-    def _reranked(self, asked: _Asked, reading: Reading, rounds: int) -> tuple[Found, Choice]:
+    def _search_reranked(
+        self, prepared: _PreparedQuery, reranking: QueryReranking, rounds: int
+    ) -> tuple[CandidateSet, ResultSelection]:
         """Search, and search again once the reranker has answered, with no snapshot open.
 
         It waits with one open only where others have written in each of these rounds.
         """
-        with self._access.store.read(asked.owner_id) as snapshot:
-            found, scores = asked.scored(snapshot)
-            texts = texts_to_read(snapshot, found, scores)
+        with self._access.store.read(prepared.owner_id) as snapshot:
+            found, scores = prepared.score(snapshot)
+            texts = get_rerank_texts(snapshot, found, scores)
             if not rounds:
-                reading.read(texts.values())
-            if reading.has(texts.values()):
-                scores = reading.rescored(found.candidates, scores, texts)
-                return found, asked.choice(snapshot, found, scores)
-        reading.read(texts.values())
-        asked.watch.lap("rerank")
-        return self._reranked(asked, reading, rounds - 1)
+                reranking.score(texts.values())
+            if reranking.has_scores(texts.values()):
+                scores = reranking.rescore(found.candidates, scores, texts)
+                return found, prepared.select(snapshot, found, scores)
+        reranking.score(texts.values())
+        prepared.stopwatch.lap("rerank")
+        return self._search_reranked(prepared, reranking, rounds - 1)
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _PreparedQuery:
     """A request with all that was made ready for it."""
 
     owner_id: str
     query: Query
     vector: NDArray[np.int8] | None
-    request: Request
+    request: RecallRequest
     relevance: Relevance | None
-    watch: _Watch
+    stopwatch: _Stopwatch
 
-    def scored(self, snapshot: Snapshot) -> tuple[Found, Scores]:
+    def score(self, snapshot: Snapshot) -> tuple[CandidateSet, Scores]:
         """Search, and score what was found."""
-        with step("search"):
-            found = search(snapshot, self.query, self.vector, self.request)
-        self.watch.lap("search")
-        with step("score"):
+        with span("search"):
+            found = find_candidates(snapshot, self.query, self.vector, self.request)
+        self.stopwatch.lap("search")
+        with span("score"):
             scores = self.request.profile.ranking.score(self.query, found.candidates)
-        self.watch.lap("score")
+        self.stopwatch.lap("score")
         return found, scores
 
-    def choice(self, snapshot: Snapshot, found: Found, scores: Scores) -> Choice:
+    def select(
+        self, snapshot: Snapshot, candidates: CandidateSet, scores: Scores
+    ) -> ResultSelection:
         """Take the best."""
-        scores = put_first(scores, found.place)
-        with step("load"):
-            choice = choose(snapshot, found, scores, self.request)
-        self.watch.lap("load")
+        scores = put_pinned_first(scores, candidates.pinned_position)
+        with span("load"):
+            choice = select_results(snapshot, candidates, scores, self.request)
+        self.stopwatch.lap("load")
         return choice
 
-    def likelihood(self, found: Found, scores: Scores) -> float | None:
+    def likelihood(self, candidates: CandidateSet, scores: Scores) -> float | None:
         """Return how likely it is that something found is relevant; None: that is not known.
 
         It takes both searches to know.
         """
-        if self.relevance is None or self.vector is None or not found.extent.attainable:
+        if self.relevance is None or self.vector is None or not candidates.extent.max_score:
             return None
-        signs = signs_of(self.query, found.candidates, scores, found.extent)
+        signs = build_signals(self.query, candidates.candidates, scores, candidates.extent)
         return self.relevance.likelihood(signs)
 
 
-class _Watch:
+class _Stopwatch:
     """Takes the time of the stages of one recall."""
 
     def __init__(self) -> None:
@@ -269,29 +285,36 @@ class _Watch:
         self._last = now
 
 
-def shortened(query: str) -> str:
+def shorten_query(query: str) -> str:
     """Return a query of at most 1,000 characters: its beginning and its end."""
     if len(query) <= MAX_QUERY_CHARS:
         return query
     return f"{query[:_QUERY_HEAD]}{query[-_QUERY_TAIL:]}"
 
 
-def _kinds(kinds: Iterable[str] | None, profile: Profile) -> frozenset[str] | None:
+def _parse_kinds(kinds: Iterable[str] | None, profile: Profile) -> frozenset[str] | None:
     """Return the kinds that may be found; None: all there are."""
     if kinds is None:
-        return None if profile.episodes else frozenset(profile.kinds)
-    known = (*profile.kinds, EPISODE) if profile.episodes else profile.kinds
-    wanted = frozenset(arguments.name(kind, "kinds") for kind in arguments.several(kinds, "kinds"))
+        return None if profile.recalls_messages else frozenset(profile.kinds)
+    known = (*profile.kinds, EPISODE) if profile.recalls_messages else profile.kinds
+    wanted = frozenset(
+        arguments.check_name(kind, "kinds") for kind in arguments.check_list(kinds, "kinds")
+    )
     for kind in sorted(wanted - set(known)):
-        raise InvalidInput("kinds", f"{arguments.shown(kind)} is none of {', '.join(known)}")
+        raise InvalidInput("kinds", f"{arguments.format_value(kind)} is none of {', '.join(known)}")
     return wanted
 
 
-def _trace(query: Query, found: Found, dropped: Sequence[Dropped], watch: _Watch) -> Trace:
-    return Trace(
+def _build_trace(
+    query: Query,
+    candidates: CandidateSet,
+    dropped: Sequence[DroppedCandidate],
+    stopwatch: _Stopwatch,
+) -> RecallTrace:
+    return RecallTrace(
         dense_text=query.dense_text,
         terms=query.terms,
-        candidates=len(found.numbers),
+        candidates=len(candidates.numbers),
         dropped=tuple(dropped),
-        seconds=watch.seconds,
+        seconds=stopwatch.seconds,
     )

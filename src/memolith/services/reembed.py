@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memolith.errors import InvalidInput, StoreUnavailable
-from memolith.policies.indexing import embedded_text
+from memolith.policies.indexing import build_embedded_text
 from memolith.policies.vectors import quantise
-from memolith.ports.reembedding import EmbeddingModel, Reembeddable
-from memolith.services.embedding import embedded
+from memolith.ports.reembedding import EmbeddingModel, SupportsReembedding
+from memolith.services.embedding import embed_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -18,27 +18,27 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from memolith.ports.embedder import Embedder
-    from memolith.ports.reembedding import BarePassage
+    from memolith.ports.reembedding import UnembeddedPassage
     from memolith.ports.store import Store
 
     Advance = Callable[[int, int], None]
     Vectors = Mapping[tuple[int, int], NDArray[np.int8]]
 
-BATCH = 512
+BATCH_SIZE = 512
 """How many passages get their vectors in one transaction, and how many texts an embedder is given
 at once: writers wait for it some 20 ms (a guess)."""
 
-_REMOVED = 2_048
+_REMOVAL_BATCH_SIZE = 2_048
 """From how many passages unused vectors are removed in one transaction (a guess)."""
 
-TRIES, FREE_TRIES = 12, 3
+MAX_SWITCH_ATTEMPTS, UNLOCKED_ATTEMPTS = 12, 3
 """How often the switch is tried at most while others write, and how often before they are asked to
 wait for a moment. Each try has only what was written during the one before to make up for, so that
 after three little is left (a guess)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Reembedded:
+class ReembedResult:
     """What came of it.
 
     Attributes:
@@ -49,10 +49,10 @@ class Reembedded:
 
     model: str
     dimension: int
-    made: int
+    vectors_created: int
 
 
-class Reembedding:
+class Reembedder:
     """Makes a store's vectors anew.
 
     Vectors are made beside those in use, which others go on with. Killed anywhere, calling it
@@ -66,12 +66,12 @@ class Reembedding:
         Raises:
             InvalidInput: Its vectors can't be made anew.
         """
-        if not isinstance(store, Reembeddable):
+        if not isinstance(store, SupportsReembedding):
             raise InvalidInput("store", "its vectors can't be made anew while it is in use")
         self._store: Store = store
-        self._vectors: Reembeddable = store
+        self._vectors: SupportsReembedding = store
 
-    def run(self, embedder: Embedder, advance: Advance | None = None) -> Reembedded:
+    def run(self, embedder: Embedder, advance: Advance | None = None) -> ReembedResult:
         """Make all vectors anew, switch to them, and remove those of before.
 
         Args:
@@ -87,12 +87,12 @@ class Reembedding:
         """
         model = EmbeddingModel(embedder.name, embedder.dimension)
         made = 0
-        if not self._is_of(model):
+        if not self._is_current(model):
             self._remove_unused()
             self._vectors.begin_reembedding(model)
-            made = self._switched(_Work(self._vectors, embedder, advance))
+            made = self._build_and_switch(_VectorBuild(self._vectors, embedder, advance))
         self._remove_unused()
-        return Reembedded(model.name, model.dimension, made)
+        return ReembedResult(model.name, model.dimension, made)
 
     def abandon(self) -> bool:
         """Give up what is under way, and remove what was made; return whether anything was."""
@@ -100,26 +100,26 @@ class Reembedding:
         self._remove_unused()
         return was_under_way
 
-    def _is_of(self, model: EmbeddingModel) -> bool:
+    def _is_current(self, model: EmbeddingModel) -> bool:
         """Whether there is nothing to do: the store has the model, and is to keep it."""
         meta = self._store.meta
         is_in_use = (meta.embedder, meta.dimension) == (model.name, model.dimension)
-        return is_in_use and self._vectors.reembedding is None
+        return is_in_use and self._vectors.reembedding_model is None
 
-    def _switched(self, work: _Work) -> int:
-        work.count()
-        for _ in range(FREE_TRIES):
-            work.make()
+    def _build_and_switch(self, work: _VectorBuild) -> int:
+        work.count_expected()
+        for _ in range(UNLOCKED_ATTEMPTS):
+            work.build()
             if self._vectors.switch_vectors():
-                return work.made
+                return work.vectors_created
         try:
-            for _ in range(TRIES - FREE_TRIES):
-                self._vectors.hold_writers()
-                work.make()
+            for _ in range(MAX_SWITCH_ATTEMPTS - UNLOCKED_ATTEMPTS):
+                self._vectors.pause_writers()
+                work.build()
                 if self._vectors.switch_vectors():
-                    return work.made
+                    return work.vectors_created
         finally:
-            self._vectors.release_writers()
+            self._vectors.resume_writers()
         raise StoreUnavailable("others write without a pause: run it again to finish")
 
     def _remove_unused(self) -> None:
@@ -128,54 +128,58 @@ class Reembedding:
         for owner_id in self._store.owners():
             after: int | None = 0
             while after is not None:
-                after = self._vectors.remove_unused(owner_id, after, _REMOVED)
-        self._vectors.removed_unused()
-        self._store.settle()
+                after = self._vectors.remove_unused_vectors(owner_id, after, _REMOVAL_BATCH_SIZE)
+        self._vectors.mark_unused_removed()
+        self._store.compact()
 
 
-class _Work:
+class _VectorBuild:
     """What there is to embed, and how much of it is done."""
 
-    def __init__(self, store: Reembeddable, embedder: Embedder, advance: Advance | None) -> None:
+    def __init__(
+        self, store: SupportsReembedding, embedder: Embedder, advance: Advance | None
+    ) -> None:
         self._store = store
         self._embedder = embedder
         self._advance = advance
         self._expected = 0
-        self.made = 0
+        self.vectors_created = 0
 
-    def count(self) -> None:
+    def count_expected(self) -> None:
         """Find out how much there is, where anybody wants to know."""
         if self._advance is not None:
-            self._expected = sum(map(self._store.count_bare, self._store.bare_owners()))
-            self._tell(0)
+            self._expected = sum(
+                map(self._store.count_missing_vectors, self._store.owners_missing_vectors())
+            )
+            self._report_progress(0)
 
-    def make(self) -> None:
+    def build(self) -> None:
         """Give all passages a new vector that have none as yet."""
-        for owner_id in self._store.bare_owners():
-            while self._made_some(owner_id):
+        for owner_id in self._store.owners_missing_vectors():
+            while self._build_batch(owner_id):
                 pass
 
-    def _made_some(self, owner_id: str) -> bool:
+    def _build_batch(self, owner_id: str) -> bool:
         """Give some of an owner's passages their vectors; return whether there may be more."""
-        bare = self._store.bare_passages(owner_id, BATCH)
-        vectors = self._embedded(bare.passages)
-        is_given = self._store.give_vectors(owner_id, bare, vectors)
+        bare = self._store.passages_missing_vectors(owner_id, BATCH_SIZE)
+        vectors = self._embed(bare.passages)
+        is_given = self._store.add_vectors(owner_id, bare, vectors)
         if is_given:
-            self._tell(len(vectors))
+            self._report_progress(len(vectors))
         return bool(bare.passages) and not (is_given and bare.is_last)
 
-    def _embedded(self, passages: Sequence[BarePassage]) -> Vectors:
+    def _embed(self, passages: Sequence[UnembeddedPassage]) -> Vectors:
         """Return the new vectors of passages by place; each text is embedded once."""
-        texts = {each.place: embedded_text(each.speaker, each.text) for each in passages}
-        wanted = list(dict.fromkeys(texts[e.place] for e in passages if e.vector is None))
-        fresh = quantise(embedded(self._embedder, wanted, "document")) if wanted else ()
+        texts = {each.position: build_embedded_text(each.speaker, each.text) for each in passages}
+        wanted = list(dict.fromkeys(texts[e.position] for e in passages if e.vector is None))
+        fresh = quantise(embed_texts(self._embedder, wanted, "document")) if wanted else ()
         made = dict(zip(wanted, fresh, strict=True))
         return {
-            each.place: made[texts[each.place]] if each.vector is None else each.vector
+            each.position: made[texts[each.position]] if each.vector is None else each.vector
             for each in passages
         }
 
-    def _tell(self, made: int) -> None:
-        self.made += made
+    def _report_progress(self, count: int) -> None:
+        self.vectors_created += count
         if self._advance is not None:
-            self._advance(made, max(self._expected, self.made))
+            self._advance(count, max(self._expected, self.vectors_created))

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from memolith.domain.memories import Action, Link, State
-from memolith.exchange.records import Chronicle
+from memolith.exchange.records import MemoryRecord
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from memolith.ports.store import Transaction
 
 
-def missing(tx: Transaction, chronicles: list[Chronicle]) -> set[str]:
+def find_missing_successors(tx: Transaction, chronicles: list[MemoryRecord]) -> set[str]:
     """Return the ids of successors that are neither stored nor among these.
 
     A forgotten memory is not exported, so that what it superseded names one that is nowhere.
@@ -30,29 +30,30 @@ def missing(tx: Transaction, chronicles: list[Chronicle]) -> set[str]:
     return named - {memory.id for memory in tx.memories(sorted(named))}
 
 
-def without(gone: AbstractSet[str], chronicle: Chronicle) -> Chronicle:
+def drop_successors(missing_ids: AbstractSet[str], chronicle: MemoryRecord) -> MemoryRecord:
     """Return a memory and its versions as purging their successors would leave them."""
-    if not gone:
+    if not missing_ids:
         return chronicle
     versions = tuple(
-        replace(each, memory=_without(gone, each.memory)) for each in chronicle.history.versions
+        replace(each, memory=_drop_successor(missing_ids, each.memory))
+        for each in chronicle.history.versions
     )
     history = replace(chronicle.history, versions=versions)
-    return Chronicle(_without(gone, chronicle.memory), history)
+    return MemoryRecord(_drop_successor(missing_ids, chronicle.memory), history)
 
 
-def _without(gone: AbstractSet[str], memory: Memory) -> Memory:
-    return replace(memory, superseded_by=None) if memory.superseded_by in gone else memory
+def _drop_successor(missing_ids: AbstractSet[str], memory: Memory) -> Memory:
+    return replace(memory, superseded_by=None) if memory.superseded_by in missing_ids else memory
 
 
-def rejoin(tx: Transaction, stored: Memory, given: Memory) -> None:
+def restore_successor(tx: Transaction, stored: Memory, given: Memory) -> None:
     """Name the successor of a memory that was stored before it, in an earlier call."""
     is_the_same = (stored.state, stored.updated_at) == (State.SUPERSEDED, given.updated_at)
     if is_the_same and stored.superseded_by is None and given.superseded_by is not None:
         tx.amend(replace(stored, superseded_by=given.superseded_by))
 
 
-def summaries(chronicles: list[Chronicle]) -> dict[str, Memory]:
+def find_summaries(chronicles: list[MemoryRecord]) -> dict[str, Memory]:
     """Return those of these memories that stand for others or for messages, by id."""
     return {
         each.memory.id: each.memory
@@ -61,14 +62,14 @@ def summaries(chronicles: list[Chronicle]) -> dict[str, Memory]:
     }
 
 
-def stand_for_sources(tx: Transaction, summary: Memory) -> None:
+def link_summary_sources(tx: Transaction, summary: Memory) -> None:
     """Let what a summary was made of count as summarised here too, and be hidden by it.
 
     What was forgotten is not exported, so that some of it may be nowhere.
     """
     named = [source.id for source in summary.sources]
     there = {memory.id for memory in tx.memories(named)}
-    there |= {message.id for message in tx.originals(named)}
+    there |= {message.id for message in tx.original_messages(named)}
     tx.link([Link(summary.id, id_, "summary_of") for id_ in named if id_ in there])
-    messages = [source.id for source in summary.sources if source.of == "message"]
-    tx.summarised(messages, summary.created_at)
+    messages = [source.id for source in summary.sources if source.record_type == "message"]
+    tx.mark_summarised(messages, summary.created_at)

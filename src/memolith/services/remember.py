@@ -5,24 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memolith.domain.memories import Memory, Origin
-from memolith.services.drafts import drafted
-from memolith.services.planning import Order
+from memolith.services.drafts import build_new_memory
+from memolith.services.planning import WriteRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
 
     from memolith.services.access import Access
-    from memolith.services.settling import Settling
+    from memolith.services.settling import WritePipeline
 
 
-class Remembering:
+class MemoryWriter:
     """Stores single memories."""
 
-    def __init__(self, access: Access, settling: Settling) -> None:
+    def __init__(self, access: Access, write_pipeline: WritePipeline) -> None:
         """Use these."""
         self._access = access
-        self._settling = settling
+        self._write_pipeline = write_pipeline
 
     def remember(
         self,
@@ -48,8 +48,8 @@ class Remembering:
         """
         self._access.check_enabled()
         now = self._access.clock.now()
-        profile = self._access.profile(owner_id)
-        draft = drafted(
+        profile = self._access.get_profile(owner_id)
+        draft = build_new_memory(
             content,
             profile,
             now,
@@ -63,5 +63,5 @@ class Remembering:
             session_id=session_id,
             origin=origin,
         )
-        order = Order(owner_id, profile, (draft,), now, by=draft.origin)
-        return self._settling.settle(order)[0]
+        order = WriteRequest(owner_id, profile, (draft,), now, actor=draft.origin)
+        return self._write_pipeline.write_memories(order)[0]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from memolith.errors import ServiceFailed
-from memolith.steps import stepped
+from memolith.steps import traced
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
     from memolith.policies.ranking.model import Candidates, Reranking, Scores
     from memolith.ports.reranker import Reranker
     from memolith.ports.store import Snapshot
-    from memolith.services.candidates import Found
+    from memolith.services.candidates import CandidateSet
 
 _log = logging.getLogger(__name__)
 
 
-class Reader:
+class RerankerClient:
     """Asks a reranker, and says once that it can't be had. Thread-safe."""
 
     def __init__(self, reranker: Reranker) -> None:
         """Ask this one."""
         self._reranker = reranker
         self._lock = threading.Lock()
-        self._said = False
+        self._has_warned = False
 
-    @stepped("rerank")
-    def read(self, query: str, texts: Sequence[str]) -> list[float] | None:
+    @traced("rerank")
+    def score(self, query: str, texts: Sequence[str]) -> list[float] | None:
         """Return the score of each text; None where the reranker can't be had.
 
         Raises:
@@ -44,18 +44,18 @@ class Reader:
         try:
             given = self._reranker.score(query, texts)
         except ServiceFailed as error:
-            self._say(error)
+            self._warn_once(error)
             return None
-        return _checked(given, len(texts))
+        return _validate_scores(given, len(texts))
 
-    def _say(self, error: ServiceFailed) -> None:
+    def _warn_once(self, error: ServiceFailed) -> None:
         with self._lock:
-            said, self._said = self._said, True
+            said, self._has_warned = self._has_warned, True
         if not said:
             _log.warning("results are not reranked, but blended: %s", error)
 
 
-def _checked(given: Sequence[float], count: int) -> list[float]:
+def _validate_scores(given: Sequence[float], count: int) -> list[float]:
     """Return scores as numbers; what a caller's own function gives may be anything."""
     problem = "did not give a finite number for each text"
     try:
@@ -67,33 +67,33 @@ def _checked(given: Sequence[float], count: int) -> list[float]:
     return scores
 
 
-class Reading:
+class QueryReranking:
     """What a reranker says of the texts of one query."""
 
-    def __init__(self, reader: Reader, reranking: Reranking, query: str) -> None:
+    def __init__(self, client: RerankerClient, reranking: Reranking, query: str) -> None:
         """Ask this reader about this query; `reranking` says what its word counts for."""
-        self._reader = reader
+        self._client = client
         self._reranking = reranking
         self._query = query
-        self._known: dict[str, float] = {}
+        self._scores: dict[str, float] = {}
         self._failed = False
 
-    def has(self, texts: Collection[str]) -> bool:
+    def has_scores(self, texts: Collection[str]) -> bool:
         """Tell whether there is nothing to ask about these."""
-        return self._failed or all(text in self._known for text in texts)
+        return self._failed or all(text in self._scores for text in texts)
 
-    def read(self, texts: Collection[str]) -> None:
+    def score(self, texts: Collection[str]) -> None:
         """Ask about those of the texts that are not known yet."""
-        if self.has(texts):
+        if self.has_scores(texts):
             return
-        missing = list(dict.fromkeys(text for text in texts if text not in self._known))
-        scores = self._reader.read(self._query, missing)
+        missing = list(dict.fromkeys(text for text in texts if text not in self._scores))
+        scores = self._client.score(self._query, missing)
         if scores is None:
             self._failed = True
         else:
-            self._known.update(zip(missing, scores, strict=True))
+            self._scores.update(zip(missing, scores, strict=True))
 
-    def rescored(self, candidates: Candidates, scores: Scores, texts: Mapping[int, str]) -> Scores:
+    def rescore(self, candidates: Candidates, scores: Scores, texts: Mapping[int, str]) -> Scores:
         """Return the scores with what was read in their place, else those without a reranker.
 
         Args:
@@ -102,21 +102,23 @@ class Reading:
             texts: What was read, by row; other rows come last.
         """
         if self._failed:
-            return self._reranking.blended(candidates)
-        read = {row: self._known[text] for row, text in texts.items()}
+            return self._reranking.blend(candidates)
+        read = {row: self._scores[text] for row, text in texts.items()}
         given = np.full(len(scores.total), min(read.values(), default=0.0))
         given[list(read)] = list(read.values())
-        return self._reranking.reranked(scores, given)
+        return self._reranking.apply_scores(scores, given)
 
 
-def texts_to_read(snapshot: Snapshot, found: Found, scores: Scores) -> dict[int, str]:
+def get_rerank_texts(
+    snapshot: Snapshot, candidates: CandidateSet, scores: Scores
+) -> dict[int, str]:
     """Return the contents of what may be returned and was searched for, by row."""
-    may = (scores.kept | found.exact) & (found.place < 0)
+    may = (scores.kept | candidates.exact) & (candidates.pinned_position < 0)
     rows: list[int] = np.flatnonzero(may).tolist()
-    ids = [found.items.record_id[row] for row in rows]
+    ids = [candidates.items.record_id[row] for row in rows]
     records: dict[str, Memory | Message] = {
-        record.id: record for record in snapshot.memories(ids, as_of=found.as_of)
+        record.id: record for record in snapshot.memories(ids, as_of=candidates.as_of)
     }
     missing = [id_ for id_ in ids if id_ not in records]
-    records |= {each.id: each for each in snapshot.messages(ids=missing, as_of=found.as_of)}
+    records |= {each.id: each for each in snapshot.messages(ids=missing, as_of=candidates.as_of)}
     return {row: records[id_].content for row, id_ in zip(rows, ids, strict=True)}

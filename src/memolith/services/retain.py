@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from memolith.services.access import Access
     from memolith.services.indexing import Indexer
 
-_INACTIVE = frozenset(State) - {State.ACTIVE}
-_BATCH = 200
+_INACTIVE_STATES = frozenset(State) - {State.ACTIVE}
+_PURGE_BATCH_SIZE = 200
 """How many records go in one transaction: a guess, some tens of milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
-class Retained:
+class RetentionResult:
     """What a retention has removed for good, or would remove.
 
     Attributes:
@@ -38,15 +38,15 @@ class Retained:
     memories: int
     sessions: int
     messages: int
-    settled: bool = True
+    compacted: bool = True
 
     @property
-    def removed(self) -> int:
+    def removed_count(self) -> int:
         """How many records those are."""
         return self.memories + self.messages
 
 
-class Retaining:
+class Retention:
     """Removes what is older than it is to be retained."""
 
     def __init__(self, access: Access, indexer: Indexer) -> None:
@@ -54,7 +54,7 @@ class Retaining:
         self._access = access
         self._indexer = indexer
 
-    def retain(self, owner_id: str, *, days: int, dry_run: bool = False) -> Retained:
+    def retain(self, owner_id: str, *, days: int, dry_run: bool = False) -> RetentionResult:
         """Remove memories not active since, and conversations in which nothing was said since.
 
         Active memories stay, however old, also those that were learned in such a conversation.
@@ -67,24 +67,30 @@ class Retaining:
         Raises:
             InvalidInput: `days` is less than 1.
         """
-        since = self._access.clock.now() - timedelta(days=arguments.count(days, "days", least=1))
+        since = self._access.clock.now() - timedelta(
+            days=arguments.check_count(days, "days", minimum=1)
+        )
         with self._access.store.read(owner_id) as snapshot:
-            memories = _inactive(snapshot, since)
+            memories = _find_inactive(snapshot, since)
             sessions = [each for each in snapshot.sessions() if each.last_at < since]
-        found = Retained(len(memories), len(sessions), sum(each.messages for each in sessions))
+        found = RetentionResult(
+            len(memories), len(sessions), sum(each.messages for each in sessions)
+        )
         if dry_run or not (memories or sessions):
             return found
         self._remove(owner_id, memories, sessions)
-        self._indexer.forget_recent(owner_id)
-        self._access.store.idempotency.forget_replies(owner_id)
-        return Retained(found.memories, found.sessions, found.messages, self._access.store.settle())
+        self._indexer.clear_recent(owner_id)
+        self._access.store.idempotency.forget_responses(owner_id)
+        return RetentionResult(
+            found.memories, found.sessions, found.messages, self._access.store.compact()
+        )
 
     def _remove(self, owner_id: str, memories: list[str], sessions: list[Session]) -> None:
         store = self._access.store
-        for first in range(0, len(memories), _BATCH):
-            some = memories[first : first + _BATCH]
+        for first in range(0, len(memories), _PURGE_BATCH_SIZE):
+            some = memories[first : first + _PURGE_BATCH_SIZE]
             with store.write(owner_id) as tx:
-                tx.purge([each.id for each in tx.memories(some) if each.state in _INACTIVE])
+                tx.purge([each.id for each in tx.memories(some) if each.state in _INACTIVE_STATES])
         for session in sessions:
             with store.write(owner_id) as tx:
                 now = {each.id: each for each in tx.sessions()}.get(session.id)
@@ -92,8 +98,8 @@ class Retaining:
                     tx.remove_sessions([session.id])
 
 
-def _inactive(snapshot: Snapshot, since: datetime) -> list[str]:
+def _find_inactive(snapshot: Snapshot, since: datetime) -> list[str]:
     """Return the ids of the memories that have not been active since then."""
-    vitals = snapshot.vitals(states=_INACTIVE)
+    vitals = snapshot.memory_stats(states=_INACTIVE_STATES)
     rows = np.flatnonzero(vitals.updated_at < since.timestamp() * 1e6)
     return [vitals.id[row] for row in rows.tolist()]

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from memolith.domain.items import Trait
 from memolith.domain.memories import Action, Event, Memory, State
 from memolith.domain.messages import Role
-from memolith.domain.recall import Scope
+from memolith.domain.recall import SearchFilter
 from memolith.errors import NotFound
 from memolith.policies import ids
-from memolith.policies.trust import is_withheld
-from memolith.services.indexing import in_window, memory_text, message_text
-from memolith.services.writing import Writing
+from memolith.policies.trust import is_quarantined
+from memolith.services.indexing import apply_window, memory_text, message_text
+from memolith.services.writing import TransactionRunner
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -21,28 +21,28 @@ if TYPE_CHECKING:
     from memolith.domain.messages import Message
     from memolith.ports.store import Snapshot
     from memolith.services.access import Access
-    from memolith.services.change import Changing, Forgotten
+    from memolith.services.change import ForgetResult, MemoryEditor
     from memolith.services.indexing import Indexer
-    from memolith.services.writing import Underway
+    from memolith.services.writing import WriteTransaction
 
-_UNSUPPORTED = frozenset({State.UNSUPPORTED})
+_UNSUPPORTED_STATES = frozenset({State.UNSUPPORTED})
 
 
-class Reviewing:
+class ReviewQueue:
     """Shows what waits for a review, and takes the verdicts."""
 
-    def __init__(self, access: Access, indexer: Indexer, changing: Changing) -> None:
+    def __init__(self, access: Access, indexer: Indexer, editor: MemoryEditor) -> None:
         """Use these."""
         self._access = access
         self._indexer = indexer
-        self._writing = Writing(access.store, indexer)
-        self._changing = changing
+        self._runner = TransactionRunner(access.store, indexer)
+        self._editor = editor
 
-    def waiting(self, owner_id: str) -> tuple[Memory | Message, ...]:
+    def list_quarantined(self, owner_id: str) -> tuple[Memory | Message, ...]:
         """Return the memories and messages that are withheld, in the order they were stored."""
         now = self._access.clock.now()
         with self._access.store.read(owner_id) as snapshot:
-            found = _withheld(snapshot, now)
+            found = _find_quarantined(snapshot, now)
             records: dict[str, Memory | Message] = {
                 memory.id: memory for memory in snapshot.memories(found)
             }
@@ -58,20 +58,20 @@ class Reviewing:
             NotFound: Nothing with it waits for a review.
         """
         self._access.check_enabled()
-        id_ = ids.parse(id)
+        id_ = ids.parse_id(id)
         now = self._access.clock.now()
 
-        def change(underway: Underway) -> Memory | Message:
-            _check_waits(underway.tx, id_, now)
-            for memory in underway.tx.memories([id_]):
+        def change(write_tx: WriteTransaction) -> Memory | Message:
+            _check_quarantined(write_tx.tx, id_, now)
+            for memory in write_tx.tx.memories([id_]):
                 if memory.state is not State.UNSUPPORTED:
-                    return self._approve_memory(underway, memory, now)
-                return self._changing.restored(underway, memory, now)
-            return self._approve_message(underway, underway.tx.messages(ids=[id_])[0], now)
+                    return self._approve_memory(write_tx, memory, now)
+                return self._editor.restore_memory(write_tx, memory, now)
+            return self._approve_message(write_tx, write_tx.tx.messages(ids=[id_])[0], now)
 
-        return self._writing.write(owner_id, change)
+        return self._runner.write(owner_id, change)
 
-    def reject(self, owner_id: str, id: str) -> Forgotten:
+    def reject(self, owner_id: str, id: str) -> ForgetResult:
         """Forget a withheld memory or message; say what was touched. `restore` undoes it.
 
         Raises:
@@ -79,46 +79,48 @@ class Reviewing:
             InvalidInput: That is no id.
             NotFound: Nothing with it waits for a review.
         """
-        id_ = ids.parse(id)
+        id_ = ids.parse_id(id)
         with self._access.store.read(owner_id) as snapshot:
-            _check_waits(snapshot, id_, self._access.clock.now())
-        return self._changing.forget(owner_id, id_, None)
+            _check_quarantined(snapshot, id_, self._access.clock.now())
+        return self._editor.forget(owner_id, id_, None)
 
-    def _approve_memory(self, underway: Underway, memory: Memory, now: datetime) -> Memory:
-        tx = underway.tx
-        profile = self._access.profile(tx.owner_id)
-        entry = underway.entry(memory_text(profile, memory.content, memory.kind, memory.key))
+    def _approve_memory(self, write_tx: WriteTransaction, memory: Memory, now: datetime) -> Memory:
+        tx = write_tx.tx
+        profile = self._access.get_profile(tx.owner_id)
+        entry = write_tx.get_entry(memory_text(profile, memory.content, memory.kind, memory.key))
         approved = replace(memory, version=memory.version + 1, updated_at=now)
-        tx.revise(approved, entry.reviewed())
+        tx.revise(approved, entry.mark_reviewed())
         tx.record([Event(memory.id, Action.APPROVED, now, "user", approved.version)])
         return approved
 
-    def _approve_message(self, underway: Underway, message: Message, now: datetime) -> Message:
-        tx = underway.tx
-        profile = self._access.profile(tx.owner_id)
-        entry = underway.entry(message_text(profile, message))
+    def _approve_message(
+        self, write_tx: WriteTransaction, message: Message, now: datetime
+    ) -> Message:
+        tx = write_tx.tx
+        profile = self._access.get_profile(tx.owner_id)
+        entry = write_tx.get_entry(message_text(profile, message))
         before = tx.messages(session_id=message.session_id, after=message.sequence - 2, limit=1)
         previous = before[0] if before and before[0].sequence < message.sequence else None
         window = (
             None
             if previous is None
-            else self._indexer.keywords_only(message_text(profile, previous))
+            else self._indexer.build_keyword_entry(message_text(profile, previous))
         )
-        tx.reindex(message.id, in_window(entry.reviewed(), window))
+        tx.reindex(message.id, apply_window(entry.mark_reviewed(), window))
         tx.record([Event(message.id, Action.APPROVED, now, "user", message.version)])
         return message
 
 
-def _withheld(snapshot: Snapshot, now: datetime) -> list[str]:
-    items = snapshot.items(snapshot.marked(Trait.SUSPICIOUS, Scope(now=now)))
+def _find_quarantined(snapshot: Snapshot, now: datetime) -> list[str]:
+    items = snapshot.items(snapshot.items_with_traits(Trait.SUSPICIOUS, SearchFilter(now=now)))
     suspicious = [
         id_
         for id_, traits, role in zip(items.record_id, items.traits, items.role, strict=True)
-        if is_withheld(int(traits), by_user=role is Role.USER)
+        if is_quarantined(int(traits), by_user=role is Role.USER)
     ]
-    return [*suspicious, *snapshot.vitals(states=_UNSUPPORTED).id]
+    return [*suspicious, *snapshot.memory_stats(states=_UNSUPPORTED_STATES).id]
 
 
-def _check_waits(snapshot: Snapshot, id_: str, now: datetime) -> None:
-    if id_ not in _withheld(snapshot, now):
+def _check_quarantined(snapshot: Snapshot, id_: str, now: datetime) -> None:
+    if id_ not in _find_quarantined(snapshot, now):
         raise NotFound("text to review", id_)

@@ -12,17 +12,17 @@ from memolith.errors import OwnerErased
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from memolith.ports.jobs import Lease
+    from memolith.ports.jobs import JobLease
     from memolith.services.access import Access
-    from memolith.services.maintain import Maintaining
-    from memolith.services.retain import Retaining
+    from memolith.services.maintain import Maintenance
+    from memolith.services.retain import Retention
 
 HOUR_S = 3_600.0
 LEASE_S = 300.0
 """For how long a process that is not heard of again keeps a job: a guess, far longer than what is
 done for one owner takes."""
 
-Stop = Callable[[], bool]
+ShouldStop = Callable[[], bool]
 
 _log = logging.getLogger(__name__)
 
@@ -39,13 +39,13 @@ class Job:
     """
 
     name: str
-    every_s: float
+    interval_s: float
     work: Callable[[str], int]
-    concerns: Callable[[str], bool] = lambda _owner: True
+    applies_to: Callable[[str], bool] = lambda _owner: True
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class JobResult:
     """A job that was done.
 
     Attributes:
@@ -62,28 +62,28 @@ class Done:
     finished: bool
 
 
-class Scheduling:
+class JobScheduler:
     """Does what is due."""
 
     def __init__(
         self,
         access: Access,
-        maintaining: Maintaining,
-        retaining: Retaining,
+        maintenance: Maintenance,
+        retention: Retention,
         *,
         retention_days: int = 0,
     ) -> None:
         """Use these; with 0 days, everything is retained."""
         self._access = access
-        self._maintaining = maintaining
-        self._retaining = retaining
+        self._maintenance = maintenance
+        self._retention = retention
         self._retention_days = retention_days
 
     def jobs(self) -> tuple[Job, ...]:
         """Return all jobs, the most frequent first."""
-        return tuple(sorted(self._jobs(), key=lambda job: job.every_s))
+        return tuple(sorted(self._iter_jobs(), key=lambda job: job.interval_s))
 
-    def run_due(self, stopped: Stop = lambda: False) -> tuple[Done, ...]:
+    def run_due(self, should_stop: ShouldStop = lambda: False) -> tuple[JobResult, ...]:
         """Do the jobs that are due and that nobody else is doing; return what was done.
 
         Args:
@@ -92,39 +92,49 @@ class Scheduling:
         Raises:
             StoreUnavailable: The store can't be written to; what is left stays due.
         """
-        done = (self._run(job, stopped) for job in self.jobs() if not stopped())
+        done = (self._run_job(job, should_stop) for job in self.jobs() if not should_stop())
         return tuple(each for each in done if each is not None)
 
-    def _jobs(self) -> Iterator[Job]:
-        work = self._maintaining
-        yield Job("pass", 60.0, lambda owner: len(work.pass_on(owner)), self._passes)
+    def _iter_jobs(self) -> Iterator[Job]:
+        work = self._maintenance
+        yield Job(
+            "pass",
+            60.0,
+            lambda owner: len(work.promote_transient(owner)),
+            self._has_transient_kinds,
+        )
         yield Job("expire", HOUR_S, lambda owner: len(work.expire(owner)))
-        intervals = {each.decay_every_hours for each in self._access.profiles.values()}
+        intervals = {each.decay_interval_hours for each in self._access.profiles.values()}
         for hours in sorted(intervals):
-            yield Job(f"decay:{hours:g}h", hours * HOUR_S, self._decay, self._decays(hours))
+            yield Job(
+                f"decay:{hours:g}h",
+                hours * HOUR_S,
+                self._decay,
+                self._matches_decay_interval(hours),
+            )
         yield Job("cleanup", 24 * HOUR_S, lambda owner: len(work.cleanup(owner)))
         if self._retention_days:
             yield Job("retain", 24 * HOUR_S, self._retain)
 
     def _decay(self, owner_id: str) -> int:
-        return len(self._maintaining.decay(owner_id))
+        return len(self._maintenance.decay(owner_id))
 
     def _retain(self, owner_id: str) -> int:
-        return self._retaining.retain(owner_id, days=self._retention_days).removed
+        return self._retention.retain(owner_id, days=self._retention_days).removed_count
 
-    def _passes(self, owner_id: str) -> bool:
-        return bool(self._access.profile(owner_id).passing)
+    def _has_transient_kinds(self, owner_id: str) -> bool:
+        return bool(self._access.get_profile(owner_id).kinds_after_session)
 
-    def _decays(self, hours: float) -> Callable[[str], bool]:
-        return lambda owner: self._access.profile(owner).decay_every_hours == hours
+    def _matches_decay_interval(self, hours: float) -> Callable[[str], bool]:
+        return lambda owner: self._access.get_profile(owner).decay_interval_hours == hours
 
-    def _run(self, job: Job, stopped: Stop) -> Done | None:
+    def _run_job(self, job: Job, should_stop: ShouldStop) -> JobResult | None:
         jobs, now = self._access.store.jobs, self._access.clock.now()
-        lease = jobs.take(job.name, now=now, every_s=job.every_s, lease_s=LEASE_S)
+        lease = jobs.acquire(job.name, now=now, every_s=job.interval_s, lease_s=LEASE_S)
         if lease is None:
             return None
         try:
-            done = self._for_owners(job, lease, stopped)
+            done = self._run_for_owners(job, lease, should_stop)
         except BaseException:
             jobs.release(lease)
             raise
@@ -134,27 +144,27 @@ class Scheduling:
             jobs.release(lease)
         return done
 
-    def _for_owners(self, job: Job, lease: Lease, stopped: Stop) -> Done:
+    def _run_for_owners(self, job: Job, lease: JobLease, should_stop: ShouldStop) -> JobResult:
         """Do a job for the owners that are left, in the order of their ids."""
         store = self._access.store
         owners = changed = 0
         for owner_id in store.owners():
             if lease.state is not None and owner_id <= lease.state:
                 continue
-            if stopped():
-                return Done(job.name, owners, changed, finished=False)
-            if self._access.profile_or_none(owner_id) is None:
+            if should_stop():
+                return JobResult(job.name, owners, changed, finished=False)
+            if self._access.find_profile(owner_id) is None:
                 _log.warning("%s: an owner is left out, whose profile is not there", job.name)
-            elif job.concerns(owner_id):
-                changed += _worked(job, owner_id)
+            elif job.applies_to(owner_id):
+                changed += _run_for_owner(job, owner_id)
                 owners += 1
             now = self._access.clock.now()
-            if not store.jobs.keep(lease, owner_id, now=now, lease_s=LEASE_S):
-                return Done(job.name, owners, changed, finished=False)
-        return Done(job.name, owners, changed, finished=True)
+            if not store.jobs.renew(lease, owner_id, now=now, lease_s=LEASE_S):
+                return JobResult(job.name, owners, changed, finished=False)
+        return JobResult(job.name, owners, changed, finished=True)
 
 
-def _worked(job: Job, owner_id: str) -> int:
+def _run_for_owner(job: Job, owner_id: str) -> int:
     try:
         return job.work(owner_id)
     except OwnerErased:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-def screened(
-    text: str, *, field: str = "content", limit: int | None = None, lines: bool = False
+def clean_and_redact(
+    text: str, *, field: str = "content", limit: int | None = None, redact_whole_lines: bool = False
 ) -> tuple[str, int]:
     """Return a text as it may be kept and embedded, and how many secrets were taken out.
 
@@ -28,10 +28,10 @@ def screened(
         InvalidInput: No text, nothing visible in it, or longer than the limit.
     """
     cleaned = clean(text, field=field, limit=limit)
-    return redact_lines(cleaned) if lines else redact(cleaned)
+    return redact_lines(cleaned) if redact_whole_lines else redact(cleaned)
 
 
-def screened_name(value: object, field: str) -> str:
+def validate_name(value: object, field: str) -> str:
     """Return a memory's or a speaker's name, a session's or a caller's id.
 
     A name without its secret would be another name, so that it is refused. A number alone is an
@@ -40,16 +40,16 @@ def screened_name(value: object, field: str) -> str:
     Raises:
         InvalidInput: It is empty, too long, holds control characters, or a secret.
     """
-    name = arguments.name(value, field)
+    name = arguments.check_name(value, field)
     if not name.isdigit() and contains_secrets(name):
         raise InvalidInput(field, "holds a secret; names are kept and shown as they are")
     return name
 
 
-def screened_tags(values: Iterable[object]) -> tuple[str, ...]:
+def validate_tags(values: Iterable[object]) -> tuple[str, ...]:
     """Return tags sorted, each once.
 
     Raises:
         InvalidInput: There are too many, one is no name, or holds a secret.
     """
-    return tuple(screened_name(tag, "tags") for tag in arguments.tags(values))
+    return tuple(validate_name(tag, "tags") for tag in arguments.check_tags(values))

@@ -15,11 +15,19 @@ from typing import TYPE_CHECKING
 from memolith.domain.memories import Link, Memory
 from memolith.errors import ServiceFailed
 from memolith.policies.merging import Verdict
-from memolith.services.drafts import Draft
-from memolith.services.indexing import Text
+from memolith.services.drafts import NewMemory
+from memolith.services.indexing import IndexText
 from memolith.services.maintain import evict
-from memolith.services.planning import NotReady, Order, Plan, Planning, Ready, Step, texts_of
-from memolith.steps import count, stepped
+from memolith.services.planning import (
+    Mutation,
+    NeedsInput,
+    Plan,
+    Planner,
+    PreparedInputs,
+    WriteRequest,
+    index_texts,
+)
+from memolith.steps import count, traced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,7 +37,7 @@ if TYPE_CHECKING:
     from memolith.services.access import Access
     from memolith.services.indexing import Indexer
 
-ROUNDS = 3
+MAX_PLAN_ROUNDS = 3
 """How often a plan is made anew for others who write; then what is new is inserted. A guess: a
 fourth would hardly fare better than a third."""
 
@@ -37,7 +45,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class WriteResult:
     """What became of an order.
 
     Attributes:
@@ -46,27 +54,27 @@ class Settled:
     """
 
     memories: tuple[Memory, ...]
-    new: frozenset[str]
+    new_ids: frozenset[str]
 
 
-class Settling:
+class WritePipeline:
     """Stores memories by their owner's profile."""
 
     def __init__(
         self,
         access: Access,
         indexer: Indexer,
-        arbitrators: Callable[[str], Arbitrator | None] = lambda _owner: None,
+        find_arbitrator: Callable[[str], Arbitrator | None] = lambda _owner: None,
     ) -> None:
         """Use these; for an owner with no arbitrator, what would be asked is inserted."""
         self._access = access
         self._indexer = indexer
-        self._arbitrators = arbitrators
+        self._find_arbitrator = find_arbitrator
 
-    def settle(
+    def write_memories(
         self,
-        order: Order,
-        along: Callable[[Transaction], Sequence[Draft]] | None = None,
+        request: WriteRequest,
+        in_transaction: Callable[[Transaction], Sequence[NewMemory]] | None = None,
     ) -> tuple[Memory, ...]:
         """Store an order's drafts, all or nothing; return what each has become.
 
@@ -80,78 +88,89 @@ class Settling:
             StoreUnavailable: The store can't be written to; nothing was.
             ServiceFailed: The embedder failed; nothing was written.
         """
-        return self.carry_out(order, along).memories
+        return self.write(request, in_transaction).memories
 
-    @stepped("store")
-    def carry_out(
+    @traced("store")
+    def write(
         self,
-        order: Order,
-        along: Callable[[Transaction], Sequence[Draft]] | None = None,
-    ) -> Settled:
+        request: WriteRequest,
+        in_transaction: Callable[[Transaction], Sequence[NewMemory]] | None = None,
+    ) -> WriteResult:
         """Store an order's drafts as `settle` does; say which memories are new, too."""
-        ready = Ready({Text(text): entry for text, entry in order.entries.items()})
-        if missing := [text for text in texts_of(order) if text not in ready.entries]:
-            self._make_ready(order, NotReady(missing), ready)
-        for _ in range(ROUNDS):
-            plan = self._prepared(order, ready) if order.drafts else None
+        ready = PreparedInputs({IndexText(text): entry for text, entry in request.entries.items()})
+        if missing := [text for text in index_texts(request) if text not in ready.entries]:
+            self._prepare_inputs(request, NeedsInput(missing), ready)
+        for _ in range(MAX_PLAN_ROUNDS):
+            plan = self._prepare_plan(request, ready) if request.new_memories else None
             try:
-                with self._access.store.write(order.owner_id) as tx:
-                    settled = self._written(tx, order, along, plan, ready)
-            except NotReady as missing:
-                self._make_ready(order, missing, ready)
+                with self._access.store.write(request.owner_id) as tx:
+                    settled = self._apply_plan(tx, request, in_transaction, plan, ready)
+            except NeedsInput as missing:
+                self._prepare_inputs(request, missing, ready)
             else:
-                return _counted(settled)
-        with self._access.store.write(order.owner_id) as tx:
-            settled = self._written(tx, order, along, None, ready, hurry=True)
-        return _counted(settled)
+                return _count_stored(settled)
+        with self._access.store.write(request.owner_id) as tx:
+            settled = self._apply_plan(tx, request, in_transaction, None, ready, skip_model=True)
+        return _count_stored(settled)
 
-    def _prepared(self, order: Order, ready: Ready) -> Plan:
+    def _prepare_plan(self, request: WriteRequest, prepared: PreparedInputs) -> Plan:
         """Return a plan of the present state, with all that it needs made ready."""
         while True:
             try:
-                with self._access.store.read(order.owner_id) as snapshot:
-                    return Planning(
-                        self._access, snapshot, order, ready, asks=self._asks(order)
+                with self._access.store.read(request.owner_id) as snapshot:
+                    return Planner(
+                        self._access,
+                        snapshot,
+                        request,
+                        prepared,
+                        has_arbitrator=self._has_arbitrator(request),
                     ).plan()
-            except NotReady as missing:
-                self._make_ready(order, missing, ready)
+            except NeedsInput as missing:
+                self._prepare_inputs(request, missing, prepared)
 
-    def _written(
+    def _apply_plan(
         self,
         tx: Transaction,
-        order: Order,
-        along: Callable[[Transaction], Sequence[Draft]] | None,
+        request: WriteRequest,
+        in_transaction: Callable[[Transaction], Sequence[NewMemory]] | None,
         plan: Plan | None,
-        ready: Ready,
+        prepared: PreparedInputs,
         *,
-        hurry: bool = False,
-    ) -> Settled:
-        drafts = order.drafts if along is None else tuple(along(tx))
-        if plan is None or tx.counter != plan.counter or drafts != order.drafts:
-            now = replace(order, drafts=drafts)
-            plan = Planning(
-                self._access, tx, now, ready, asks=self._asks(order), hurry=hurry
+        skip_model: bool = False,
+    ) -> WriteResult:
+        drafts = request.new_memories if in_transaction is None else tuple(in_transaction(tx))
+        if plan is None or tx.counter != plan.counter or drafts != request.new_memories:
+            now = replace(request, drafts=drafts)
+            plan = Planner(
+                self._access,
+                tx,
+                now,
+                prepared,
+                has_arbitrator=self._has_arbitrator(request),
+                skip_model=skip_model,
             ).plan()
-        tx.adopt_profile(order.profile.name)
-        for step in plan.steps:
-            _write(tx, step)
-        evict(tx, order.profile, order.now)
-        new = frozenset(step.memory.id for step in plan.steps if step.how == "insert")
-        return Settled(plan.memories, new)
+        tx.adopt_profile(request.profile.name)
+        for step in plan.mutations:
+            _apply_mutation(tx, step)
+        evict(tx, request.profile, request.now)
+        new = frozenset(step.memory.id for step in plan.mutations if step.operation == "insert")
+        return WriteResult(plan.memories, new)
 
-    def _asks(self, order: Order) -> bool:
-        return self._arbitrators(order.owner_id) is not None
+    def _has_arbitrator(self, request: WriteRequest) -> bool:
+        return self._find_arbitrator(request.owner_id) is not None
 
-    def _make_ready(self, order: Order, missing: NotReady, ready: Ready) -> None:
+    def _prepare_inputs(
+        self, request: WriteRequest, missing: NeedsInput, prepared: PreparedInputs
+    ) -> None:
         if missing.texts:
-            entries = self._indexer.entries(missing.texts, order.owner_id)
+            entries = self._indexer.build_entries(missing.texts, request.owner_id)
             for text, entry in zip(missing.texts, entries, strict=True):
-                ready.entries[text] = entry
+                prepared.entries[text] = entry
         if missing.pair is not None:
-            ready.verdicts[missing.pair] = self._verdict(order.owner_id, *missing.pair)
+            prepared.verdicts[missing.pair] = self._arbitrate(request.owner_id, *missing.pair)
 
-    def _verdict(self, owner_id: str, known: str, new: str) -> Verdict | None:
-        arbitrator = self._arbitrators(owner_id)
+    def _arbitrate(self, owner_id: str, known: str, new: str) -> Verdict | None:
+        arbitrator = self._find_arbitrator(owner_id)
         if arbitrator is None:
             return None
         try:
@@ -161,17 +180,17 @@ class Settling:
             return None
 
 
-def _counted(settled: Settled) -> Settled:
-    count("memories_stored", len(settled.new))
-    return settled
+def _count_stored(result: WriteResult) -> WriteResult:
+    count("memories_stored", len(result.new_ids))
+    return result
 
 
-def _write(tx: Transaction, step: Step) -> None:
-    if step.how == "insert" and step.entry is not None:
-        tx.insert([(step.memory, step.entry)])
-        tx.link([Link(step.memory.id, near, "near") for near in step.near])
-    elif step.how == "revise" and step.entry is not None:
-        tx.revise(step.memory, step.entry)
+def _apply_mutation(tx: Transaction, mutation: Mutation) -> None:
+    if mutation.operation == "insert" and mutation.entry is not None:
+        tx.insert([(mutation.memory, mutation.entry)])
+        tx.link([Link(mutation.memory.id, near, "near") for near in mutation.near_duplicates])
+    elif mutation.operation == "revise" and mutation.entry is not None:
+        tx.revise(mutation.memory, mutation.entry)
     else:
-        tx.amend(step.memory)
-    tx.record([step.event])
+        tx.amend(mutation.memory)
+    tx.record([mutation.event])

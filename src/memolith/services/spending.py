@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memolith.policies import arguments
-from memolith.ports.usage import Spent
+from memolith.ports.usage import ModelUsage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Spending:
+class UsageReport:
     """What was spent on calls of a language model.
 
     Attributes:
@@ -28,12 +28,12 @@ class Spending:
     """
 
     since: datetime
-    by_purpose: Mapping[str, Spent]
-    total: Spent
+    by_purpose: Mapping[str, ModelUsage]
+    total: ModelUsage
     cost: float | None
 
 
-class Accounting:
+class UsageReporter:
     """Says what was spent."""
 
     def __init__(self, access: Access, prices: Prices) -> None:
@@ -41,18 +41,18 @@ class Accounting:
         self._access = access
         self._prices = prices
 
-    def spent(self, owner_id: str, since: datetime | None) -> Spending:
+    def report(self, owner_id: str, since: datetime | None) -> UsageReport:
         """Return what was spent for an owner from the hour of a time on; None: this hour.
 
         Raises:
             InvalidInput: The time has no zone.
         """
-        at = self._access.clock.now() if since is None else arguments.instant(since, "since")
-        found = self._access.store.usage.since(owner_id, at)
-        total = sum(found.values(), Spent())
-        return Spending(
+        at = self._access.clock.now() if since is None else arguments.check_instant(since, "since")
+        found = self._access.store.usage.get_usage(owner_id, at)
+        total = sum(found.values(), ModelUsage())
+        return UsageReport(
             since=at.replace(minute=0, second=0, microsecond=0),
             by_purpose=found,
             total=total,
-            cost=self._prices.cost(total) if self._prices.are_known else None,
+            cost=self._prices.cost(total) if self._prices.is_configured else None,
         )

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from memolith.policies.exchanges import shortened
-from memolith.policies.extractive import MARK, candidates, extract
-from memolith.policies.faithfulness import Limits, check
-from memolith.policies.portions import parts
-from memolith.prompts.summary import read_summary, summary
-from memolith.prompts.transcripts import MAX_CHARS, Spoken
-from memolith.services.asking import answered, nonce
-from memolith.services.indexing import Text
+from memolith.policies.exchanges import truncate_text
+from memolith.policies.extractive import EXTRACT_MARK, extract_summary, find_candidates
+from memolith.policies.faithfulness import SummaryLimits, check_summary
+from memolith.policies.portions import split_into_parts
+from memolith.prompts.summary import build_summary_prompt, parse_summary
+from memolith.prompts.transcripts import MAX_TRANSCRIPT_CHARS, TranscriptTurn
+from memolith.services.asking import ask_model, new_nonce
+from memolith.services.indexing import IndexText
 from memolith.text.injection import is_suspicious
 from memolith.text.screening import redact
 from memolith.text.sentences import sentences
@@ -25,25 +25,25 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from memolith.policies.extractive import Candidate
-    from memolith.policies.faithfulness import Check
+    from memolith.policies.extractive import SentenceCandidate
+    from memolith.policies.faithfulness import SummaryCheck
     from memolith.ports.chat import ChatModel
-    from memolith.prompts.summary import Style
+    from memolith.prompts.summary import SummaryStyle
     from memolith.services.access import Access
     from memolith.services.indexing import Indexer
-    from memolith.services.models import Models
+    from memolith.services.models import ChatModels
 
-TRIES = 2
+MAX_SUMMARY_ATTEMPTS = 2
 """How often a model is asked whose summary loses something; then it is taken from the sources."""
 
-MOST_PARTS = 16
+MAX_PARTS = 16
 """Of how many parts a long text is summarised; of more, each part is longer than a prompt, and
 shortened in it. A guess: what an hour's limit on calls can bear."""
 
-_BEGINNING_CHARS = 200
+_EXCERPT_CHARS = 200
 """How much of the first text stands for texts in which nothing is stated: a guess."""
 
-_NOTHING = "…"
+_PLACEHOLDER = "…"
 """What stands for texts that only try to instruct a model."""
 
 _log = logging.getLogger(__name__)
@@ -63,16 +63,18 @@ class Summary:
     by_model: bool
 
 
-class Summarising:
+class Summariser:
     """Writes summaries."""
 
-    def __init__(self, access: Access, models: Models, indexer: Indexer) -> None:
+    def __init__(self, access: Access, models: ChatModels, indexer: Indexer) -> None:
         """Use these."""
         self._access = access
         self._models = models
         self._indexer = indexer
 
-    def summary(self, owner_id: str, told: Sequence[Spoken], style: Style) -> Summary:
+    def summarise(
+        self, owner_id: str, transcript: Sequence[TranscriptTurn], style: SummaryStyle
+    ) -> Summary:
         """Return a summary of what was told, in order.
 
         A model's is taken where it neither loses nor adds too much, and gives no orders; if not,
@@ -82,88 +84,106 @@ class Summarising:
         Raises:
             ServiceFailed: The model failed.
         """
-        model = self._models.of(owner_id)
-        if model is None or not told:
-            return self.extracted(owner_id, told, style)
-        pieces = parts([len(each.content) for each in told], MAX_CHARS, MOST_PARTS)
+        model = self._models.for_owner(owner_id)
+        if model is None or not transcript:
+            return self.extract_summary(owner_id, transcript, style)
+        pieces = split_into_parts(
+            [len(each.content) for each in transcript], MAX_TRANSCRIPT_CHARS, MAX_PARTS
+        )
         if len(pieces) == 1:
-            return self._asked(owner_id, model, told, told, style)
+            return self._ask_model(owner_id, model, transcript, transcript, style)
         made = [
-            self._asked(owner_id, model, told[start:end], told[start:end], style)
+            self._ask_model(owner_id, model, transcript[start:end], transcript[start:end], style)
             for start, end in pieces
         ]
-        given = [Spoken(each.text.removeprefix(MARK).strip()) for each in made]
-        return self._asked(owner_id, model, given, told, style)
+        given = [TranscriptTurn(each.text.removeprefix(EXTRACT_MARK).strip()) for each in made]
+        return self._ask_model(owner_id, model, given, transcript, style)
 
-    def _asked(
+    def _ask_model(
         self,
         owner_id: str,
         model: ChatModel,
-        given: Sequence[Spoken],
-        told: Sequence[Spoken],
-        style: Style,
+        given: Sequence[TranscriptTurn],
+        transcript: Sequence[TranscriptTurn],
+        style: SummaryStyle,
     ) -> Summary:
         """Return a model's summary of what it is given, held against what was told."""
-        for _ in range(TRIES):
-            said = answered(model, summary(style, given, nonce()), read_summary)
-            found = _checked(said, told, style, owner_id)
+        for _ in range(MAX_SUMMARY_ATTEMPTS):
+            said = ask_model(model, build_summary_prompt(style, given, new_nonce()), parse_summary)
+            found = _check_summary(said, transcript, style, owner_id)
             if found.is_faithful and not is_suspicious(said):
                 return Summary(redact(said)[0], by_model=True)
             problems = found.problems or ("gives orders",)
             _log.info("a summary was not taken: %s", ", ".join(problems))
-        return self.extracted(owner_id, told, style)
+        return self.extract_summary(owner_id, transcript, style)
 
-    def extracted(self, owner_id: str, told: Sequence[Spoken], style: Style) -> Summary:
+    def extract_summary(
+        self, owner_id: str, transcript: Sequence[TranscriptTurn], style: SummaryStyle
+    ) -> Summary:
         """Return the sentences that say most, in their order; the empty text of nothing."""
-        among = _among(told)
-        return _extracted(told, among, self._vectors(owner_id, among), style)
+        among = _build_candidates(transcript)
+        return _build_extract(transcript, among, self._get_vectors(owner_id, among), style)
 
-    def by_words(self, told: Sequence[Spoken], style: Style) -> Summary:
+    def extract_by_words(
+        self, transcript: Sequence[TranscriptTurn], style: SummaryStyle
+    ) -> Summary:
         """Return such sentences by their words alone: nothing is embedded, and nothing can fail."""
-        return _extracted(told, _among(told), None, style)
+        return _build_extract(transcript, _build_candidates(transcript), None, style)
 
-    def sentences(self, owner_id: str, told: Sequence[Spoken], style: Style) -> list[str]:
+    def extract_sentences(
+        self, owner_id: str, transcript: Sequence[TranscriptTurn], style: SummaryStyle
+    ) -> list[str]:
         """Return those sentences one by one, as they were said; none of nothing."""
-        among = _among(told)
-        text = _extract(among, self._vectors(owner_id, among), style).removeprefix(MARK)
-        return [" ".join(span.of(text).split()) for span in sentences(text)]
+        among = _build_candidates(transcript)
+        text = _extract_text(among, self._get_vectors(owner_id, among), style).removeprefix(
+            EXTRACT_MARK
+        )
+        return [" ".join(span.extract(text).split()) for span in sentences(text)]
 
-    def _vectors(self, owner_id: str, among: Sequence[Candidate]) -> NDArray[np.float32] | None:
-        if not among or not self._access.profile(owner_id).vectors:
+    def _get_vectors(
+        self, owner_id: str, pool: Sequence[SentenceCandidate]
+    ) -> NDArray[np.float32] | None:
+        if not pool or not self._access.get_profile(owner_id).uses_vectors:
             return None
-        entries = self._indexer.entries([Text(each.text) for each in among], owner_id)
+        entries = self._indexer.build_entries([IndexText(each.text) for each in pool], owner_id)
         found = [entry.passages[0].vector for entry in entries]
         if any(each is None for each in found):
             return None
         return np.array(found, dtype=np.float32)
 
 
-def _among(told: Sequence[Spoken]) -> tuple[Candidate, ...]:
-    return candidates((each.who, each.content) for each in told)
+def _build_candidates(transcript: Sequence[TranscriptTurn]) -> tuple[SentenceCandidate, ...]:
+    return find_candidates((each.speaker, each.content) for each in transcript)
 
 
-def _extract(among: Sequence[Candidate], vectors: NDArray[np.float32] | None, style: Style) -> str:
-    return extract(among, vectors, max_sentences=style.max_sentences, max_words=style.max_words)
+def _extract_text(
+    pool: Sequence[SentenceCandidate], vectors: NDArray[np.float32] | None, style: SummaryStyle
+) -> str:
+    return extract_summary(
+        pool, vectors, max_sentences=style.max_sentences, max_words=style.max_words
+    )
 
 
-def _extracted(
-    told: Sequence[Spoken],
-    among: Sequence[Candidate],
+def _build_extract(
+    transcript: Sequence[TranscriptTurn],
+    pool: Sequence[SentenceCandidate],
     vectors: NDArray[np.float32] | None,
-    style: Style,
+    style: SummaryStyle,
 ) -> Summary:
-    text = _extract(among, vectors, style)
-    if not text and told:  # nothing but questions and the like
-        said = (each.content for each in told if not is_suspicious(each.content))
-        text = f"{MARK} {shortened(next(said, _NOTHING), _BEGINNING_CHARS)}"
+    text = _extract_text(pool, vectors, style)
+    if not text and transcript:  # nothing but questions and the like
+        said = (each.content for each in transcript if not is_suspicious(each.content))
+        text = f"{EXTRACT_MARK} {truncate_text(next(said, _PLACEHOLDER), _EXCERPT_CHARS)}"
     return Summary(redact(text)[0], by_model=False)
 
 
-def _checked(said: str, told: Sequence[Spoken], style: Style, owner_id: str) -> Check:
-    return check(
-        said,
-        [each.content for each in told],
-        Limits(style.max_words, style.max_sentences),
-        said_on=[None if each.at is None else each.at.date() for each in told],
-        names=[owner_id, *(each.who for each in told)],
+def _check_summary(
+    summary_text: str, transcript: Sequence[TranscriptTurn], style: SummaryStyle, owner_id: str
+) -> SummaryCheck:
+    return check_summary(
+        summary_text,
+        [each.content for each in transcript],
+        SummaryLimits(style.max_words, style.max_sentences),
+        said_on=[None if each.at is None else each.at.date() for each in transcript],
+        names=[owner_id, *(each.speaker for each in transcript)],
     )

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from memolith.domain.memories import Action, Event, Memory, State
 from memolith.errors import InvalidInput
 from memolith.policies import arguments
-from memolith.policies.kinds import kept_kinds, kind_in, with_kept
-from memolith.services.indexing import Text, in_window, memory_text, message_text
-from memolith.services.paging import all_memories
-from memolith.services.writing import Writing
+from memolith.policies.kinds import add_previous_kind, convert_kind, parse_previous_kinds
+from memolith.services.indexing import IndexText, apply_window, memory_text, message_text
+from memolith.services.paging import iter_memories
+from memolith.services.writing import TransactionRunner
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from memolith.profiles.model import Profile
     from memolith.services.access import Access
     from memolith.services.indexing import Indexer
-    from memolith.services.writing import Underway
+    from memolith.services.writing import WriteTransaction
 
-_ALL = frozenset(State)
-_BATCH = 256
+_ALL_STATES = frozenset(State)
+_BATCH_SIZE = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Switched:
+class ProfileSwitch:
     """What a change of profile does, or would do.
 
     Attributes:
@@ -48,14 +48,14 @@ class Switched:
     dry_run: bool = False
 
 
-class Switching:
+class ProfileSwitcher:
     """Moves owners between profiles."""
 
     def __init__(self, access: Access, indexer: Indexer) -> None:
         """Use these."""
         self._access = access
         self._indexer = indexer
-        self._writing = Writing(access.store, indexer)
+        self._runner = TransactionRunner(access.store, indexer)
 
     def switch(
         self,
@@ -64,7 +64,7 @@ class Switching:
         *,
         dry_run: bool = False,
         advance: Callable[[int], None] | None = None,
-    ) -> Switched:
+    ) -> ProfileSwitch:
         """Let another profile hold for an owner, in one step; interrupted, the old one holds.
 
         Args:
@@ -79,60 +79,68 @@ class Switching:
             ServiceFailed: The embedder failed; the old profile holds.
         """
         self._access.check_enabled()
-        target = self._named(name)
-        source = self._access.profile_or_none(owner_id)
+        target = self._get_profile(name)
+        source = self._access.find_profile(owner_id)
         if source is None:  # no map leads from it: a kind that the new one has keeps its name
-            source = replace(target, name=self._access.profile_name(owner_id))
+            source = replace(target, name=self._access.get_profile_name(owner_id))
         with self._access.store.read(owner_id) as known:
-            memories = list(all_memories(known, _ALL))
-            missing = self._unembedded(known, target) if target.embeds(None) else []
-        pairs = Counter((each.kind, _moved(each, source, target).kind) for each in memories)
+            memories = list(iter_memories(known, _ALL_STATES))
+            missing = self._find_unembedded(known, target) if target.should_embed(None) else []
+        pairs = Counter(
+            (each.kind, _convert_memory(each, source, target).kind) for each in memories
+        )
         counted = tuple((old, new, count) for (old, new), count in pairs.most_common())
-        done = Switched(source.name, target.name, counted, len(missing), dry_run)
+        done = ProfileSwitch(source.name, target.name, counted, len(missing), dry_run)
         if dry_run or source.name == target.name:
             return done
-        moved = [_moved(each, source, target) for each in memories if each.state is State.ACTIVE]
+        moved = [
+            _convert_memory(each, source, target) for each in memories if each.state is State.ACTIVE
+        ]
         texts = [message_text(target, message) for message in missing]
-        texts += [_text_in(target, memory) for memory in moved]
+        texts += [_index_text(target, memory) for memory in moved]
         now = self._access.clock.now()
 
-        def change(underway: Underway) -> None:
-            self._write(underway, source, target, now)
+        def change(write_tx: WriteTransaction) -> None:
+            self._apply(write_tx, source, target, now)
 
-        self._writing.write(owner_id, change, texts, advance)
+        self._runner.write(owner_id, change, texts, advance)
         return done
 
-    def _named(self, name: str) -> Profile:
+    def _get_profile(self, name: str) -> Profile:
         found = self._access.profiles.get(name)
         if found is None:
             known = ", ".join(self._access.profiles)
-            raise InvalidInput("profile", f"{arguments.shown(name)} is none of {known}")
+            raise InvalidInput("profile", f"{arguments.format_value(name)} is none of {known}")
         return found
 
-    def _write(self, underway: Underway, source: Profile, target: Profile, now: datetime) -> None:
-        tx = underway.tx
-        for memory in list(all_memories(tx, _ALL)):
-            self._move(underway, memory, source, target, now)
-        if target.embeds(None):
-            for message in self._unembedded(tx, target):
-                tx.reindex(message.id, self._entry_of(underway, message, target))
+    def _apply(
+        self, write_tx: WriteTransaction, source: Profile, target: Profile, now: datetime
+    ) -> None:
+        tx = write_tx.tx
+        for memory in list(iter_memories(tx, _ALL_STATES)):
+            self._move_memory(write_tx, memory, source, target, now)
+        if target.should_embed(None):
+            for message in self._find_unembedded(tx, target):
+                tx.reindex(message.id, self._build_entry(write_tx, message, target))
         tx.set_profile(target.name)
 
-    def _move(
+    def _move_memory(
         self,
-        underway: Underway,
+        write_tx: WriteTransaction,
         memory: Memory,
         source: Profile,
         target: Profile,
         now: datetime,
     ) -> None:
-        tx = underway.tx
-        moved = _moved(memory, source, target)
-        if memory.state is State.ACTIVE and _lacks(
-            _text_in(source, memory), _text_in(target, moved)
+        tx = write_tx.tx
+        moved = _convert_memory(memory, source, target)
+        if memory.state is State.ACTIVE and _needs_reindex(
+            _index_text(source, memory), _index_text(target, moved)
         ):
             moved = replace(moved, version=memory.version + 1)
-            tx.revise(replace(moved, updated_at=now), underway.entry(_text_in(target, moved)))
+            tx.revise(
+                replace(moved, updated_at=now), write_tx.get_entry(_index_text(target, moved))
+            )
         elif moved != memory:
             tx.amend(moved)
         else:
@@ -140,13 +148,13 @@ class Switching:
         details = {"fields": "kind", "was": memory.kind, "profile": target.name}
         tx.record([Event(memory.id, Action.UPDATED, now, "profile", moved.version, details)])
 
-    def _unembedded(self, known: Snapshot, target: Profile) -> list[Message]:
+    def _find_unembedded(self, known: Snapshot, target: Profile) -> list[Message]:
         """Return the messages that have no vectors."""
         messages = known.messages()
         found = []
-        for first in range(0, len(messages), _BATCH):
-            some = messages[first : first + _BATCH]
-            bare = [self._indexer.keywords_only(message_text(target, each)) for each in some]
+        for first in range(0, len(messages), _BATCH_SIZE):
+            some = messages[first : first + _BATCH_SIZE]
+            bare = [self._indexer.build_keyword_entry(message_text(target, each)) for each in some]
             digests = [{part.digest for part in entry.passages if part.digest} for entry in bare]
             there = known.vectors([digest for each in digests for digest in each])
             found += [
@@ -156,32 +164,37 @@ class Switching:
             ]
         return found
 
-    def _entry_of(self, underway: Underway, message: Message, target: Profile) -> IndexEntry:
-        tx = underway.tx
-        entry = underway.entry(message_text(target, message))
+    def _build_entry(
+        self, write_tx: WriteTransaction, message: Message, target: Profile
+    ) -> IndexEntry:
+        tx = write_tx.tx
+        entry = write_tx.get_entry(message_text(target, message))
         before = tx.messages(session_id=message.session_id, after=message.sequence - 2, limit=1)
         if not before or before[0].sequence >= message.sequence:
             return entry
-        return in_window(
-            entry, self._indexer.keywords_only(Text(before[0].content, before[0].speaker))
+        return apply_window(
+            entry,
+            self._indexer.build_keyword_entry(IndexText(before[0].content, before[0].speaker)),
         )
 
 
-def _text_in(profile: Profile, memory: Memory) -> Text:
+def _index_text(profile: Profile, memory: Memory) -> IndexText:
     return memory_text(profile, memory.content, memory.kind, memory.key)
 
 
-def _lacks(was: Text, now: Text) -> bool:
+def _needs_reindex(was: IndexText, now: IndexText) -> bool:
     """Tell whether what is in the index of a text would be too little."""
-    return (now.embedded and not was.embedded) or (now.key is not None and was.key is None)
+    return (now.should_embed and not was.should_embed) or (now.key is not None and was.key is None)
 
 
-def _moved(memory: Memory, source: Profile, target: Profile) -> Memory:
+def _convert_memory(memory: Memory, source: Profile, target: Profile) -> Memory:
     """Return a memory as it is in another profile."""
-    kept = kept_kinds(memory.kept_kind)
+    kept = parse_previous_kinds(memory.previous_kind)
     own = kept.get(target.name)
-    is_own = own in (*target.kinds, target.condensing.kind)
-    kind = own if own and is_own else kind_in(memory.kind, source, target)
+    is_own = own in (*target.kinds, target.consolidation.kind)
+    kind = own if own and is_own else convert_kind(memory.kind, source, target)
     return replace(
-        memory, kind=kind, kept_kind=with_kept(memory.kept_kind, source.name, memory.kind)
+        memory,
+        kind=kind,
+        previous_kind=add_previous_kind(memory.previous_kind, source.name, memory.kind),
     )

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-FLUSH_AFTER_S = 1.0
+FLUSH_INTERVAL_S = 1.0
 """How long a touch may wait: short enough for a demo to show it, long enough to gather a burst."""
 
 
-class Touches:
+class AccessCounter:
     """Gathers touches and writes them from a thread of its own. Thread-safe.
 
     Losing a touch is fine, delaying a read is not: a write that fails is logged and left.
@@ -32,7 +32,7 @@ class Touches:
         self._store = store
         self._clock = clock
         self._lock = threading.Lock()
-        self._waiting: dict[str, dict[str, tuple[int, datetime]]] = {}
+        self._pending: dict[str, dict[str, tuple[int, datetime]]] = {}
         self._closing = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -40,11 +40,11 @@ class Touches:
         """Note that these memories were recalled now."""
         now = self._clock.now()
         with self._lock:
-            waiting = self._waiting.setdefault(owner_id, {})
+            waiting = self._pending.setdefault(owner_id, {})
             for id_ in ids:
                 waiting[id_] = (waiting.get(id_, (0, now))[0] + 1, now)
             if not waiting:
-                del self._waiting[owner_id]
+                del self._pending[owner_id]
             elif self._thread is None:
                 self._thread = threading.Thread(
                     target=self._run, name="memolith-touch", daemon=True
@@ -54,10 +54,10 @@ class Touches:
     def flush(self) -> None:
         """Write what waits."""
         with self._lock:
-            waiting, self._waiting = self._waiting, {}
+            waiting, self._pending = self._pending, {}
         for owner_id, accessed in waiting.items():
             try:
-                self._store.touch(owner_id, accessed)
+                self._store.record_access(owner_id, accessed)
             except StoreReadOnly:
                 continue  # nobody expects a use to be counted there
             except MemolithError as error:
@@ -71,5 +71,5 @@ class Touches:
         self.flush()
 
     def _run(self) -> None:
-        while not self._closing.wait(FLUSH_AFTER_S):
+        while not self._closing.wait(FLUSH_INTERVAL_S):
             self.flush()

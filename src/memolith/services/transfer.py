@@ -9,18 +9,30 @@ from typing import TYPE_CHECKING, TypeGuard
 from memolith.domain.memories import Action, Memory, State
 from memolith.domain.messages import Message
 from memolith.errors import InvalidInput
-from memolith.exchange.jsonl import Remembered
-from memolith.exchange.records import Chronicle, Document, Ending, Record
+from memolith.exchange.jsonl import ImportedMemory
+from memolith.exchange.records import BaseMemoryRecord, MemoryRecord, Record, SessionEnd
 from memolith.policies import arguments
-from memolith.policies.kinds import kind_in, with_kept
+from memolith.policies.kinds import add_previous_kind, convert_kind
 from memolith.policies.trust import is_outranked
-from memolith.services.base_memory import all_shown
-from memolith.services.drafts import drafted
-from memolith.services.indexing import Text, in_window, memory_text, message_text, without_key
-from memolith.services.paging import all_memories
-from memolith.services.planning import IMPORTED, Order
-from memolith.services.received import checked, taken_out
-from memolith.services.references import missing, rejoin, stand_for_sources, summaries, without
+from memolith.services.base_memory import get_visible_versions
+from memolith.services.drafts import build_new_memory
+from memolith.services.indexing import (
+    IndexText,
+    apply_window,
+    memory_text,
+    message_text,
+    remove_key_terms,
+)
+from memolith.services.paging import iter_memories
+from memolith.services.planning import IMPORT_ACTOR, WriteRequest
+from memolith.services.received import count_redactions, validate_records
+from memolith.services.references import (
+    drop_successors,
+    find_missing_successors,
+    find_summaries,
+    link_summary_sources,
+    restore_successor,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -29,13 +41,13 @@ if TYPE_CHECKING:
     from memolith.ports.store import IndexEntry, Snapshot, Transaction
     from memolith.profiles.model import Profile
     from memolith.services.access import Access
-    from memolith.services.drafts import Draft
+    from memolith.services.drafts import NewMemory
     from memolith.services.indexing import Indexer
-    from memolith.services.settling import Settling
+    from memolith.services.settling import WritePipeline
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class ImportResult:
     """What an import has brought.
 
     Attributes:
@@ -48,31 +60,31 @@ class Taken:
 
     messages: int = 0
     memories: int = 0
-    already: int = 0
-    unkeyed: tuple[str, ...] = ()
+    duplicates_skipped: int = 0
+    keys_dropped: tuple[str, ...] = ()
     redactions: int = 0
 
-    def __add__(self, other: Taken) -> Taken:
+    def __add__(self, other: ImportResult) -> ImportResult:
         """Return both together."""
-        return Taken(
+        return ImportResult(
             self.messages + other.messages,
             self.memories + other.memories,
-            self.already + other.already,
-            self.unkeyed + other.unkeyed,
+            self.duplicates_skipped + other.duplicates_skipped,
+            self.keys_dropped + other.keys_dropped,
             self.redactions + other.redactions,
         )
 
 
-class Transferring:
+class OwnerTransfer:
     """Gives and takes everything of an owner."""
 
-    def __init__(self, access: Access, indexer: Indexer, settling: Settling) -> None:
+    def __init__(self, access: Access, indexer: Indexer, write_pipeline: WritePipeline) -> None:
         """Use these."""
         self._access = access
         self._indexer = indexer
-        self._settling = settling
+        self._write_pipeline = write_pipeline
 
-    def records(self, owner_id: str) -> Iterator[Record]:
+    def export_records(self, owner_id: str) -> Iterator[Record]:
         """Yield all messages, ends of sessions and memories, as of one instant.
 
         Messages by session in their order, then memories oldest first. What is forgotten is left
@@ -82,17 +94,19 @@ class Transferring:
             for session in snapshot.sessions():
                 yield from snapshot.messages(session_id=session.id)
                 if session.ended_at is not None:
-                    yield Ending(session.id, session.ended_at)
-            if documents := all_shown(snapshot):
-                yield Document(
+                    yield SessionEnd(session.id, session.ended_at)
+            if documents := get_visible_versions(snapshot):
+                yield BaseMemoryRecord(
                     tuple((each.content, each.valid_from) for each in documents if each.content)
                 )
-            for memory in reversed(list(all_memories(snapshot, frozenset(State)))):
+            for memory in reversed(list(iter_memories(snapshot, frozenset(State)))):
                 history = snapshot.history(memory.id)
                 if history is not None and memory.state is not State.FORGOTTEN:
-                    yield Chronicle(memory, history)
+                    yield MemoryRecord(memory, history)
 
-    def take(self, owner_id: str, records: Sequence[Record | Remembered]) -> Taken:
+    def import_records(
+        self, owner_id: str, records: Sequence[Record | ImportedMemory]
+    ) -> ImportResult:
         """Store records as they are, but for what is there already: all of them or none.
 
         Messages keep ids and times and are not learned from again. A memory whose key another
@@ -106,102 +120,110 @@ class Transferring:
             InvalidInput: A record can't be taken; the field says which.
         """
         self._access.check_enabled()
-        given = arguments.several(records, "records")
+        given = arguments.check_list(records, "records")
         told = [each for each in given if _has_no_history(each)]
         if told:
-            return self._take_told(owner_id, told, given)
-        profile = self._access.profile(owner_id)
-        taking = checked(given, max_memory_chars=profile.max_memory_chars)
-        redactions = taken_out(given, taking)
+            return self._import_without_history(owner_id, told, given)
+        profile = self._access.get_profile(owner_id)
+        taking = validate_records(given, max_memory_chars=profile.max_memory_chars)
+        redactions = count_redactions(given, taking)
         messages = [each for each in taking if isinstance(each, Message)]
         profiles = tuple(self._access.profiles.values())
         chronicles = [
-            _of_profile(each, profile, profiles) for each in taking if isinstance(each, Chronicle)
+            _convert_to_profile(each, profile, profiles)
+            for each in taking
+            if isinstance(each, MemoryRecord)
         ]
-        entries = iter(self._indexer.entries(_texts(profile, messages, chronicles), owner_id))
+        entries = iter(
+            self._indexer.build_entries(_index_texts(profile, messages, chronicles), owner_id)
+        )
         indexed = [(message, next(entries)) for message in messages]
         versions = [(each, [next(entries) for _ in each.history.versions]) for each in chronicles]
         with self._access.store.write(owner_id) as tx:
             tx.adopt_profile(profile.name)
-            taken = self._take_messages(tx, indexed, redactions)
+            taken = self._import_messages(tx, indexed, redactions)
             for record in taking:
-                if isinstance(record, Document):
-                    _take_document(tx, record)
-                if isinstance(record, Ending):
+                if isinstance(record, BaseMemoryRecord):
+                    _import_base_memory(tx, record)
+                if isinstance(record, SessionEnd):
                     tx.end_session(record.session_id, record.at)
-            taken += _take_memories(tx, profile, versions, redactions)
+            taken += _import_memories(tx, profile, versions, redactions)
         return taken
 
-    def _take_told(
-        self, owner_id: str, told: Sequence[Remembered], records: Sequence[object]
-    ) -> Taken:
+    def _import_without_history(
+        self, owner_id: str, entries: Sequence[ImportedMemory], records: Sequence[object]
+    ) -> ImportResult:
         """Store memories that have no history."""
-        if len(told) < len(records):
+        if len(entries) < len(records):
             raise InvalidInput("records", "memories without a history come in a call of their own")
         now = self._access.clock.now()
-        profile = self._access.profile(owner_id)
-        taking = _Taking([_draft(each, profile, now) for each in told])
+        profile = self._access.get_profile(owner_id)
+        taking = _PendingImport([_build_new_memory(each, profile, now) for each in entries])
         with self._access.store.read(owner_id) as known:
-            left = tuple(taking.left(known))
-        order = Order(owner_id, profile, left, now, by=IMPORTED)
-        settled = self._settling.carry_out(order, taking.left)
-        return Taken(
-            memories=len(settled.new),
-            already=len(told) - len(settled.new),
-            unkeyed=tuple(
+            left = tuple(taking.find_remaining(known))
+        order = WriteRequest(owner_id, profile, left, now, actor=IMPORT_ACTOR)
+        settled = self._write_pipeline.write(order, taking.find_remaining)
+        return ImportResult(
+            memories=len(settled.new_ids),
+            duplicates_skipped=len(entries) - len(settled.new_ids),
+            keys_dropped=tuple(
                 memory.id
-                for memory, draft in zip(settled.memories, taking.drafts, strict=True)
-                if draft in taking.unkeyed
+                for memory, draft in zip(settled.memories, taking.new_memories, strict=True)
+                if draft in taking.keys_dropped
             ),
             redactions=sum(
                 draft.redactions
-                for memory, draft in zip(settled.memories, taking.drafts, strict=True)
-                if memory.id in settled.new
+                for memory, draft in zip(settled.memories, taking.new_memories, strict=True)
+                if memory.id in settled.new_ids
             ),
         )
 
-    def _take_messages(
+    def _import_messages(
         self,
         tx: Transaction,
         indexed: Sequence[tuple[Message, IndexEntry]],
         redactions: Mapping[str, int],
-    ) -> Taken:
+    ) -> ImportResult:
         stored, taken_out_of_them = 0, 0
         for session_id, group in groupby(indexed, key=lambda each: each[0].session_id):
             pairs = list(group)
-            there = {message.id for message in tx.originals([m.id for m, _ in pairs])}
+            there = {message.id for message in tx.original_messages([m.id for m, _ in pairs])}
             named = tx.external_ids(session_id, [m.external_id for m, _ in pairs if m.external_id])
             fresh = [
                 (message, entry)
                 for message, entry in pairs
                 if message.id not in there and message.external_id not in named
             ]
-            tx.log(session_id, self._in_place(tx, session_id, fresh))
+            tx.log(session_id, self._number_messages(tx, session_id, fresh))
             stored += len(fresh)
             taken_out_of_them += sum(redactions[message.id] for message, _ in fresh)
         already = len(indexed) - stored
-        return Taken(messages=stored, already=already, redactions=taken_out_of_them)
+        return ImportResult(
+            messages=stored, duplicates_skipped=already, redactions=taken_out_of_them
+        )
 
-    def _in_place(
+    def _number_messages(
         self, tx: Transaction, session_id: str, fresh: Sequence[tuple[Message, IndexEntry]]
     ) -> list[tuple[Message, IndexEntry]]:
         """Number messages on from the session's last, and give them its window."""
         first = tx.next_sequence(session_id)
         last = tx.messages(session_id=session_id, after=first - 2, limit=1) if first > 1 else []
         previous = (
-            self._indexer.keywords_only(Text(last[0].content, last[0].speaker)) if last else None
+            self._indexer.build_keyword_entry(IndexText(last[0].content, last[0].speaker))
+            if last
+            else None
         )
         placed = []
         for offset, (message, entry) in enumerate(fresh):
             numbered = replace(message, sequence=first + offset, version=1)
-            placed.append((numbered, in_window(entry, previous)))
+            placed.append((numbered, apply_window(entry, previous)))
             previous = entry
         return placed
 
 
-def _texts(
-    profile: Profile, messages: Sequence[Message], chronicles: Sequence[Chronicle]
-) -> list[Text]:
+def _index_texts(
+    profile: Profile, messages: Sequence[Message], chronicles: Sequence[MemoryRecord]
+) -> list[IndexText]:
     return [
         *(message_text(profile, message) for message in messages),
         *(
@@ -212,63 +234,67 @@ def _texts(
     ]
 
 
-def _of_profile(chronicle: Chronicle, target: Profile, profiles: Sequence[Profile]) -> Chronicle:
+def _convert_to_profile(
+    chronicle: MemoryRecord, target: Profile, profiles: Sequence[Profile]
+) -> MemoryRecord:
     """Return a memory, with its versions, as one of the owner's profile, whichever it comes from.
 
     Raises:
         InvalidInput: Its kind is of no profile.
     """
     versions = tuple(
-        replace(each, memory=_fitted(each.memory, target, profiles))
+        replace(each, memory=_convert_kind(each.memory, target, profiles))
         for each in chronicle.history.versions
     )
     history = replace(chronicle.history, versions=versions)
-    return Chronicle(_fitted(chronicle.memory, target, profiles), history)
+    return MemoryRecord(_convert_kind(chronicle.memory, target, profiles), history)
 
 
-def _fitted(memory: Memory, target: Profile, profiles: Sequence[Profile]) -> Memory:
-    if memory.kind in (*target.kinds, target.condensing.kind):
+def _convert_kind(memory: Memory, target: Profile, profiles: Sequence[Profile]) -> Memory:
+    if memory.kind in (*target.kinds, target.consolidation.kind):
         return memory
     for source in profiles:
         if memory.kind in source.kinds:
-            kept = with_kept(memory.kept_kind, source.name, memory.kind)
-            return replace(memory, kind=kind_in(memory.kind, source, target), kept_kind=kept)
+            kept = add_previous_kind(memory.previous_kind, source.name, memory.kind)
+            return replace(
+                memory, kind=convert_kind(memory.kind, source, target), previous_kind=kept
+            )
     raise InvalidInput("kind", f"{memory.kind!r} is of no profile")
 
 
-def _take_document(tx: Transaction, document: Document) -> None:
+def _import_base_memory(tx: Transaction, document: BaseMemoryRecord) -> None:
     """Take over a base memory where there is none."""
     if tx.base_memory() is None:
         for content, since in document.versions:
             tx.set_base_memory(content, sources=(), at=since)
 
 
-def _take_memories(
+def _import_memories(
     tx: Transaction,
     profile: Profile,
-    versions: Sequence[tuple[Chronicle, Sequence[IndexEntry]]],
+    versions: Sequence[tuple[MemoryRecord, Sequence[IndexEntry]]],
     redactions: Mapping[str, int],
-) -> Taken:
+) -> ImportResult:
     """Store memories with their versions, in order."""
-    taken = Taken()
+    taken = ImportResult()
     chronicles = [each for each, _ in versions]
-    gone = missing(tx, chronicles)
-    condensed = summaries(chronicles)
+    gone = find_missing_successors(tx, chronicles)
+    condensed = find_summaries(chronicles)
     known = {memory.id for memory in tx.memories(list(condensed))}
-    kept = [(without(gone, each), entries) for each, entries in versions]
+    kept = [(drop_successors(gone, each), entries) for each, entries in versions]
     for is_plain, group in groupby(kept, key=lambda each: _is_plain(each[0])):
         if is_plain:
-            taken += _take_plain(tx, [(c, e[0]) for c, e in group], redactions)
+            taken += _import_plain(tx, [(c, e[0]) for c, e in group], redactions)
             continue
         for chronicle, entries in group:
-            taken += _take_memory(tx, profile, chronicle, entries, redactions)
+            taken += _import_memory(tx, profile, chronicle, entries, redactions)
     for id_, summary in condensed.items():
         if id_ not in known:
-            stand_for_sources(tx, summary)
+            link_summary_sources(tx, summary)
     return taken
 
 
-def _is_plain(chronicle: Chronicle) -> bool:
+def _is_plain(chronicle: MemoryRecord) -> bool:
     """Whether a memory is as it was first stored, so that it can be stored just so."""
     memory, history = chronicle.memory, chronicle.history
     (first, *later) = history.versions
@@ -284,56 +310,56 @@ def _is_plain(chronicle: Chronicle) -> bool:
     )
 
 
-def _take_plain(
+def _import_plain(
     tx: Transaction,
-    chronicles: Sequence[tuple[Chronicle, IndexEntry]],
+    chronicles: Sequence[tuple[MemoryRecord, IndexEntry]],
     redactions: Mapping[str, int],
-) -> Taken:
+) -> ImportResult:
     """Store memories that are as they were first stored, all at once."""
     there = {memory.id for memory in tx.memories([each.memory.id for each, _ in chronicles])}
-    fresh: dict[str, tuple[Chronicle, IndexEntry]] = {}
+    fresh: dict[str, tuple[MemoryRecord, IndexEntry]] = {}
     for each, entry in chronicles:
         if each.memory.id not in there:
             fresh.setdefault(each.memory.id, (each, entry))
     tx.insert([(each.memory, entry) for each, entry in fresh.values()])
     tx.record([event for each, _ in fresh.values() for event in each.history.events])
-    return Taken(
+    return ImportResult(
         memories=len(fresh),
-        already=len(chronicles) - len(fresh),
+        duplicates_skipped=len(chronicles) - len(fresh),
         redactions=sum(redactions[id_] for id_ in fresh),
     )
 
 
-def _take_memory(
+def _import_memory(
     tx: Transaction,
     profile: Profile,
-    chronicle: Chronicle,
+    chronicle: MemoryRecord,
     entries: Sequence[IndexEntry],
     redactions: Mapping[str, int],
-) -> Taken:
+) -> ImportResult:
     memory = chronicle.memory
     if stored := tx.memories([memory.id]):
-        rejoin(tx, stored[0], memory)
-        return Taken(already=1)
-    key_is_lost = memory.state is State.ACTIVE and _is_taken(tx, memory)
+        restore_successor(tx, stored[0], memory)
+        return ImportResult(duplicates_skipped=1)
+    key_is_lost = memory.state is State.ACTIVE and _is_key_taken(tx, memory)
     if key_is_lost:
         memory = replace(memory, key=None)
     _replay(tx, profile, chronicle, entries)
     tx.amend(memory)
     tx.record(chronicle.history.events)
     unkeyed = (memory.id,) if key_is_lost else ()
-    return Taken(memories=1, unkeyed=unkeyed, redactions=redactions[memory.id])
+    return ImportResult(memories=1, keys_dropped=unkeyed, redactions=redactions[memory.id])
 
 
 def _replay(
-    tx: Transaction, profile: Profile, chronicle: Chronicle, entries: Sequence[IndexEntry]
+    tx: Transaction, profile: Profile, chronicle: MemoryRecord, entries: Sequence[IndexEntry]
 ) -> None:
     """Open and close every version again, each active while it was valid."""
     versions = chronicle.history.versions
     begins: list[datetime | None] = [version.valid_from for version in versions[1:]]
     for version, entry, next_begin in zip(versions, entries, [*begins, None], strict=True):
         opened = replace(version.memory, state=State.ACTIVE, updated_at=version.valid_from)
-        opened, indexed = _under_free_key(tx, profile, opened, entry)
+        opened, indexed = _drop_taken_key(tx, profile, opened, entry)
         if version is versions[0]:
             tx.insert([(opened, indexed)])
         else:
@@ -342,57 +368,57 @@ def _replay(
             tx.amend(replace(opened, state=State.FORGOTTEN, updated_at=version.valid_to))
 
 
-def _under_free_key(
+def _drop_taken_key(
     tx: Transaction, profile: Profile, memory: Memory, entry: IndexEntry
 ) -> tuple[Memory, IndexEntry]:
     """Return a memory and its entry, without its key where another active memory has that."""
-    if memory.key is None or not _is_taken(tx, memory):
+    if memory.key is None or not _is_key_taken(tx, memory):
         return memory, entry
-    indexed = without_key(entry, memory.key) if profile.finds_keys else entry
+    indexed = remove_key_terms(entry, memory.key) if profile.searches_keys else entry
     return replace(memory, key=None), indexed
 
 
-def _is_taken(tx: Transaction, memory: Memory) -> bool:
+def _is_key_taken(tx: Transaction, memory: Memory) -> bool:
     """Whether another active memory has its key."""
-    holder = None if memory.key is None else tx.by_key(memory.key)
+    holder = None if memory.key is None else tx.find_by_key(memory.key)
     return holder is not None and holder.id != memory.id
 
 
-class _Taking:
+class _PendingImport:
     """Tells which of the memories of a file are still to be stored, and under which key."""
 
-    def __init__(self, drafts: Sequence[Draft]) -> None:
-        self._given = drafts
-        self.drafts: list[Draft] = []
-        self.unkeyed: list[Draft] = []
+    def __init__(self, drafts: Sequence[NewMemory]) -> None:
+        self._all_memories = drafts
+        self.new_memories: list[NewMemory] = []
+        self.keys_dropped: list[NewMemory] = []
 
-    def left(self, known: Snapshot) -> list[Draft]:
+    def find_remaining(self, known: Snapshot) -> list[NewMemory]:
         """Return what is still to be stored."""
-        self.drafts, self.unkeyed = [], []
-        for draft in self._given:
-            holder = None if draft.key is None else known.by_key(draft.key)
+        self.new_memories, self.keys_dropped = [], []
+        for draft in self._all_memories:
+            holder = None if draft.key is None else known.find_by_key(draft.key)
             if holder is None:
-                self.drafts.append(draft)
+                self.new_memories.append(draft)
             elif is_outranked(draft.origin, by=holder.origin) and holder.content != draft.content:
-                self.unkeyed.append(replace(draft, key=None))
-                self.drafts.append(self.unkeyed[-1])
-            elif not _has_said(known, holder, draft.content):
-                self.drafts.append(draft)
-        return self.drafts
+                self.keys_dropped.append(replace(draft, key=None))
+                self.new_memories.append(self.keys_dropped[-1])
+            elif not _was_said_before(known, holder, draft.content):
+                self.new_memories.append(draft)
+        return self.new_memories
 
 
-def _has_said(known: Snapshot, memory: Memory, content: str) -> bool:
+def _was_said_before(known: Snapshot, memory: Memory, content: str) -> bool:
     """Whether an earlier version of a memory said that, and it says something else now."""
     history = known.history(memory.id) if memory.content != content else None
     return any(each.memory.content == content for each in (history.versions if history else ()))
 
 
-def _has_no_history(record: object) -> TypeGuard[Remembered]:
-    return isinstance(record, Remembered)
+def _has_no_history(record: object) -> TypeGuard[ImportedMemory]:
+    return isinstance(record, ImportedMemory)
 
 
-def _draft(line: Remembered, profile: Profile, now: datetime) -> Draft:
-    return drafted(
+def _build_new_memory(line: ImportedMemory, profile: Profile, now: datetime) -> NewMemory:
+    return build_new_memory(
         line.content,
         profile,
         now,

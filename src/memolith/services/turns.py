@@ -14,25 +14,25 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from memolith.domain.work import Work
+from memolith.domain.work import WorkKind
 from memolith.errors import LimitReached, ServiceFailed
-from memolith.services.extracting import Lost
+from memolith.services.extracting import LeaseLost
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from concurrent.futures import Future
     from datetime import datetime
 
-    from memolith.policies.postponing import Postponing
-    from memolith.ports.work import Claim
+    from memolith.policies.postponing import BackoffPolicy
+    from memolith.ports.work import WorkLease
     from memolith.services.access import Access
-    from memolith.services.crew import Crew
-    from memolith.services.extracting import Exchange, Extracted, Extracting
+    from memolith.services.crew import DaemonExecutor
+    from memolith.services.extracting import Exchange, ExtractionResult, FactExtractor
 
 T = TypeVar("T")
 
 
-class _Stopped(Exception):
+class _StopRequested(Exception):
     """No error: nothing more is to be asked."""
 
 
@@ -40,45 +40,45 @@ LEASE_S = 300.0
 """For how long a process that is not heard of again keeps an owner's work: a guess, between how
 long others wait for one that was killed, and how often a claim is written."""
 
-HOLD_EVERY_S = LEASE_S / 5
+LEASE_RENEW_INTERVAL_S = LEASE_S / 5
 """How often a claim is held anew while a model is asked: some may fail before it is lost."""
 
-TURN = 32
+EXCHANGES_PER_TURN = 32
 """After how many exchanges an owner for whom more waits lets others have their turn: a guess."""
 
-_AHEAD = 2
+_PREFETCH_FACTOR = 2
 """How many exchanges are asked for, by how many are asked for at once: while the results of some
 are stored, none of the calls is idle."""
 
 _log = logging.getLogger(__name__)
 
 
-class Hold:
+class WorkLease:
     """A claim that is held, as long as it is heard of."""
 
-    def __init__(self, access: Access, claim: Claim) -> None:
+    def __init__(self, access: Access, claim: WorkLease) -> None:
         """Hold a claim that was just taken."""
         self.claim = claim
         self._access = access
-        self._held_at = access.clock.now()
+        self._renewed_at = access.clock.now()
 
-    def wait(self, answer: Future[T]) -> T:
+    def wait_for(self, answer: Future[T]) -> T:
         """Return a result, or raise what it raises, holding the claim until then.
 
         Raises:
             Lost: Somebody else has the work now.
         """
-        while wait([answer], HOLD_EVERY_S).not_done:
-            self._keep(self._access.clock.now())
+        while wait([answer], LEASE_RENEW_INTERVAL_S).not_done:
+            self._renew(self._access.clock.now())
         now = self._access.clock.now()
-        if now - self._held_at >= timedelta(seconds=HOLD_EVERY_S):
-            self._keep(now)
+        if now - self._renewed_at >= timedelta(seconds=LEASE_RENEW_INTERVAL_S):
+            self._renew(now)
         return answer.result()
 
-    def _keep(self, now: datetime) -> None:
-        if not self._access.store.claims.keep(self.claim, now=now, lease_s=LEASE_S):
-            raise Lost
-        self._held_at = now
+    def _renew(self, now: datetime) -> None:
+        if not self._access.store.leases.renew(self.claim, now=now, lease_s=LEASE_S):
+            raise LeaseLost
+        self._renewed_at = now
 
 
 class LearningTurn:
@@ -93,109 +93,109 @@ class LearningTurn:
     def __init__(
         self,
         access: Access,
-        extracting: Extracting,
-        postponing: Postponing,
-        hold: Hold,
-        asking: Crew,
-        at_once: int,
+        extractor: FactExtractor,
+        backoff: BackoffPolicy,
+        lease: WorkLease,
+        executor: DaemonExecutor,
+        max_concurrency: int,
     ) -> None:
         """Learn under a claim, asking for so many exchanges at once."""
         self._access = access
-        self._extracting = extracting
-        self._postponing = postponing
-        self._hold = hold
-        self._owner_id = hold.claim.owner_id
-        self._asking = asking
-        self._most = _AHEAD * at_once
-        self._next: deque[Exchange] = deque()
-        self._asked: deque[tuple[Exchange, Future[Extracted]]] = deque()
+        self._extractor = extractor
+        self._backoff = backoff
+        self._lease = lease
+        self._owner_id = lease.claim.owner_id
+        self._executor = executor
+        self._max_requested = _PREFETCH_FACTOR * max_concurrency
+        self._upcoming: deque[Exchange] = deque()
+        self._requested: deque[tuple[Exchange, Future[ExtractionResult]]] = deque()
         self.done = 0
         self.failed = 0
-        self.after_s: float | None = None
-        self._looks_at = TURN
-        self._gives_way = False
+        self.retry_after_s: float | None = None
+        self._next_check = EXCHANGES_PER_TURN
+        self._yields_turn = False
 
-    def learn(self, stopped: Callable[[], bool]) -> bool:
+    def learn(self, should_stop: Callable[[], bool]) -> bool:
         """Learn from what waits, a while at least where others wait; return whether nothing failed.
 
         Raises:
             Lost: Somebody else has the work now.
         """
         try:
-            while self._has_asked(stopped):
-                exchange, answer = self._asked.popleft()
-                if not self._is_kept(exchange, answer):
+            while self._prefetch(should_stop):
+                exchange, answer = self._requested.popleft()
+                if not self._store_result(exchange, answer):
                     return False
-        except _Stopped:
+        except _StopRequested:
             return True  # what comes after it waits on, too, though some may have been asked for
         finally:
-            self._take_back()
+            self._cancel_requested()
         return True
 
-    def _has_asked(self, stopped: Callable[[], bool]) -> bool:
+    def _prefetch(self, should_stop: Callable[[], bool]) -> bool:
         """Ask ahead; return whether there is anything to wait for."""
         while (
-            len(self._asked) < self._most
-            and not stopped()
-            and not self._is_over()
-            and (exchange := self._following())
+            len(self._requested) < self._max_requested
+            and not should_stop()
+            and not self._should_yield()
+            and (exchange := self._next_exchange())
         ):
-            ask = partial(self._extracted, exchange, stopped)
-            self._asked.append((exchange, self._asking.submit(ask)))
-        return bool(self._asked)
+            ask = partial(self._extract, exchange, should_stop)
+            self._requested.append((exchange, self._executor.submit(ask)))
+        return bool(self._requested)
 
-    def _extracted(self, exchange: Exchange, stopped: Callable[[], bool]) -> Extracted:
-        if stopped():
-            raise _Stopped
-        return self._extracting.extract(self._owner_id, exchange)
+    def _extract(self, exchange: Exchange, should_stop: Callable[[], bool]) -> ExtractionResult:
+        if should_stop():
+            raise _StopRequested
+        return self._extractor.extract(self._owner_id, exchange)
 
-    def _is_over(self) -> bool:
+    def _should_yield(self) -> bool:
         """Tell whether it is the turn of others: looked for once in so many exchanges."""
-        if not self._gives_way and self.done + self.failed >= self._looks_at:
-            self._looks_at += TURN
+        if not self._yields_turn and self.done + self.failed >= self._next_check:
+            self._next_check += EXCHANGES_PER_TURN
             now = self._access.clock.now()
-            self._gives_way = bool(self._access.store.claims.owners(Work.LEARN, now=now))
-        return self._gives_way
+            self._yields_turn = bool(self._access.store.leases.owners(WorkKind.LEARN, now=now))
+        return self._yields_turn
 
-    def _following(self) -> Exchange | None:
+    def _next_exchange(self) -> Exchange | None:
         """Return the next exchange that waits and was not asked for."""
-        if not self._next:
-            asked = {exchange[0].id for exchange, _ in self._asked}
-            found = self._extracting.waiting(self._owner_id, len(asked) + self._most)
-            self._next.extend(each for each in found if each[0].id not in asked)
-        return self._next.popleft() if self._next else None
+        if not self._upcoming:
+            asked = {exchange[0].id for exchange, _ in self._requested}
+            found = self._extractor.find_pending(self._owner_id, len(asked) + self._max_requested)
+            self._upcoming.extend(each for each in found if each[0].id not in asked)
+        return self._upcoming.popleft() if self._upcoming else None
 
-    def _take_back(self) -> None:
+    def _cancel_requested(self) -> None:
         """Let nothing be asked any more that was not begun."""
-        self._next.clear()
-        for _, answer in self._asked:
+        self._upcoming.clear()
+        for _, answer in self._requested:
             answer.cancel()
 
-    def _is_kept(self, exchange: Exchange, answer: Future[Extracted]) -> bool:
+    def _store_result(self, exchange: Exchange, answer: Future[ExtractionResult]) -> bool:
         """Store a result; return whether to go on with the next."""
         try:
-            self._extracting.keep(self._owner_id, self._hold.claim, self._hold.wait(answer))
+            self._extractor.store(self._owner_id, self._lease.claim, self._lease.wait_for(answer))
         except LimitReached as error:
-            self.after_s = error.retry_after_s
+            self.retry_after_s = error.retry_after_s
             return False
         except ServiceFailed as error:
             self.failed += 1
-            self.after_s = None
+            self.retry_after_s = None
             _log.warning("an exchange could not be learned from: %s", error)
-            return self._is_parked(exchange, may_pass=error.retryable)
+            return self._record_failure(exchange, may_pass=error.retryable)
         self.done += 1
         return True
 
-    def _is_parked(self, exchange: Exchange, *, may_pass: bool) -> bool:
+    def _record_failure(self, exchange: Exchange, *, may_pass: bool) -> bool:
         """Count a failure of an exchange; park it if there were too many, and say whether."""
         ids = [message.id for message in exchange]
         now = self._access.clock.now()
         with self._access.store.write(self._owner_id) as tx:
-            if not tx.holds(self._hold.claim):
-                raise Lost
-            retry_at = self._postponing.retry_at(
-                now, tx.attempts(ids) + 1, may_pass=may_pass, draw=0.0
+            if not tx.holds_lease(self._lease.claim):
+                raise LeaseLost
+            retry_at = self._backoff.get_retry_time(
+                now, tx.attempts(ids) + 1, is_transient=may_pass, jitter=0.0
             )
             is_parked = retry_at is None
-            tx.postpone(ids, retry_at=None if is_parked else now)
+            tx.schedule_retry(ids, retry_at=None if is_parked else now)
         return is_parked

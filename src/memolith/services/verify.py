@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from memolith.errors import InvalidInput, KeyUnavailable, StoreDamaged
-from memolith.ports.verifying import Checked, Finding, Verifiable
-from memolith.services.indexing import Text, in_window, memory_text
+from memolith.ports.verifying import CheckedCounts, Finding, SupportsVerification
+from memolith.services.indexing import IndexText, apply_window, memory_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     Advance = Callable[[int], None]
     Previous = list[tuple[StoredText, IndexEntry]]
 
-_OF_INDEX = frozenset({"item", "passages", "vector", "terms", "digest"})
+_INDEX_FINDING_KINDS = frozenset({"item", "passages", "vector", "terms", "digest"})
 """Kinds of findings that a new index entry puts right."""
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class VerificationReport:
     """What verifying a store has found.
 
     Attributes:
@@ -36,7 +36,7 @@ class Report:
     """
 
     findings: tuple[Finding, ...]
-    checked: Checked
+    checked: CheckedCounts
 
     @property
     def is_clean(self) -> bool:
@@ -45,15 +45,15 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _OwnerFindings:
     """What is wrong with one owner, and the texts whose index entries are."""
 
     findings: list[Finding]
     texts: list[tuple[StoredText, StoredText | None]]
-    checked: Checked
+    checked: CheckedCounts
 
 
-class Verifying:
+class StoreVerifier:
     """Looks for damage, and repairs it."""
 
     def __init__(self, access: Access, indexer: Indexer) -> None:
@@ -62,7 +62,7 @@ class Verifying:
         self._store = access.store
         self._indexer = indexer
 
-    def verify(self, *, repair: bool, advance: Advance | None) -> Report:
+    def verify(self, *, repair: bool, advance: Advance | None) -> VerificationReport:
         """Compare everything; with `repair`, put right what can be derived.
 
         What was repaired is looked at again: a finding counts as repaired when it is gone.
@@ -71,24 +71,24 @@ class Verifying:
             InvalidInput: The store has no insides to compare.
         """
         store = self._store
-        if not isinstance(store, Verifiable):
+        if not isinstance(store, SupportsVerification):
             raise InvalidInput("store", "is kept in memory only: there is nothing to verify")
         findings = store.check_file()
         if findings and repair:
             with suppress(StoreDamaged):  # what can't be repaired is found again
                 store.repair_file()
-            findings = _marked(findings, store.check_file())
-        checked = Checked()
-        for owner_id in self._owners(findings):
-            found = self._owner(store, owner_id, advance)
-            checked = _sum(checked, found.checked)
+            findings = _mark_repaired(findings, store.check_file())
+        checked = CheckedCounts()
+        for owner_id in self._list_owners(findings):
+            found = self._verify_owner(store, owner_id, advance)
+            checked = _add_counts(checked, found.checked)
             if found.findings and repair:
-                findings += self._repaired(store, owner_id, found)
+                findings += self._repair(store, owner_id, found)
             else:
                 findings += found.findings
-        return Report(tuple(findings), checked)
+        return VerificationReport(tuple(findings), checked)
 
-    def _owners(self, findings: list[Finding]) -> list[str]:
+    def _list_owners(self, findings: list[Finding]) -> list[str]:
         """Return all owners; where they can't be read, that is a finding."""
         try:
             return self._store.owners()
@@ -96,39 +96,43 @@ class Verifying:
             findings.append(Finding("file", None, None, str(error)))
             return []
 
-    def _owner(self, store: Verifiable, owner_id: str, advance: Advance | None) -> _Found:
+    def _verify_owner(
+        self, store: SupportsVerification, owner_id: str, advance: Advance | None
+    ) -> _OwnerFindings:
         findings: list[Finding] = []
         try:
-            profile = self._access.profile_or_none(owner_id)
-            with store.examine(owner_id) as examination:
-                findings += examination.records()
+            profile = self._access.find_profile(owner_id)
+            with store.verify_owner(owner_id) as examination:
+                findings += examination.check_records()
                 if profile is None:  # what the index should hold depends on it
-                    missing = f"its profile {self._access.profile_name(owner_id)!r} is not there"
+                    missing = (
+                        f"its profile {self._access.get_profile_name(owner_id)!r} is not there"
+                    )
                     findings.append(Finding("profile", owner_id, None, missing))
-                    return _Found(findings, [], examination.checked())
+                    return _OwnerFindings(findings, [], examination.count_checked())
                 unknown = {each.record_id for each in findings if each.kind == "item"}
                 wrong = []
-                for text, before in _with_previous(examination.texts()):
-                    entry = self._indexer.keywords_only(_text(text, profile))
+                for text, before in _iter_with_previous(examination.stored_texts()):
+                    entry = self._indexer.build_keyword_entry(_index_text(text, profile))
                     differing = examination.compare(
                         text,
-                        self._alternatives(text, entry, before),
-                        embedded=text.is_open and profile.embeds(text.kind),
+                        self._possible_entries(text, entry, before),
+                        needs_vectors=text.is_open and profile.should_embed(text.kind),
                     )
                     findings += differing
                     kinds = {each.kind for each in differing}
                     kinds |= {"item"} if text.record_id in unknown else set()
-                    if kinds & _OF_INDEX and "text" not in kinds:
-                        wrong.append((text, _window_of(text, before)))
+                    if kinds & _INDEX_FINDING_KINDS and "text" not in kinds:
+                        wrong.append((text, _find_window(text, before)))
                     if advance is not None:
                         advance(1)
-                return _Found(findings, wrong, examination.checked())
+                return _OwnerFindings(findings, wrong, examination.count_checked())
         except (StoreDamaged, KeyUnavailable) as error:
             what = "sealed" if isinstance(error, KeyUnavailable) else "file"
             findings.append(Finding(what, owner_id, None, str(error)))
-            return _Found(findings, [], Checked(owners=1))
+            return _OwnerFindings(findings, [], CheckedCounts(owners=1))
 
-    def _alternatives(
+    def _possible_entries(
         self, text: StoredText, entry: IndexEntry, before: Sequence[StoredText]
     ) -> list[IndexEntry]:
         """Return the entries that a text may have, by what stood before it.
@@ -138,40 +142,45 @@ class Verifying:
         """
         if text.kind is not None:
             # Found by its key or not, by the profile that its owner had when it was stored.
-            keyed = Text(text.content, key=text.key)
-            return [entry, *map(self._indexer.keywords_only, (Text(text.content), keyed))]
+            keyed = IndexText(text.content, key=text.key)
+            return [
+                entry,
+                *map(self._indexer.build_keyword_entry, (IndexText(text.content), keyed)),
+            ]
         if text.is_open:
-            window = _window_of(text, before)
-            return [in_window(entry, self._bare(window))]
-        return [entry, *(in_window(entry, self._bare(each)) for each in before)]
+            window = _find_window(text, before)
+            return [apply_window(entry, self._build_keyword_entry(window))]
+        return [entry, *(apply_window(entry, self._build_keyword_entry(each)) for each in before)]
 
-    def _bare(self, text: StoredText | None) -> IndexEntry | None:
+    def _build_keyword_entry(self, text: StoredText | None) -> IndexEntry | None:
         if text is None:
             return None
-        return self._indexer.keywords_only(Text(text.content, text.speaker))
+        return self._indexer.build_keyword_entry(IndexText(text.content, text.speaker))
 
-    def _repaired(self, store: Verifiable, owner_id: str, found: _Found) -> list[Finding]:
+    def _repair(
+        self, store: SupportsVerification, owner_id: str, found: _OwnerFindings
+    ) -> list[Finding]:
         texts = [text for text, _ in found.texts]
         try:
-            profile = self._access.profile(owner_id)
-            entries = self._indexer.anew([_text(text, profile) for text in texts])
+            profile = self._access.get_profile(owner_id)
+            entries = self._indexer.rebuild_entries([_index_text(text, profile) for text in texts])
             windowed = {
-                text.item: in_window(entry, self._bare(window))
+                text.item: apply_window(entry, self._build_keyword_entry(window))
                 for (text, window), entry in zip(found.texts, entries, strict=True)
             }
-            store.mend(owner_id, windowed, {text.item: text for text in texts})
+            store.repair_owner(owner_id, windowed, {text.item: text for text in texts})
         except (StoreDamaged, KeyUnavailable):
             return found.findings
-        return _marked(found.findings, self._owner(store, owner_id, None).findings)
+        return _mark_repaired(found.findings, self._verify_owner(store, owner_id, None).findings)
 
 
-def _text(text: StoredText, profile: Profile) -> Text:
+def _index_text(text: StoredText, profile: Profile) -> IndexText:
     if text.kind is not None:
         return memory_text(profile, text.content, text.kind, text.key)
-    return Text(text.content, text.speaker, profile.embeds(None))
+    return IndexText(text.content, text.speaker, profile.should_embed(None))
 
 
-def _with_previous(
+def _iter_with_previous(
     texts: Sequence[StoredText],
 ) -> Iterator[tuple[StoredText, Sequence[StoredText]]]:
     """Yield each text with all versions of the message just before it in its session."""
@@ -179,19 +188,19 @@ def _with_previous(
     current: list[StoredText] = []
     before: list[StoredText] = []
     for text in texts:
-        if text.place != place:
+        if text.position != place:
             follows = (
-                text.place is not None
+                text.position is not None
                 and place is not None
-                and text.place == (place[0], place[1] + 1)
+                and text.position == (place[0], place[1] + 1)
             )
-            before, current, place = current if follows else [], [], text.place
+            before, current, place = current if follows else [], [], text.position
         yield text, before
-        if text.place is not None:
+        if text.position is not None:
             current.append(text)
 
 
-def _window_of(text: StoredText, before: Sequence[StoredText]) -> StoredText | None:
+def _find_window(text: StoredText, before: Sequence[StoredText]) -> StoredText | None:
     """Return what stands before a text: now, or of an earlier version when it was stored."""
     if text.is_open:
         return next((each for each in before if each.is_open), None)
@@ -199,7 +208,7 @@ def _window_of(text: StoredText, before: Sequence[StoredText]) -> StoredText | N
     return earlier[-1] if earlier else None
 
 
-def _marked(before: Sequence[Finding], after: Sequence[Finding]) -> list[Finding]:
+def _mark_repaired(before: Sequence[Finding], after: Sequence[Finding]) -> list[Finding]:
     """Return findings, those that are gone marked as repaired, and new ones."""
     left = {(each.kind, each.owner_id, each.record_id, each.detail) for each in after}
 
@@ -210,8 +219,8 @@ def _marked(before: Sequence[Finding], after: Sequence[Finding]) -> list[Finding
     return [*marked, *(each for each in after if each not in before)]
 
 
-def _sum(one: Checked, other: Checked) -> Checked:
-    return Checked(
+def _add_counts(one: CheckedCounts, other: CheckedCounts) -> CheckedCounts:
+    return CheckedCounts(
         one.owners + other.owners,
         one.memories + other.memories,
         one.messages + other.messages,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from memolith.policies.forgetting import Wear
+from memolith.policies.forgetting import DecayInputs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from memolith.domain.memories import Memory
-    from memolith.ports.store import Uses
-    from memolith.ports.upkeep import Vitals
+    from memolith.ports.store import UsageStats
+    from memolith.ports.upkeep import MemoryStats
     from memolith.profiles.model import Profile
 
 _MICROSECONDS_PER_DAY = 86_400_000_000.0
@@ -31,30 +31,30 @@ def days_since(times: NDArray[np.int64], now: datetime) -> NDArray[np.float64]:
     return days
 
 
-def strengths(
-    profile: Profile, kinds: Sequence[str], uses: Uses | Vitals, now: datetime
+def compute_strengths(
+    profile: Profile, kinds: Sequence[str], usage: UsageStats | MemoryStats, now: datetime
 ) -> NDArray[np.float64]:
     """Return what is left of each memory now, 0..1."""
-    return profile.forgetting.strength(
-        Wear(
+    return profile.decay.strength(
+        DecayInputs(
             kinds,
-            uses.importance,
-            uses.access_count,
-            days_since(uses.used_at, now),
-            days_since(uses.updated_at, now),
+            usage.importance,
+            usage.access_count,
+            days_since(usage.used_at, now),
+            days_since(usage.updated_at, now),
         )
     )
 
 
-def aged(profile: Profile, memories: Sequence[Memory], now: datetime) -> list[Memory]:
+def refresh_strengths(profile: Profile, memories: Sequence[Memory], now: datetime) -> list[Memory]:
     """Return memories with the strength that they have now."""
-    left = profile.forgetting.strength(
-        Wear(
+    left = profile.decay.strength(
+        DecayInputs(
             [memory.kind for memory in memories],
             np.array([memory.importance for memory in memories], dtype=np.float64),
             np.array([memory.access_count for memory in memories], dtype=np.int64),
-            _days(now, [memory.accessed_at or memory.created_at for memory in memories]),
-            _days(now, [memory.updated_at for memory in memories]),
+            _days_between(now, [memory.accessed_at or memory.created_at for memory in memories]),
+            _days_between(now, [memory.updated_at for memory in memories]),
         )
     )
     return [
@@ -63,6 +63,6 @@ def aged(profile: Profile, memories: Sequence[Memory], now: datetime) -> list[Me
     ]
 
 
-def _days(now: datetime, times: Sequence[datetime]) -> NDArray[np.float64]:
+def _days_between(now: datetime, times: Sequence[datetime]) -> NDArray[np.float64]:
     elapsed = [(now - each).total_seconds() / _SECONDS_PER_DAY for each in times]
     return np.array(elapsed, dtype=np.float64)

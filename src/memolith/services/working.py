@@ -13,12 +13,12 @@ from functools import partial
 from random import Random
 from typing import TYPE_CHECKING
 
-from memolith.domain.work import Work
+from memolith.domain.work import WorkKind
 from memolith.errors import MemolithError, OwnerErased, ServiceFailed, WrongEmbeddingModel
-from memolith.policies.postponing import Postponing
-from memolith.services.crew import Crew
-from memolith.services.extracting import Lost
-from memolith.services.turns import LEASE_S, Hold, LearningTurn
+from memolith.policies.postponing import BackoffPolicy
+from memolith.services.crew import DaemonExecutor
+from memolith.services.extracting import LeaseLost
+from memolith.services.turns import LEASE_S, LearningTurn, WorkLease
 from memolith.steps import count
 
 if TYPE_CHECKING:
@@ -26,23 +26,23 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
     from datetime import datetime
 
-    from memolith.domain.work import Backlog
-    from memolith.ports.work import Claim
+    from memolith.domain.work import PendingWork
+    from memolith.ports.work import WorkLease
     from memolith.services.access import Access
-    from memolith.services.consolidation.running import Consolidating
-    from memolith.services.extracting import Extracting
+    from memolith.services.consolidation.running import Consolidator
+    from memolith.services.extracting import FactExtractor
 
-CHECK_EVERY = timedelta(hours=1)
+CHECK_INTERVAL = timedelta(hours=1)
 """How often an owner to whom nothing was written is looked at for what time alone makes due: a
 conversation that has fallen silent."""
 
-Stop = Callable[[], bool]
+ShouldStop = Callable[[], bool]
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Worked:
+class WorkResult:
     """What was done for an owner.
 
     Attributes:
@@ -53,34 +53,34 @@ class Worked:
     """
 
     owner_id: str
-    work: Work
+    work: WorkKind
     done: int
     failed: int
 
 
-class Working:
+class WorkRunner:
     """Takes work from the store and does it, for several owners at once."""
 
     def __init__(
         self,
         access: Access,
-        extracting: Extracting,
-        consolidating: Consolidating,
+        extractor: FactExtractor,
+        consolidator: Consolidator,
         *,
-        at_once: int,
-        postponing: Postponing | None = None,
+        max_concurrency: int,
+        backoff: BackoffPolicy | None = None,
         random: Random | None = None,
     ) -> None:
         """Use these; `at_once` bounds the calls of a model."""
         self._random = random or Random()  # noqa: S311 - how long to wait is no secret
         self._access = access
-        self._extracting = extracting
-        self._consolidating = consolidating
-        self._at_once = at_once
-        self._postponing = postponing or Postponing()
+        self._extractor = extractor
+        self._consolidator = consolidator
+        self._max_concurrency = max_concurrency
+        self._backoff = backoff or BackoffPolicy()
         self._seen: dict[str, tuple[int, datetime]] = {}
 
-    def run_due(self, stopped: Stop = lambda: False) -> tuple[Worked, ...]:
+    def run_due(self, should_stop: ShouldStop = lambda: False) -> tuple[WorkResult, ...]:
         """Do all that waits, is due, and nobody else does; say what was done.
 
         Nothing, where memory is switched off.
@@ -98,26 +98,37 @@ class Working:
         self._access.store.check_embedder()  # before a model is asked for what can't be kept
         failed = threading.Event()
         with (
-            Crew(self._at_once, "memolith-ask") as asking,
-            Crew(self._at_once, "memolith-work") as crew,
+            DaemonExecutor(self._max_concurrency, "memolith-ask") as asking,
+            DaemonExecutor(self._max_concurrency, "memolith-work") as crew,
         ):
             try:
-                return tuple(self._rounds(asking, crew, lambda: failed.is_set() or stopped()))
+                return tuple(
+                    self._run_rounds(asking, crew, lambda: failed.is_set() or should_stop())
+                )
             finally:
                 failed.set()  # where one fails, the others end soon
 
-    def _rounds(self, asking: Crew, crew: Crew, stopped: Stop) -> Iterator[Worked]:
+    def _run_rounds(
+        self,
+        model_executor: DaemonExecutor,
+        owner_executor: DaemonExecutor,
+        should_stop: ShouldStop,
+    ) -> Iterator[WorkResult]:
         """Do what there is to do, then look again if that was anything: it may be shortened now."""
-        units: deque[tuple[Work, str]] = deque()
-        running: dict[Future[Worked | None], tuple[Work, str]] = {}
+        units: deque[tuple[WorkKind, str]] = deque()
+        running: dict[Future[WorkResult | None], tuple[WorkKind, str]] = {}
         looks = True
         while True:
-            if looks and not units and not stopped():
+            if looks and not units and not should_stop():
                 looks = False
-                units.extend(each for each in self._units() if each not in running.values())
-            while units and len(running) < self._at_once and not stopped():
+                units.extend(each for each in self._find_units() if each not in running.values())
+            while units and len(running) < self._max_concurrency and not should_stop():
                 unit = units.popleft()
-                running[crew.submit(partial(self._done, *unit, asking, stopped))] = unit
+                running[
+                    owner_executor.submit(
+                        partial(self._run_unit, *unit, model_executor, should_stop)
+                    )
+                ] = unit
             if not running:
                 return
             for each in wait(running, return_when=FIRST_COMPLETED).done:
@@ -129,10 +140,10 @@ class Working:
                     looks = looks or worked.done > 0
                     yield worked
 
-    def backlog(self, owner_id: str) -> Backlog:
+    def get_pending_work(self, owner_id: str) -> PendingWork:
         """Return how much an owner has waiting."""
         with self._access.store.read(owner_id) as snapshot:
-            return snapshot.backlog()
+            return snapshot.pending_work()
 
     def retry(self, owner_id: str) -> None:
         """Let all that failed for an owner be tried again at once.
@@ -141,17 +152,19 @@ class Working:
             Disabled: Memory is switched off.
         """
         self._access.check_enabled()
-        self._access.store.claims.unpark(owner_id)
+        self._access.store.leases.retry(owner_id)
 
     # --- what there is to do --------------------------------------------------------------------
 
-    def _units(self) -> list[tuple[Work, str]]:
+    def _find_units(self) -> list[tuple[WorkKind, str]]:
         now = self._access.clock.now()
-        claims = self._access.store.claims
-        learning = [(Work.LEARN, owner_id) for owner_id in claims.owners(Work.LEARN, now=now)]
+        claims = self._access.store.leases
+        learning = [
+            (WorkKind.LEARN, owner_id) for owner_id in claims.owners(WorkKind.LEARN, now=now)
+        ]
         consolidating = [
-            (Work.CONSOLIDATE, owner_id)
-            for owner_id in claims.owners(Work.CONSOLIDATE, now=now)
+            (WorkKind.CONSOLIDATE, owner_id)
+            for owner_id in claims.owners(WorkKind.CONSOLIDATE, now=now)
             if self._may_be_due(owner_id, now)
         ]
         return learning + consolidating
@@ -161,79 +174,92 @@ class Working:
 
         Not while messages wait to be learned from: what they say is to be known by then.
         """
-        profile = self._access.profile_or_none(owner_id)
-        if profile is None or not self._consolidating.is_due_by_itself(profile):
+        profile = self._access.find_profile(owner_id)
+        if profile is None or not self._consolidator.runs_automatically(profile):
             return False
         counter, looked = self._seen.get(owner_id, (-1, now))
         with self._access.store.read(owner_id) as snapshot:
-            has_grown = snapshot.counter != counter or now - looked >= CHECK_EVERY
-            return has_grown and not snapshot.backlog().waiting
+            has_grown = snapshot.counter != counter or now - looked >= CHECK_INTERVAL
+            return has_grown and not snapshot.pending_work().pending_messages
 
-    def _counter(self, owner_id: str) -> int:
+    def _get_counter(self, owner_id: str) -> int:
         with self._access.store.read(owner_id) as snapshot:
             return snapshot.counter
 
     # --- doing it -------------------------------------------------------------------------------
 
-    def _done(self, work: Work, owner_id: str, asking: Crew, stopped: Stop) -> Worked | None:
-        if stopped():
+    def _run_unit(
+        self, work: WorkKind, owner_id: str, model_executor: DaemonExecutor, should_stop: ShouldStop
+    ) -> WorkResult | None:
+        if should_stop():
             return None
         now = self._access.clock.now()
-        claim = self._access.store.claims.take(owner_id, work, now=now, lease_s=LEASE_S)
+        claim = self._access.store.leases.acquire(owner_id, work, now=now, lease_s=LEASE_S)
         if claim is None:
             return None
-        hold = Hold(self._access, claim)
+        hold = WorkLease(self._access, claim)
         try:
-            if work is Work.LEARN:
-                return self._learned(hold, asking, stopped)
-            return self._condensed(hold, asking, stopped)
-        except Lost:
+            if work is WorkKind.LEARN:
+                return self._run_learning(hold, model_executor, should_stop)
+            return self._run_consolidation(hold, model_executor, should_stop)
+        except LeaseLost:
             _log.info("an owner's work was taken over by another process")
         except OwnerErased:
             _log.info("an owner was erased meanwhile")
         except WrongEmbeddingModel:
-            self._access.store.claims.release(claim)  # who has the new model takes it at once
+            self._access.store.leases.release(claim)  # who has the new model takes it at once
             raise
         except MemolithError as error:
-            self._failed(claim, may_pass=True)
+            self._release_failed(claim, may_pass=True)
             _log.warning("work failed, and is tried again later: %s", error)
         return None
 
-    def _learned(self, hold: Hold, asking: Crew, stopped: Stop) -> Worked:
-        claim = hold.claim
+    def _run_learning(
+        self, lease: WorkLease, model_executor: DaemonExecutor, should_stop: ShouldStop
+    ) -> WorkResult:
+        claim = lease.claim
         turn = LearningTurn(
-            self._access, self._extracting, self._postponing, hold, asking, self._at_once
+            self._access,
+            self._extractor,
+            self._backoff,
+            lease,
+            model_executor,
+            self._max_concurrency,
         )
-        if turn.learn(stopped):
-            self._access.store.claims.release(claim)
+        if turn.learn(should_stop):
+            self._access.store.leases.release(claim)
         else:
-            self._failed(claim, may_pass=True, after_s=turn.after_s)
-        return Worked(claim.owner_id, claim.work, turn.done, turn.failed)
+            self._release_failed(claim, may_pass=True, after_s=turn.retry_after_s)
+        return WorkResult(claim.owner_id, claim.work, turn.done, turn.failed)
 
-    def _condensed(self, hold: Hold, asking: Crew, stopped: Stop) -> Worked:
-        done, claim = 0, hold.claim
-        now, counter = self._access.clock.now(), self._counter(claim.owner_id)
-        steps = self._consolidating.consolidate(claim.owner_id, claim, stopped)
+    def _run_consolidation(
+        self, lease: WorkLease, model_executor: DaemonExecutor, should_stop: ShouldStop
+    ) -> WorkResult:
+        done, claim = 0, lease.claim
+        now, counter = self._access.clock.now(), self._get_counter(claim.owner_id)
+        steps = self._consolidator.consolidate(claim.owner_id, claim, should_stop)
         try:
-            while hold.wait(asking.submit(lambda: next(steps, None))):
+            while lease.wait_for(model_executor.submit(lambda: next(steps, None))):
                 done += 1
         except ServiceFailed as error:
-            self._failed(claim, may_pass=error.retryable)
+            self._release_failed(claim, may_pass=error.retryable)
             _log.warning("a consolidation failed, and is tried again later: %s", error)
-            return Worked(claim.owner_id, claim.work, done, 1)
-        if not stopped():
+            return WorkResult(claim.owner_id, claim.work, done, 1)
+        if not should_stop():
             self._seen[claim.owner_id] = counter if done == 0 else -1, now
-        self._access.store.claims.release(claim)
-        return Worked(claim.owner_id, claim.work, done, 0)
+        self._access.store.leases.release(claim)
+        return WorkResult(claim.owner_id, claim.work, done, 0)
 
-    def _failed(self, claim: Claim, *, may_pass: bool, after_s: float | None = None) -> None:
+    def _release_failed(
+        self, claim: WorkLease, *, may_pass: bool, after_s: float | None = None
+    ) -> None:
         """Give a claim back, to be taken again later, or after so many seconds."""
         now = self._access.clock.now()
         retry_at = (
-            self._postponing.retry_at(
-                now, claim.attempts + 1, may_pass=may_pass, draw=self._random.random()
+            self._backoff.get_retry_time(
+                now, claim.attempts + 1, is_transient=may_pass, jitter=self._random.random()
             )
             if after_s is None
             else now + timedelta(seconds=after_s)
         )
-        self._access.store.claims.fail(claim, retry_at=retry_at)
+        self._access.store.leases.fail(claim, retry_at=retry_at)

@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from memolith.ports.store import IndexEntry, Store, Transaction
-    from memolith.services.indexing import Indexer, Text
+    from memolith.services.indexing import Indexer, IndexText
 
     Vectors = Mapping[bytes, NDArray[np.int8]]
 
-ROUNDS = 8
+MAX_EMBEDDING_ROUNDS = 8
 """How often a change is carried out at most. Two do, unless others change the same texts just
 then; each further round needs somebody who did so during the one before: a guess."""
 
-_BATCH = 256
+_EMBEDDING_BATCH_SIZE = 256
 """How many texts are made ready at once: what is kept of them is their vectors alone."""
 
 _Result = TypeVar("_Result")
 
 
-class NotEmbedded(Exception):
+class NeedsEmbedding(Exception):
     """No error: texts of a change have no vectors yet."""
 
     def __init__(self, texts: Mapping[bytes, str]) -> None:
@@ -41,7 +41,7 @@ class NotEmbedded(Exception):
         self.texts = texts
 
 
-class Underway:
+class WriteTransaction:
     """A transaction, and the vectors that were made ready for it.
 
     Attributes:
@@ -49,23 +49,27 @@ class Underway:
         missing: What has no vector, by digest.
     """
 
-    def __init__(self, tx: Transaction, indexer: Indexer, ready: Vectors) -> None:
+    def __init__(self, tx: Transaction, indexer: Indexer, vectors: Vectors) -> None:
         """Use these."""
         self.tx = tx
         self.missing: dict[bytes, str] = {}
         self._indexer = indexer
-        self._ready = ready
+        self._vectors = vectors
 
-    def entry(self, text: Text) -> IndexEntry:
+    def get_entry(self, text: IndexText) -> IndexEntry:
         """Return the index entry of a text; without its vectors where those are not ready."""
-        bare = self._indexer.bare([text])
-        known = {each: self._ready[each] for each in bare.wanted if each in self._ready}
-        known |= self.tx.vectors([each for each in bare.wanted if each not in known])
-        self.missing |= {each: said for each, said in bare.wanted.items() if each not in known}
-        return bare.filled(known)[0]
+        bare = self._indexer.build_unembedded([text])
+        known = {
+            each: self._vectors[each] for each in bare.texts_by_digest if each in self._vectors
+        }
+        known |= self.tx.vectors([each for each in bare.texts_by_digest if each not in known])
+        self.missing |= {
+            each: said for each, said in bare.texts_by_digest.items() if each not in known
+        }
+        return bare.with_vectors(known)[0]
 
 
-class Writing:
+class TransactionRunner:
     """Carries out changes that embed."""
 
     def __init__(self, store: Store, indexer: Indexer) -> None:
@@ -76,8 +80,8 @@ class Writing:
     def write(
         self,
         owner_id: str,
-        change: Callable[[Underway], _Result],
-        ahead: Sequence[Text] = (),
+        change: Callable[[WriteTransaction], _Result],
+        known_texts: Sequence[IndexText] = (),
         advance: Callable[[int], None] | None = None,
     ) -> _Result:
         """Carry out a change of an owner, all or nothing, and return what it returns.
@@ -95,24 +99,26 @@ class Writing:
                 the time; nothing was written.
         """
         ready: dict[bytes, NDArray[np.int8]] = {}
-        for first in range(0, len(ahead), _BATCH):
-            some = ahead[first : first + _BATCH]
-            ready |= self._indexer.vectors(self._indexer.bare(some).wanted, owner_id)
+        for first in range(0, len(known_texts), _EMBEDDING_BATCH_SIZE):
+            some = known_texts[first : first + _EMBEDDING_BATCH_SIZE]
+            ready |= self._indexer.get_vectors(
+                self._indexer.build_unembedded(some).texts_by_digest, owner_id
+            )
             if advance is not None:
                 advance(len(some))
-        for _ in range(ROUNDS):
+        for _ in range(MAX_EMBEDDING_ROUNDS):
             try:
-                return self._tried(owner_id, change, ready)
-            except NotEmbedded as missing:
-                ready |= self._indexer.vectors(missing.texts, owner_id)
+                return self._attempt(owner_id, change, ready)
+            except NeedsEmbedding as missing:
+                ready |= self._indexer.get_vectors(missing.texts, owner_id)
         raise StoreUnavailable("others change the same texts all the time: nothing was written")
 
-    def _tried(
-        self, owner_id: str, change: Callable[[Underway], _Result], ready: Vectors
+    def _attempt(
+        self, owner_id: str, change: Callable[[WriteTransaction], _Result], vectors: Vectors
     ) -> _Result:
         with self._store.write(owner_id) as tx:
-            underway = Underway(tx, self._indexer, ready)
-            done = change(underway)
-            if underway.missing:
-                raise NotEmbedded(underway.missing)
+            write_tx = WriteTransaction(tx, self._indexer, vectors)
+            done = change(write_tx)
+            if write_tx.missing:
+                raise NeedsEmbedding(write_tx.missing)
             return done

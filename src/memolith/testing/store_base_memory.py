@@ -115,9 +115,9 @@ class BaseMemoryContract:
         for seconds in (10, 20, 30):
             _write(store, f"at {seconds}", seconds, sources=source)
         with store.write("alice") as tx:
-            tx.reword_base_memory({1: "less", 3: "new"})
+            tx.rewrite_base_memory({1: "less", 3: "new"})
         with store.write("alice") as tx:
-            tx.reword_base_memory({})
+            tx.rewrite_base_memory({})
         with store.read("alice") as snapshot:
             assert snapshot.base_memories() == [
                 BaseMemory("less", 1, at(10), at(20), source),
@@ -129,7 +129,7 @@ class BaseMemoryContract:
     def test_a_version_that_is_not_there_cant_be_replaced(self, store: Store) -> None:
         _write(store, "first", 10)
         with pytest.raises(NotFound), store.write("alice") as tx:
-            tx.reword_base_memory({1: "less", 2: "new"})
+            tx.rewrite_base_memory({1: "less", 2: "new"})
         with store.read("alice") as snapshot:
             assert [one.content for one in snapshot.base_memories()] == ["first"]
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from memolith.errors import Conflict
-from memolith.ports.idempotency import Reply
+from memolith.ports.idempotency import StoredResponse
 from memolith.testing.builders import at, memory
 from memolith.testing.store_records import HOSTILE, remember
 
 if TYPE_CHECKING:
     from memolith.ports.store import Store
 
-_REPLY = Reply(201, b'{"id": 1}')
+_REPLY = StoredResponse(201, b'{"id": 1}')
 _MINUTE, _DAY = timedelta(minutes=1), timedelta(days=1)
 
 
@@ -55,7 +55,7 @@ class IdempotencyContract:
             store.idempotency.begin(owner, "k", b"request", now=at(0))
             store.idempotency.finish(owner, "k", _REPLY)
         store.idempotency.begin("alice", "under way", b"request", now=at(0))
-        store.idempotency.forget_replies("alice")
+        store.idempotency.forget_responses("alice")
         with pytest.raises(Conflict, match="forgotten"):
             store.idempotency.begin("alice", "k", b"request", now=at(1))
         assert store.idempotency.begin("bob", "k", b"request", now=at(1)) == _REPLY
@@ -107,7 +107,7 @@ class IdempotencyContract:
 
     @pytest.mark.parametrize("text", HOSTILE)
     def test_any_key_and_owner_and_body_will_do(self, store: Store, text: str) -> None:
-        reply = Reply(200, text.encode())
+        reply = StoredResponse(200, text.encode())
         store.idempotency.begin(text, text, text.encode(), now=at(0))
         store.idempotency.finish(text, text, reply)
         assert store.idempotency.begin(text, text, text.encode(), now=at(1)) == reply

@@ -11,18 +11,18 @@ from memolith.testing.builders import at, memory
 from memolith.testing.store_records import HOSTILE, remember
 
 if TYPE_CHECKING:
-    from memolith.ports.jobs import Lease
+    from memolith.ports.jobs import JobLease
     from memolith.ports.store import Store
 
 _EVERY_S = 100.0
 _LEASE_S = 10.0
 
 
-def _take(store: Store, seconds: float, name: str = "decay") -> Lease | None:
-    return store.jobs.take(name, now=at(seconds), every_s=_EVERY_S, lease_s=_LEASE_S)
+def _take(store: Store, seconds: float, name: str = "decay") -> JobLease | None:
+    return store.jobs.acquire(name, now=at(seconds), every_s=_EVERY_S, lease_s=_LEASE_S)
 
 
-def _taken(store: Store, seconds: float, name: str = "decay") -> Lease:
+def _taken(store: Store, seconds: float, name: str = "decay") -> JobLease:
     lease = _take(store, seconds, name)
     assert lease is not None
     return lease
@@ -49,7 +49,7 @@ class JobsContract:
 
     def test_a_released_job_stays_due_and_keeps_its_state(self, store: Store) -> None:
         lease = _taken(store, 0)
-        assert store.jobs.keep(lease, "half", now=at(1), lease_s=_LEASE_S)
+        assert store.jobs.renew(lease, "half", now=at(1), lease_s=_LEASE_S)
         store.jobs.release(lease)
         again = _taken(store, 1)
         assert again.state == "half"
@@ -57,49 +57,49 @@ class JobsContract:
 
     def test_a_job_can_be_kept_for_longer(self, store: Store) -> None:
         lease = _taken(store, 0)
-        assert store.jobs.keep(lease, "a", now=at(9), lease_s=_LEASE_S)
+        assert store.jobs.renew(lease, "a", now=at(9), lease_s=_LEASE_S)
         assert _take(store, 15) is None
-        assert store.jobs.keep(lease, "b", now=at(18), lease_s=_LEASE_S)
+        assert store.jobs.renew(lease, "b", now=at(18), lease_s=_LEASE_S)
         assert _take(store, 25) is None
         assert _taken(store, 28).state == "b"
 
     def test_a_lease_that_ran_out_is_taken_over_and_then_lost(self, store: Store) -> None:
         first = _taken(store, 0)
-        assert store.jobs.keep(first, "half", now=at(1), lease_s=_LEASE_S)
+        assert store.jobs.renew(first, "half", now=at(1), lease_s=_LEASE_S)
         second = _taken(store, 11)
         assert second.state == "half"
-        assert not store.jobs.keep(first, "other", now=at(12), lease_s=_LEASE_S)
+        assert not store.jobs.renew(first, "other", now=at(12), lease_s=_LEASE_S)
         assert not store.jobs.finish(first, now=at(12))
         store.jobs.release(first)
         assert _take(store, 12) is None
-        assert store.jobs.keep(second, "more", now=at(12), lease_s=_LEASE_S)
+        assert store.jobs.renew(second, "more", now=at(12), lease_s=_LEASE_S)
         assert store.jobs.finish(second, now=at(13))
 
     def test_a_lease_that_ran_out_still_counts_until_it_is_taken_over(self, store: Store) -> None:
         lease = _taken(store, 0)
-        assert store.jobs.keep(lease, "late", now=at(50), lease_s=_LEASE_S)
+        assert store.jobs.renew(lease, "late", now=at(50), lease_s=_LEASE_S)
         assert _take(store, 55) is None
         assert store.jobs.finish(lease, now=at(90))
 
     def test_a_finished_job_is_given_back(self, store: Store) -> None:
         lease = _taken(store, 0)
-        assert store.jobs.keep(lease, "half", now=at(1), lease_s=_LEASE_S)
+        assert store.jobs.renew(lease, "half", now=at(1), lease_s=_LEASE_S)
         assert store.jobs.finish(lease, now=at(2))
         assert not store.jobs.finish(lease, now=at(3))
-        assert not store.jobs.keep(lease, "more", now=at(3), lease_s=_LEASE_S)
+        assert not store.jobs.renew(lease, "more", now=at(3), lease_s=_LEASE_S)
         store.jobs.release(lease)
         assert _taken(store, 102).state is None
 
     @pytest.mark.parametrize("text", HOSTILE)
     def test_any_name_and_state_will_do(self, store: Store, text: str) -> None:
         lease = _taken(store, 0, text)
-        assert store.jobs.keep(lease, text, now=at(0), lease_s=_LEASE_S)
+        assert store.jobs.renew(lease, text, now=at(0), lease_s=_LEASE_S)
         assert _taken(store, 10, text).state == text
 
     def test_erasing_an_owner_forgets_the_states_and_nothing_else(self, store: Store) -> None:
         remember(store, memory(1))
         lease = _taken(store, 0)
-        assert store.jobs.keep(lease, "alice", now=at(0), lease_s=_LEASE_S)
+        assert store.jobs.renew(lease, "alice", now=at(0), lease_s=_LEASE_S)
         store.erase("alice", at(1))
         assert _take(store, 1) is None
         assert _taken(store, 10).state is None

@@ -23,7 +23,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from memolith.adapters.inmemory.store import InMemoryStore
 from memolith.domain.memories import Action, Event, Link, Memory, State
 from memolith.domain.messages import Message
-from memolith.domain.recall import Scope
+from memolith.domain.recall import SearchFilter
 from memolith.errors import MemolithError
 from memolith.ports.store import IndexEntry
 from memolith.testing import store_values as some
@@ -177,7 +177,7 @@ class StoreMachine(WorkRules, RuleBasedStateMachine):
 
         def write(tx: Transaction) -> None:
             id_ = _picked(_message_ids_of(tx), pick, said.id)
-            version = max((one.version for one in tx.originals([id_])), default=0) + step
+            version = max((one.version for one in tx.original_messages([id_])), default=0) + step
             tx.revise_message(replace(said, id=id_, version=version), own, at_)
 
         self._write(owner, write)
@@ -206,9 +206,9 @@ class StoreMachine(WorkRules, RuleBasedStateMachine):
             if not left or pick is None:
                 return
             id_ = left[pick % len(left)]
-            versions = [wording.message for wording in tx.wordings([id_])[id_]]
+            versions = [wording.message for wording in tx.message_revisions([id_])[id_]]
             kept = versions[pick % len(versions) :]
-            tx.reword(id_, [(replace(one, content="other"), own) for one in kept])
+            tx.rewrite_message(id_, [(replace(one, content="other"), own) for one in kept])
 
         self._write(owner, write)
 
@@ -272,7 +272,7 @@ class StoreMachine(WorkRules, RuleBasedStateMachine):
     def touch(self, owner: str, ids: Sequence[str], count: int, at_: Any) -> None:
         """Say that memories were recalled."""
         for store in (self.store, self.reference):
-            store.touch(owner, dict.fromkeys(ids, (count, at_)))
+            store.record_access(owner, dict.fromkeys(ids, (count, at_)))
 
     @rule(
         owner=some.owners,
@@ -299,7 +299,7 @@ class StoreMachine(WorkRules, RuleBasedStateMachine):
             if reworded is None:
                 tx.set_base_memory(content, sources=sources, at=at_)
             else:
-                tx.reword_base_memory({reworded: content})
+                tx.rewrite_base_memory({reworded: content})
 
         self._write(owner, write)
 
@@ -333,7 +333,7 @@ class StoreMachine(WorkRules, RuleBasedStateMachine):
         near=st.tuples(some.small, some.small, some.small),
         limit=st.integers(0, 9),
     )
-    def compare_held(self, scope: Scope, near: tuple[int, int, int], limit: int) -> None:
+    def compare_held(self, scope: SearchFilter, near: tuple[int, int, int], limit: int) -> None:
         """Compare old snapshots: they have stood still."""
         for under_test, reference in self._held:
             self._same(under_test, reference, lambda one: searched(one, scope, near, limit))
@@ -350,7 +350,9 @@ class StoreMachine(WorkRules, RuleBasedStateMachine):
         near=st.tuples(some.small, some.small, some.small),
         limit=st.integers(0, 9),
     )
-    def search(self, owner: str, scope: Scope, near: tuple[int, int, int], limit: int) -> None:
+    def search(
+        self, owner: str, scope: SearchFilter, near: tuple[int, int, int], limit: int
+    ) -> None:
         """Compare a search."""
         with self.store.read(owner) as under_test, self.reference.read(owner) as reference:
             self._same(under_test, reference, lambda one: searched(one, scope, near, limit))
@@ -410,7 +412,7 @@ class StoreMachine(WorkRules, RuleBasedStateMachine):
 
 _MOST_HELD = 3
 
-_NOW = Scope(now=at(30))
+_NOW = SearchFilter(now=at(30))
 _SCOPES = (
     _NOW,
     replace(_NOW, as_of=at(20)),
@@ -427,7 +429,7 @@ def _memory_ids_of(snapshot: Snapshot) -> list[str]:
 
 
 def _message_ids_of(snapshot: Snapshot) -> list[str]:
-    return [one.id for one in snapshot.originals(some.IDS)]
+    return [one.id for one in snapshot.original_messages(some.IDS)]
 
 
 def _picked(there: Sequence[str], pick: int | None, otherwise: str) -> str:

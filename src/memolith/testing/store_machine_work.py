@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
-from memolith.domain.work import Mark, Progress, Work
-from memolith.ports.usage import Spent
+from memolith.domain.work import ConsolidationProgress, ProcessingFlag, WorkKind
+from memolith.ports.usage import ModelUsage
 from memolith.testing import store_values as some
 from memolith.testing.builders import at
 
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from memolith.ports.store import Store, Transaction
-    from memolith.ports.work import Claim
+    from memolith.ports.work import WorkLease
 
-_works = st.sampled_from(Work)
+_works = st.sampled_from(WorkKind)
 _sessions = st.sampled_from((*some.SESSIONS, "s3"))
 _purposes = st.sampled_from(("extract", "summarise"))
 _LEASE_S = 10.0
 
 _CHANGES: dict[str, Callable[[Transaction, Sequence[str], datetime], None]] = {
-    "await": lambda tx, ids, _: tx.await_learning(ids),
-    "learned": lambda tx, ids, then: tx.learned(ids, then),
-    "postpone": lambda tx, ids, then: tx.postpone(ids, retry_at=then),
-    "park": lambda tx, ids, _: tx.postpone(ids, retry_at=None),
-    "summarised": lambda tx, ids, then: tx.summarised(ids, then),
-    "not summarised": lambda tx, ids, _: tx.summarised(ids, None),
-    "mark": lambda tx, ids, _: tx.mark(ids, Mark.INCORPORATED),
-    "unmark": lambda tx, ids, _: tx.unmark(ids, Mark.INCORPORATED),
+    "await": lambda tx, ids, _: tx.mark_pending(ids),
+    "learned": lambda tx, ids, then: tx.mark_learned(ids, then),
+    "postpone": lambda tx, ids, then: tx.schedule_retry(ids, retry_at=then),
+    "park": lambda tx, ids, _: tx.schedule_retry(ids, retry_at=None),
+    "summarised": lambda tx, ids, then: tx.mark_summarised(ids, then),
+    "not summarised": lambda tx, ids, _: tx.mark_summarised(ids, None),
+    "mark": lambda tx, ids, _: tx.add_mark(ids, ProcessingFlag.INCORPORATED),
+    "unmark": lambda tx, ids, _: tx.remove_mark(ids, ProcessingFlag.INCORPORATED),
 }
 
 
@@ -45,7 +45,7 @@ class WorkRules:
     def __init__(self) -> None:
         """Begin without a claim."""
         super().__init__()
-        self._claims: list[tuple[Claim, Claim]] = []
+        self._claims: list[tuple[WorkLease, WorkLease]] = []
 
     def _write(self, owner: str, step: Callable[[Transaction], None]) -> None:
         raise NotImplementedError
@@ -67,16 +67,18 @@ class WorkRules:
     @rule(
         owner=some.owners,
         session=_sessions,
-        progress=st.builds(Progress, st.integers(0, 9), st.integers(0, 3), st.none() | some.times),
+        progress=st.builds(
+            ConsolidationProgress, st.integers(0, 9), st.integers(0, 3), st.none() | some.times
+        ),
     )
-    def set_progress(self, owner: str, session: str, progress: Progress) -> None:
+    def set_progress(self, owner: str, session: str, progress: ConsolidationProgress) -> None:
         """Say how far a conversation was made shorter."""
         self._write(owner, lambda tx: tx.set_progress(session, progress))
 
     @rule(owner=some.owners, work=_works, at_=some.times)
-    def take(self, owner: str, work: Work, at_: Any) -> None:
+    def take(self, owner: str, work: WorkKind, at_: Any) -> None:
         """Take a claim."""
-        one, other = (s.claims.take(owner, work, now=at_, lease_s=_LEASE_S) for s in self._both)
+        one, other = (s.leases.acquire(owner, work, now=at_, lease_s=_LEASE_S) for s in self._both)
         assert (one and one.attempts) == (other and other.attempts)
         if one is not None and other is not None:
             self._claims.append((one, other))
@@ -91,40 +93,40 @@ class WorkRules:
         assert held[0] == held[1]
         for store, claim in zip(self._both, pair, strict=True):
             if end == "keep":
-                kept = store.claims.keep(claim, now=at_, lease_s=_LEASE_S)
+                kept = store.leases.renew(claim, now=at_, lease_s=_LEASE_S)
                 assert kept is held[0] or held[0] is None
             elif end == "release":
-                store.claims.release(claim)
+                store.leases.release(claim)
             else:
-                store.claims.fail(claim, retry_at=at_ if pick % 2 else None)
+                store.leases.fail(claim, retry_at=at_ if pick % 2 else None)
 
     @rule(owner=some.owners)
-    def unpark(self, owner: str) -> None:
+    def retry(self, owner: str) -> None:
         """Let everything be tried again."""
         for store in self._both:
-            store.claims.unpark(owner)
+            store.leases.retry(owner)
 
     @rule(owner=some.owners, purpose=_purposes, tokens=st.integers(0, 9), hour=st.integers(0, 3))
     def add_usage(self, owner: str, purpose: str, tokens: int, hour: int) -> None:
         """Count a call."""
         for store in self._both:
-            store.usage.add(owner, purpose, Spent(1, tokens, 1), at=at(hour * 3_600))
+            store.usage.add(owner, purpose, ModelUsage(1, tokens, 1), at=at(hour * 3_600))
 
     @invariant()
     def same_work(self) -> None:
         """Compare whose work may be taken, and what was spent."""
-        for work in Work:
+        for work in WorkKind:
             for seconds in (10, 40, 1e6):
-                one, other = (s.claims.owners(work, now=at(seconds)) for s in self._both)
+                one, other = (s.leases.owners(work, now=at(seconds)) for s in self._both)
                 assert one == other
         for owner in some.OWNERS:
-            spent = [s.usage.since(owner, at(3_600)) for s in self._both]
+            spent = [s.usage.get_usage(owner, at(3_600)) for s in self._both]
             assert spent[0] == spent[1]
 
     @staticmethod
-    def _holds(store: Store, claim: Claim) -> bool | None:
+    def _holds(store: Store, claim: WorkLease) -> bool | None:
         """Return whether a claim counts; None: its owner was erased."""
         if store.is_erased(claim.owner_id):
             return None
         with store.write(claim.owner_id) as tx:
-            return tx.holds(claim)
+            return tx.holds_lease(claim)

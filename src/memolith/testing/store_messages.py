@@ -117,7 +117,7 @@ class MessagesContract:
             tx.revise_message(second, short_entry("second"), at(60))
             tx.close_messages([record_id(1)], at(70))
         with store.read("alice") as snapshot:
-            found = snapshot.originals([record_id(2), record_id(9), "?", record_id(1)])
+            found = snapshot.original_messages([record_id(2), record_id(9), "?", record_id(1)])
         assert found == [message(2, sequence=2), replace(first, version=2)]
 
     def test_forgotten_messages_come_as_they_were_said_in_the_order_stored(

@@ -11,7 +11,7 @@ import pytest
 
 from memolith.domain.memories import EPISODE, Action, Event, Link, Memory, Origin, Source, State
 from memolith.domain.messages import Message
-from memolith.domain.recall import Scope
+from memolith.domain.recall import SearchFilter
 from memolith.errors import Conflict, InvalidInput, NotFound
 from memolith.testing.builders import (
     DIMENSION,
@@ -101,7 +101,7 @@ class MemoriesContract:
             sources=(Source(record_id(5), "message", "D1:3"), Source(record_id(6), "memory")),
             compressed=True,
             origin=Origin.DOCUMENT,
-            kept_kind="facts:identity",
+            previous_kind="facts:identity",
         )
         remember(store, full, memory(2))
         with store.read("alice") as snapshot:
@@ -146,8 +146,8 @@ class MemoriesContract:
         assert store.owners() == [text]
         with store.read(text) as snapshot:
             assert snapshot.memories([record_id(1)]) == [kept]
-            assert snapshot.by_key(text) == kept
-            assert snapshot.by_content(text) == [kept, said]
+            assert snapshot.find_by_key(text) == kept
+            assert snapshot.find_by_content(text) == [kept, said]
             assert snapshot.messages(session_id=text) == [said]
             assert snapshot.external_ids(text, [text, text + "?"]) == {text}
             assert listed(snapshot, tags=(text,), kinds=frozenset({text})) == [record_id(1)]
@@ -170,8 +170,8 @@ class MemoriesContract:
         gone = memory(1, key="k", state=State.SUPERSEDED)
         remember(store, gone, memory(2, key="k"), memory(3, key="K"))
         with store.read("alice") as snapshot:
-            assert snapshot.by_key("k") == memory(2, key="k")
-            assert snapshot.by_key("other") is None
+            assert snapshot.find_by_key("k") == memory(2, key="k")
+            assert snapshot.find_by_key("other") is None
 
     def test_a_key_is_unique_among_active_memories(self, store: Store) -> None:
         remember(store, memory(1, key="k"))
@@ -185,8 +185,8 @@ class MemoriesContract:
         remember(store, memory(3, "same", created_at=at(9)), memory(4, "other"))
         remember(store, memory(5, "same", created_at=at(1)), memory(2, "same", created_at=at(9)))
         with store.read("alice") as snapshot:
-            assert numbers_of(snapshot.by_content("same")) == [5, 2, 3, 11, 10]
-            assert snapshot.by_content("sam") == []
+            assert numbers_of(snapshot.find_by_content("same")) == [5, 2, 3, 11, 10]
+            assert snapshot.find_by_content("sam") == []
 
     def test_what_says_a_text_in_a_scope_is_found_memories_first(self, store: Store) -> None:
         say(store, message(10, "same", sequence=1), message(11, "same", sequence=2))
@@ -196,11 +196,11 @@ class MemoriesContract:
         with store.write("alice") as tx:
             tx.revise(memory(6, "new", version=2, updated_at=at(9)), short_entry("new"))
             tx.close_messages([record_id(11)], at(9))
-        now = Scope(now=at(99))
+        now = SearchFilter(now=at(99))
         with store.read("alice") as snapshot:
 
-            def found(text: str, limit: int, scope: Scope) -> list[int]:
-                numbers = snapshot.saying(text, limit, scope)
+            def found(text: str, limit: int, scope: SearchFilter) -> list[int]:
+                numbers = snapshot.items_with_content(text, limit, scope)
                 return [int(id_[-12:], 16) for id_ in snapshot.items(numbers).record_id]
 
             assert found("same", 9, now) == [3, 2, 10, 12]
@@ -211,7 +211,7 @@ class MemoriesContract:
             assert found("sam", 9, now) == []
             assert found("new", 9, now) == [6]
         with store.read("bob") as snapshot:
-            assert len(snapshot.saying("same", 9, now)) == 0
+            assert len(snapshot.items_with_content("same", 9, now)) == 0
 
     def test_by_content_leaves_out_what_is_not_valid(self, store: Store) -> None:
         remember(store, memory(1, "same"), memory(2, "same", state=State.EXPIRED))
@@ -220,8 +220,8 @@ class MemoriesContract:
             tx.revise(memory(1, "new", version=2, updated_at=at(9)), short_entry("new"))
             tx.close_messages([record_id(3)], at(9))
         with store.read("alice") as snapshot:
-            assert snapshot.by_content("same") == []
-            assert numbers_of(snapshot.by_content("new")) == [1]
+            assert snapshot.find_by_content("same") == []
+            assert numbers_of(snapshot.find_by_content("new")) == [1]
 
     def test_by_content_can_find_what_is_dormant(self, store: Store) -> None:
         states = [state for state in State for _ in range(2)]
@@ -237,10 +237,10 @@ class MemoriesContract:
             [n for n, one in enumerate(states) if one is state] for state in State
         )
         with store.read("alice") as snapshot:
-            assert numbers_of(snapshot.by_content("same")) == [*active, 30]
-            found = numbers_of(snapshot.by_content("same", dormant=True))
+            assert numbers_of(snapshot.find_by_content("same")) == [*active, 30]
+            found = numbers_of(snapshot.find_by_content("same", dormant=True))
             assert found == [*active, *expired, *faded, *evicted, 20, 30]
-            assert snapshot.by_content("old", dormant=True) == []
+            assert snapshot.find_by_content("old", dormant=True) == []
 
     def test_a_revision_opens_a_version_and_keeps_the_old_one(self, store: Store) -> None:
         first = memory(1, "first", key="k", tags=("old",), kind="fact")
@@ -304,9 +304,9 @@ class MemoriesContract:
         with store.read("alice") as snapshot:
             kept = replace(changed, content="kept", version=1)
             assert snapshot.memories([record_id(1)]) == [kept]
-            assert snapshot.by_key("k") == kept
-            assert snapshot.derived([record_id(5)]) == {}
-            assert snapshot.derived([record_id(7)]) == {record_id(7): [kept]}
+            assert snapshot.find_by_key("k") == kept
+            assert snapshot.derived_memories([record_id(5)]) == {}
+            assert snapshot.derived_memories([record_id(7)]) == {record_id(7): [kept]}
             assert listed(snapshot, tags=("b", "c")) == [kept.id]
             assert listed(snapshot, tags=("a",)) == []
 
@@ -318,7 +318,7 @@ class MemoriesContract:
         with store.read("alice") as snapshot:
             assert snapshot.memories([record_id(1)]) == [gone]
             assert snapshot.memories([record_id(1)], as_of=at(60)) == []
-            assert snapshot.by_key("k") is None
+            assert snapshot.find_by_key("k") is None
             history = snapshot.history(record_id(1))
         assert history is not None
         (version,) = history.versions
@@ -443,7 +443,7 @@ class MemoriesContract:
             memory(2, created_at=at(1), sources=(first,)),
         )
         with store.read("alice") as snapshot:
-            found = snapshot.derived([record_id(51), record_id(50), record_id(52), "?"])
+            found = snapshot.derived_memories([record_id(51), record_id(50), record_id(52), "?"])
         assert {id_: numbers_of(own) for id_, own in found.items()} == {
             record_id(50): [1, 2, 3],
             record_id(51): [3],

@@ -11,7 +11,7 @@ import pytest
 from memolith.domain.items import Span
 from memolith.errors import Conflict, InvalidInput, WrongEmbeddingModel
 from memolith.policies.vectors import quantise
-from memolith.ports.reembedding import EmbeddingModel, Reembeddable
+from memolith.ports.reembedding import EmbeddingModel, SupportsReembedding
 from memolith.ports.store import Passage
 from memolith.testing.builders import (
     DIMENSION,
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from memolith.ports.reembedding import BarePassage
+    from memolith.ports.reembedding import UnembeddedPassage
     from memolith.ports.store import Snapshot, Store
 
-    Make = Callable[[BarePassage], NDArray[np.int8]]
+    Make = Callable[[UnembeddedPassage], NDArray[np.int8]]
 
 OTHER = EmbeddingModel("other", 4)
 _PATIENCE_S = 60
@@ -47,14 +47,14 @@ def other_vector(*values: float) -> NDArray[np.int8]:
     return quantise(np.array([*values, *[0.0] * (OTHER.dimension - len(values))]))
 
 
-def by_length(bare: BarePassage) -> NDArray[np.int8]:
+def by_length(bare: UnembeddedPassage) -> NDArray[np.int8]:
     """Return a vector whose direction tells how long a text is."""
     return other_vector(1, len(bare.text))
 
 
-def vectors_of(store: Store) -> Reembeddable:
+def vectors_of(store: Store) -> SupportsReembedding:
     """Return a store as one whose vectors can be made anew."""
-    assert isinstance(store, Reembeddable)
+    assert isinstance(store, SupportsReembedding)
     return store
 
 
@@ -62,15 +62,15 @@ def give(
     store: Store, make: Make = by_length, *, owner_id: str = "alice", limit: int = _ALL
 ) -> int:
     """Give some of an owner's passages new vectors; return how many."""
-    bare = vectors_of(store).bare_passages(owner_id, limit)
-    vectors = {each.place: make(each) for each in bare.passages}
-    assert vectors_of(store).give_vectors(owner_id, bare, vectors)
+    bare = vectors_of(store).passages_missing_vectors(owner_id, limit)
+    vectors = {each.position: make(each) for each in bare.passages}
+    assert vectors_of(store).add_vectors(owner_id, bare, vectors)
     return len(vectors)
 
 
 def give_all(store: Store, make: Make = by_length) -> None:
     """Give all owners' passages new vectors."""
-    for owner_id in vectors_of(store).bare_owners():
+    for owner_id in vectors_of(store).owners_missing_vectors():
         give(store, make, owner_id=owner_id)
 
 
@@ -88,8 +88,8 @@ def remove_unused(store: Store) -> None:
     for owner_id in store.owners():
         after: int | None = 0
         while after is not None:
-            after = vectors_of(store).remove_unused(owner_id, after, 1)
-    vectors_of(store).removed_unused()
+            after = vectors_of(store).remove_unused_vectors(owner_id, after, 1)
+    vectors_of(store).mark_unused_removed()
 
 
 def nearest(snapshot: Snapshot, query: NDArray[np.int8]) -> list[int]:
@@ -125,9 +125,11 @@ class ReembeddingContract:
         store.expect_embedder(OTHER.name, OTHER.dimension)
         with store.read("alice") as snapshot:
             assert nearest(snapshot, other_vector(1, 10)) == [2, 1, 3]
-            assert snapshot.similarities(other_vector(1), snapshot.within(NOW)).cosine.shape == (3,)
+            assert snapshot.similarities(
+                other_vector(1), snapshot.items_in_scope(NOW)
+            ).cosine.shape == (3,)
         assert (store.meta.embedder, store.meta.dimension) == ("other", OTHER.dimension)
-        assert store.meta.digests == "builders"
+        assert store.meta.digest_name == "builders"
 
     def test_what_is_stored_after_the_switch_is_of_the_new_model(self, store: Store) -> None:
         fill(store)
@@ -152,7 +154,7 @@ class ReembeddingContract:
             for search in (
                 lambda: snapshot.nearest(vector(1), 9, NOW),
                 lambda: snapshot.vectors([b"d" * 16]),
-                lambda: snapshot.within(NOW),
+                lambda: snapshot.items_in_scope(NOW),
             ):
                 with pytest.raises(WrongEmbeddingModel, match=r"no longer of builders") as raised:
                     search()
@@ -194,12 +196,12 @@ class ReembeddingContract:
     def test_there_is_no_switch_while_a_passage_has_no_new_vector(self, store: Store) -> None:
         fill(store)
         vectors_of(store).begin_reembedding(OTHER)
-        assert vectors_of(store).bare_owners() == ["alice", "bob"]
+        assert vectors_of(store).owners_missing_vectors() == ["alice", "bob"]
         assert not vectors_of(store).switch_vectors()
         give_all(store)
-        assert vectors_of(store).bare_owners() == []
+        assert vectors_of(store).owners_missing_vectors() == []
         remember(store, memory(5))
-        assert vectors_of(store).count_bare("alice") == 1
+        assert vectors_of(store).count_missing_vectors("alice") == 1
         assert not vectors_of(store).switch_vectors()
         give_all(store)
         assert vectors_of(store).switch_vectors()
@@ -226,10 +228,10 @@ class ReembeddingContract:
             tx.revise(memory(1, "three", version=2, updated_at=at(9)), short_entry("three", 1))
             tx.close_messages([record_id(3)], at(9))
         vectors_of(store).begin_reembedding(OTHER)
-        bare = vectors_of(store).bare_passages("alice", _ALL)
+        bare = vectors_of(store).passages_missing_vectors("alice", _ALL)
         said_by = [(each.text, each.speaker) for each in bare.passages]
         assert said_by == [("one", None), ("two", None), ("hello", "Bob"), ("three", None)]
-        assert vectors_of(store).count_bare("alice") == len(said_by)
+        assert vectors_of(store).count_missing_vectors("alice") == len(said_by)
 
     @pytest.mark.parametrize("limit", [1, 2, 3])
     def test_what_has_its_vector_is_not_given_again(self, store: Store, limit: int) -> None:
@@ -252,7 +254,7 @@ class ReembeddingContract:
         give(store)
         with store.write("alice") as tx:
             tx.insert([(memory(2, "tea"), same[1])])
-        (bare,) = vectors_of(store).bare_passages("alice", _ALL).passages
+        (bare,) = vectors_of(store).passages_missing_vectors("alice", _ALL).passages
         assert bare.vector is not None
         assert bare.vector.tolist() == by_length(bare).tolist()
         give(store)
@@ -269,16 +271,16 @@ class ReembeddingContract:
         vectors_of(store).begin_reembedding(OTHER)
         with pytest.raises(InvalidInput):
             give(store, lambda _: vector(1))
-        assert vectors_of(store).count_bare("alice") == 3
+        assert vectors_of(store).count_missing_vectors("alice") == 3
 
     def test_passages_that_were_removed_meanwhile_get_none(self, store: Store) -> None:
         fill(store)
         vectors_of(store).begin_reembedding(OTHER)
-        bare = vectors_of(store).bare_passages("alice", _ALL)
+        bare = vectors_of(store).passages_missing_vectors("alice", _ALL)
         with store.write("alice") as tx:
             tx.purge([record_id(1)])
-        made = {each.place: by_length(each) for each in bare.passages}
-        assert not vectors_of(store).give_vectors("alice", bare, made)
+        made = {each.position: by_length(each) for each in bare.passages}
+        assert not vectors_of(store).add_vectors("alice", bare, made)
         give_all(store)
         store.erase("bob", at(9))
         assert vectors_of(store).switch_vectors()
@@ -288,25 +290,25 @@ class ReembeddingContract:
 
     def test_one_model_at_a_time(self, store: Store) -> None:
         fill(store)
-        assert vectors_of(store).reembedding is None
+        assert vectors_of(store).reembedding_model is None
         with pytest.raises(Conflict):
-            vectors_of(store).bare_passages("alice", _ALL)
+            vectors_of(store).passages_missing_vectors("alice", _ALL)
         with pytest.raises(Conflict):
             vectors_of(store).switch_vectors()
         vectors_of(store).begin_reembedding(OTHER)
-        assert vectors_of(store).reembedding == OTHER
+        assert vectors_of(store).reembedding_model == OTHER
         with pytest.raises(Conflict, match="other"):
             vectors_of(store).begin_reembedding(EmbeddingModel("third", 4))
 
     def test_what_is_given_up_leaves_nothing(self, store: Store) -> None:
         fill(store)
         vectors_of(store).begin_reembedding(OTHER)
-        bare = vectors_of(store).bare_passages("bob", _ALL)
+        bare = vectors_of(store).passages_missing_vectors("bob", _ALL)
         give(store, limit=2)
         assert vectors_of(store).abandon_reembedding()
         assert not vectors_of(store).abandon_reembedding()
-        made = {each.place: by_length(each) for each in bare.passages}
-        assert not vectors_of(store).give_vectors("bob", bare, made)
+        made = {each.position: by_length(each) for each in bare.passages}
+        assert not vectors_of(store).add_vectors("bob", bare, made)
         assert vectors_of(store).has_unused_vectors
         third = EmbeddingModel("third", OTHER.dimension)
         with pytest.raises(Conflict):
@@ -314,7 +316,7 @@ class ReembeddingContract:
         remove_unused(store)
         assert not vectors_of(store).has_unused_vectors
         vectors_of(store).begin_reembedding(third)
-        assert vectors_of(store).count_bare("alice") == 3
+        assert vectors_of(store).count_missing_vectors("alice") == 3
         with store.read("alice") as snapshot:
             assert nearest(snapshot, vector(1, 0.2)) == [1, 3, 2]
 
@@ -326,7 +328,7 @@ class ReembeddingContract:
         assert vectors_of(store).switch_vectors()
         remove_unused(store)
         with pytest.raises(WrongEmbeddingModel), store.read("alice") as snapshot:
-            snapshot.within(NOW)
+            snapshot.items_in_scope(NOW)
         store.expect_embedder("builders", DIMENSION)
         with store.read("alice") as snapshot:
             assert nearest(snapshot, vector(1, 10)) == [2, 1, 3]
@@ -335,16 +337,16 @@ class ReembeddingContract:
     def test_a_store_without_vectors_takes_the_model(self, store: Store) -> None:
         reembed(store)
         assert store.meta.embedder == OTHER.name
-        assert store.meta.digests == "builders"
+        assert store.meta.digest_name == "builders"
 
     def test_who_is_asked_to_wait_writes_after_that(self, store: Store) -> None:
         fill(store)
-        vectors_of(store).hold_writers()
+        vectors_of(store).pause_writers()
         with ThreadPoolExecutor(1) as pool:
             writing = pool.submit(remember, store, memory(5))
             with store.read("alice") as snapshot:
                 assert snapshot.memories([record_id(5)]) == []
-            vectors_of(store).release_writers()
+            vectors_of(store).resume_writers()
             writing.result(_PATIENCE_S)
         with store.read("alice") as snapshot:
             assert len(snapshot.memories([record_id(5)])) == 1

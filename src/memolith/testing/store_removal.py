@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from memolith.domain.memories import Action, Event, Link, Source, State
-from memolith.domain.recall import Scope
+from memolith.domain.recall import SearchFilter
 from memolith.errors import InvalidInput, NotFound, OwnerErased
 from memolith.testing.builders import at, memory, message, record_id, short_entry, vector
 
 if TYPE_CHECKING:
     from memolith.ports.store import Snapshot, Store
 
-_NOW = Scope(now=at(99))
+_NOW = SearchFilter(now=at(99))
 
 
 def _fill(store: Store, owner: str = "alice") -> None:
@@ -36,7 +36,7 @@ def _fill(store: Store, owner: str = "alice") -> None:
 def _words(snapshot: Snapshot) -> set[str]:
     """Return the keywords that are found, now or at any time."""
     words = ("tea", "cup", "said", "less", "new", "11", "12", "13")
-    scopes = (_NOW, Scope(now=at(99), as_of=at(15)))
+    scopes = (_NOW, SearchFilter(now=at(99), as_of=at(15)))
     return {
         word
         for word in words
@@ -54,11 +54,13 @@ class RemovalContract:
         with store.read("alice") as snapshot:
             assert snapshot.memories([record_id(1)]) == []
             assert snapshot.history(record_id(1)) is None
-            assert snapshot.by_key("drink") is None
-            assert snapshot.by_content("tea") == []
-            assert snapshot.derived([record_id(11)]) == {}
+            assert snapshot.find_by_key("drink") is None
+            assert snapshot.find_by_content("tea") == []
+            assert snapshot.derived_memories([record_id(11)]) == {}
             assert "tea" not in _words(snapshot)
-            near = snapshot.nearest(vector(1), 9, Scope(now=at(99), kinds=frozenset({"fact"})))
+            near = snapshot.nearest(
+                vector(1), 9, SearchFilter(now=at(99), kinds=frozenset({"fact"}))
+            )
             assert record_id(1) not in snapshot.items(near).record_id
         with store.write("alice") as tx:
             again = memory(1, "tea", key="drink", tags=("b",))
@@ -90,11 +92,11 @@ class RemovalContract:
             assert tx.next_sequence("s1") == 4
         with store.read("alice") as snapshot:
             assert [each.id for each in snapshot.messages()] == [record_id(11)]
-            assert snapshot.wordings([record_id(12), record_id(13)]) == {}
+            assert snapshot.message_revisions([record_id(12), record_id(13)]) == {}
             (session,) = snapshot.sessions()
             assert (session.messages, session.last_at) == (1, at(11))
             assert _words(snapshot) == {"tea", "cup", "said", "11"}
-            assert snapshot.adjacent(record_id(11), 1) is None
+            assert snapshot.find_adjacent_message(record_id(11), 1) is None
         with store.write("alice") as tx:
             tx.purge([record_id(11)])
         with store.read("alice") as snapshot:
@@ -127,7 +129,7 @@ class RemovalContract:
         with store.read("alice") as snapshot:
             assert [one.id for one in snapshot.sessions()] == ["s2"]
             assert [one.id for one in snapshot.messages()] == [record_id(21)]
-            assert snapshot.wordings([record_id(12)]) == {}
+            assert snapshot.message_revisions([record_id(12)]) == {}
             assert [one.name for one in snapshot.participants()] == ["Bob"]
             assert _words(snapshot) == {"tea", "cup", "new"}
             (first,) = snapshot.memories([record_id(1)])
@@ -158,8 +160,8 @@ class RemovalContract:
             for version in history.versions:
                 assert version.memory.session_id is None
                 assert version.memory.sources == (Source(record_id(1), "memory"),)
-            assert snapshot.vitals(states=frozenset(State)).session.tolist() == [-1] * 4
-            scope = Scope(now=at(99), session_id="s1")
+            assert snapshot.memory_stats(states=frozenset(State)).session.tolist() == [-1] * 4
+            scope = SearchFilter(now=at(99), session_id="s1")
             assert len(snapshot.nearest(vector(1), 9, scope)) == 0
             assert len(snapshot.nearest(vector(1), 9, _NOW)) == 2
 
@@ -192,30 +194,34 @@ class RemovalContract:
         with store.read("bob") as snapshot:
             assert _words(snapshot) == {"tea", "cup", "said", "less", "11", "12", "13"}
             assert len(snapshot.memories([record_id(1), record_id(2)])) == 2
-            assert snapshot.derived([record_id(11)]).keys() == {record_id(11)}
+            assert snapshot.derived_memories([record_id(11)]).keys() == {record_id(11)}
 
     def test_wordings_are_all_versions_with_their_times(self, store: Store) -> None:
         _fill(store)
         with store.read("alice") as snapshot:
-            first, second = snapshot.wordings([record_id(12), record_id(77)])[record_id(12)]
+            first, second = snapshot.message_revisions([record_id(12), record_id(77)])[
+                record_id(12)
+            ]
             assert (first.message.content, first.valid_from, first.valid_to) == (
                 "said 12",
                 at(12),
                 at(20),
             )
             assert (second.message.content, second.valid_to) == ("less", None)
-            assert snapshot.adjacent(record_id(12), -1) == record_id(11)
-            assert snapshot.adjacent(record_id(12), 1) == record_id(13)
-            assert snapshot.adjacent(record_id(11), -1) is None
+            assert snapshot.find_adjacent_message(record_id(12), -1) == record_id(11)
+            assert snapshot.find_adjacent_message(record_id(12), 1) == record_id(13)
+            assert snapshot.find_adjacent_message(record_id(11), -1) is None
 
     def test_reworded_versions_keep_times_and_place(self, store: Store) -> None:
         _fill(store)
         with store.write("alice") as tx:
-            versions = [each.message for each in tx.wordings([record_id(12)])[record_id(12)]]
+            versions = [
+                each.message for each in tx.message_revisions([record_id(12)])[record_id(12)]
+            ]
             new = [message(12, "new", sequence=9, version=each.version) for each in versions]
-            tx.reword(record_id(12), [(each, short_entry("new", 3)) for each in new])
+            tx.rewrite_message(record_id(12), [(each, short_entry("new", 3)) for each in new])
         with store.read("alice") as snapshot:
-            both = snapshot.wordings([record_id(12)])[record_id(12)]
+            both = snapshot.message_revisions([record_id(12)])[record_id(12)]
             assert [(each.message.content, each.message.sequence) for each in both] == [
                 ("new", 2),
                 ("new", 2),
@@ -227,22 +233,22 @@ class RemovalContract:
         _fill(store)
         with store.write("alice") as tx:
             first = message(12, "new", sequence=2)
-            tx.reword(record_id(12), [(first, short_entry("new"))])
+            tx.rewrite_message(record_id(12), [(first, short_entry("new"))])
         with store.read("alice") as snapshot:
             assert snapshot.messages(ids=[record_id(12)]) == []
             then = snapshot.messages(ids=[record_id(12)], as_of=at(15))
             assert [each.content for each in then] == ["new"]
-            assert snapshot.originals([record_id(12)])[0].version == 1
+            assert snapshot.original_messages([record_id(12)])[0].version == 1
 
     def test_what_is_not_there_cant_be_reworded(self, store: Store) -> None:
         _fill(store)
         entry = short_entry("new")
         with pytest.raises(NotFound), store.write("alice") as tx:
-            tx.reword(record_id(77), [(message(77, sequence=1), entry)])
+            tx.rewrite_message(record_id(77), [(message(77, sequence=1), entry)])
         with pytest.raises(NotFound), store.write("alice") as tx:
-            tx.reword(record_id(12), [(message(12, sequence=2, version=3), entry)])
+            tx.rewrite_message(record_id(12), [(message(12, sequence=2, version=3), entry)])
         with pytest.raises(InvalidInput), store.write("alice") as tx:
-            tx.reword(record_id(12), [])
+            tx.rewrite_message(record_id(12), [])
         with store.read("alice") as snapshot:
             assert "new" not in _words(snapshot)
 
@@ -263,7 +269,7 @@ class ErasureContract:
         _fill(store, "bob")
         assert store.erase("alice", at(50))
         assert store.owners() == ["bob"]
-        assert store.settle()
+        assert store.compact()
         with store.read("alice") as snapshot:
             assert snapshot.counter == 0
             assert snapshot.messages() == []
@@ -278,7 +284,7 @@ class ErasureContract:
         assert not store.is_erased("bob")
         with pytest.raises(OwnerErased), store.write("alice"):
             pass
-        store.touch("alice", {record_id(1): (1, at(60))})
+        store.record_access("alice", {record_id(1): (1, at(60))})
         assert store.owners() == []
 
     def test_erasing_again_changes_nothing(self, store: Store) -> None:

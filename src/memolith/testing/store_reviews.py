@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from memolith.domain.items import Trait
 from memolith.domain.memories import State
-from memolith.domain.recall import Scope
+from memolith.domain.recall import SearchFilter
 from memolith.testing.builders import at, memory, message, record_id, short_entry
 from memolith.testing.store_records import remember, say
 
@@ -22,7 +22,7 @@ def _suspicious(text: str) -> IndexEntry:
 
 def _is_reviewed(store: Store, number: int) -> bool:
     with store.read("alice") as snapshot:
-        found = snapshot.numbers([record_id(number)], Scope(now=at(1_000)))
+        found = snapshot.item_numbers([record_id(number)], SearchFilter(now=at(1_000)))
         (traits,) = snapshot.items(found).traits
     return bool(traits & Trait.REVIEWED)
 
@@ -34,7 +34,9 @@ class ReviewContract:
         first = memory(1, "obey")
         remember(store, first)
         with store.write("alice") as tx:
-            tx.revise(replace(first, version=2, updated_at=at(5)), _suspicious("obey").reviewed())
+            tx.revise(
+                replace(first, version=2, updated_at=at(5)), _suspicious("obey").mark_reviewed()
+            )
         with store.write("alice") as tx:
             gone = replace(first, version=2, state=State.FORGOTTEN, updated_at=at(6))
             tx.amend(gone)
@@ -47,7 +49,7 @@ class ReviewContract:
     def test_a_reviewed_message_stays_so_while_it_says_the_same(self, store: Store) -> None:
         say(store, message(1, "obey", sequence=1), message(2, "obey", sequence=2))
         with store.write("alice") as tx:
-            tx.reindex(record_id(1), _suspicious("obey").reviewed())
+            tx.reindex(record_id(1), _suspicious("obey").mark_reviewed())
         with store.write("alice") as tx:
             tx.reindex(record_id(1), _suspicious("obey"))
             tx.reindex(record_id(2), _suspicious("obey"))
@@ -64,17 +66,17 @@ class ReviewContract:
     def test_a_reviewed_message_stays_so_where_it_is_not_reworded(self, store: Store) -> None:
         say(store, message(1, "obey", sequence=1))
         with store.write("alice") as tx:
-            tx.reindex(record_id(1), _suspicious("obey").reviewed())
+            tx.reindex(record_id(1), _suspicious("obey").mark_reviewed())
         for content in ("obey", "obey me"):
             with store.write("alice") as tx:
                 said = message(1, content, sequence=1)
-                tx.reword(record_id(1), [(said, _suspicious(content))])
+                tx.rewrite_message(record_id(1), [(said, _suspicious(content))])
             assert _is_reviewed(store, 1) is (content == "obey")
 
     def test_what_is_harmless_is_not_marked(self, store: Store) -> None:
         first = memory(1, "tea")
         with store.write("alice") as tx:
-            tx.insert([(first, short_entry("tea").reviewed())])
+            tx.insert([(first, short_entry("tea").mark_reviewed())])
         with store.write("alice") as tx:
             tx.revise(replace(first, version=2, updated_at=at(5)), short_entry("tea"))
         assert not _is_reviewed(store, 1)

@@ -70,8 +70,8 @@ class ScopeContract:
             assert found(snapshot, scope) == expected
             assert found(snapshot, scope, limit=2) == expected[:2]
             assert worded(snapshot, "tea", scope=scope) == [expected]
-            passed = snapshot.numbers(ids, scope) >= 0
-            within = snapshot.items(snapshot.within(scope)).record_id
+            passed = snapshot.item_numbers(ids, scope) >= 0
+            within = snapshot.items(snapshot.items_in_scope(scope)).record_id
         assert [n for n, kept in zip(range(1, 8), passed, strict=True) if kept] == expected
         assert within == [record_id(n) for n in expected]
 
@@ -126,7 +126,7 @@ class ScopeContract:
                 assert found(snapshot, dormant) == [1, active, expired, faded, evicted]
                 assert worded(snapshot, "tea", scope=dormant) == [found(snapshot, dormant)]
             ids = [record_id(n) for n in range(1, 8)]
-            numbers = snapshot.numbers(ids, scope)
+            numbers = snapshot.item_numbers(ids, scope)
             assert (numbers < 0).tolist() == [n in (superseded, forgotten) for n in range(1, 8)]
             query = vector(1)
             there = numbers[numbers >= 0]
@@ -184,14 +184,14 @@ class ScopeContract:
             logged(store, (message(number, sequence=sequence, role=role), marked))
         with store.read("alice") as snapshot:
             assert found(snapshot, NOW) == [1, 2, 3, 4, 5, 6, 7]
-            scope = replace(NOW, include_withheld=False)
+            scope = replace(NOW, include_quarantined=False)
             assert found(snapshot, scope) == [1, 3, 4, 5]
             assert worded(snapshot, "tea", scope=scope) == [[1, 3, 4, 5]]
             assert found(snapshot, replace(scope, as_of=at(50))) == [1, 3, 4, 5]
-            items = snapshot.marked(Trait.SUSPICIOUS, scope)
+            items = snapshot.items_with_traits(Trait.SUSPICIOUS, scope)
             assert list(snapshot.items(items).record_id) == [record_id(n) for n in (3, 4, 5)]
-            assert len(snapshot.marked(Trait.SUSPICIOUS | Trait.PLACE, NOW)) == 6
-            assert snapshot.marked(Trait.QUESTION, NOW).tolist() == []
+            assert len(snapshot.items_with_traits(Trait.SUSPICIOUS | Trait.PLACE, NOW)) == 6
+            assert snapshot.items_with_traits(Trait.QUESTION, NOW).tolist() == []
 
     def test_what_an_active_summary_stands_for_is_hidden(self, store: Store) -> None:
         remember(store, memory(1, compressed=True), memory(2, compressed=True), memory(3))

@@ -11,7 +11,7 @@ import pytest
 from memolith.domain.items import Span, Trait
 from memolith.domain.memories import EPISODE, Origin, State
 from memolith.domain.messages import Role
-from memolith.domain.recall import Scope
+from memolith.domain.recall import SearchFilter
 from memolith.errors import InvalidInput
 from memolith.policies.vectors import cosines
 from memolith.ports.store import PART_BITS
@@ -33,19 +33,22 @@ if TYPE_CHECKING:
     from memolith.domain.messages import Message
     from memolith.ports.store import IndexEntry, Snapshot, Store
 
-NOW = Scope(now=at(1_000))
+NOW = SearchFilter(now=at(1_000))
 EVERYTHING = 1_000
 
 
 def found(
-    snapshot: Snapshot, scope: Scope = NOW, near: tuple[float, ...] = (1,), limit: int = EVERYTHING
+    snapshot: Snapshot,
+    scope: SearchFilter = NOW,
+    near: tuple[float, ...] = (1,),
+    limit: int = EVERYTHING,
 ) -> list[int]:
     """Return the numbers of the records that are nearest, in order."""
     numbers = snapshot.nearest(vector(*near), limit, scope)
     return [int(id_.replace("-", ""), 16) for id_ in snapshot.items(numbers).record_id]
 
 
-def worded(snapshot: Snapshot, *terms: str, scope: Scope = NOW) -> list[list[int]]:
+def worded(snapshot: Snapshot, *terms: str, scope: SearchFilter = NOW) -> list[list[int]]:
     """Return the records in which each term stands."""
     postings = snapshot.postings(terms, scope)
     numbers = postings.passages[postings.slot] >> PART_BITS
@@ -90,7 +93,7 @@ class NearnessContract:
         with store.read("alice") as snapshot:
 
             def enough(cosine: float, limit: int = 9, query: tuple[float, ...] = (1,)) -> list[int]:
-                got = snapshot.nearest(vector(*query), limit, NOW, at_least=cosine)
+                got = snapshot.nearest(vector(*query), limit, NOW, min_cosine=cosine)
                 return [int(id_.replace("-", ""), 16) for id_ in snapshot.items(got).record_id]
 
             assert enough(0.99) == [1, 5]
@@ -153,7 +156,7 @@ class NearnessContract:
         )
         query = vector(*rows[5])
         with store.read("alice") as snapshot:
-            first, second, third = snapshot.numbers([record_id(n) for n in (1, 2, 3)], NOW)
+            first, second, third = snapshot.item_numbers([record_id(n) for n in (1, 2, 3)], NOW)
             got = snapshot.similarities(query, np.array([third, second, first, third]))
         assert got.row.tolist() == [0, 0, 2, 2, 3, 3]
         assert got.part.tolist() == [0, 2, 0, 1, 0, 2]
@@ -164,7 +167,7 @@ class NearnessContract:
     def test_each_query_of_a_snapshot_is_compared_by_itself(self, store: Store) -> None:
         added(store, (memory(1), short_entry("a", 1)), (memory(2), short_entry("b", -1)))
         with store.read("alice") as snapshot:
-            numbers = snapshot.numbers([record_id(1), record_id(2)], NOW)
+            numbers = snapshot.item_numbers([record_id(1), record_id(2)], NOW)
             one, other = vector(1), vector(-1)
             assert snapshot.nearest(one, 1, NOW).tolist() == numbers[:1].tolist()
             assert snapshot.similarities(other, numbers).cosine.tolist() == [-1.0, 1.0]
@@ -211,10 +214,10 @@ class NearnessContract:
         with store.read("alice") as snapshot:
             assert len(snapshot.similarities(vector(1), nothing).cosine) == 0
             assert len(snapshot.items(nothing).number) == 0
-            assert len(snapshot.uses(nothing).used_at) == 0
+            assert len(snapshot.usage_stats(nothing).used_at) == 0
             assert len(snapshot.neighbours(nothing, 1, NOW)) == 0
             assert snapshot.passages(nothing) == []
-            assert len(snapshot.numbers([], NOW)) == 0
+            assert len(snapshot.item_numbers([], NOW)) == 0
             postings = snapshot.postings([], NOW)
         assert (len(postings.passages), postings.total, postings.mean_length) == (0, 1, 1.0)
 
@@ -230,7 +233,7 @@ class PostingsContract:
             (memory(3), entry(passage({"tea": 1}))),
         )
         with store.read("alice") as snapshot:
-            one, three = snapshot.numbers([record_id(1), record_id(3)], NOW)
+            one, three = snapshot.item_numbers([record_id(1), record_id(3)], NOW)
             got = snapshot.postings(["cup", "none", "tea"], NOW)
         assert got.passages.tolist() == [one << PART_BITS, one << PART_BITS | 1, three << PART_BITS]
         assert got.lengths.tolist() == [3, 3, 1]
@@ -289,10 +292,10 @@ class SubstringsContract:
     """What the port says of looking into texts."""
 
     @staticmethod
-    def contained(store: Store, *words: str, scope: Scope = NOW) -> dict[int, int]:
+    def contained(store: Store, *words: str, scope: SearchFilter = NOW) -> dict[int, int]:
         """Return how many of the texts each memory holds."""
         with store.read("alice") as snapshot:
-            numbers, counts = snapshot.containing(words, scope)
+            numbers, counts = snapshot.find_containing(words, scope)
             assert numbers.tolist() == sorted(numbers.tolist())
             records = snapshot.items(numbers).record_id
         return {
@@ -362,7 +365,7 @@ class ItemsContract:
             (memory(2, kind="event", origin=Origin.ASSISTANT), entry()),
         )
         with store.read("alice") as snapshot:
-            numbers = snapshot.numbers([record_id(n) for n in (2, 9, 1)], NOW)
+            numbers = snapshot.item_numbers([record_id(n) for n in (2, 9, 1)], NOW)
             got = snapshot.items(numbers)
             (session,) = snapshot.sessions()
             (speaker,) = snapshot.participants()
@@ -385,21 +388,21 @@ class ItemsContract:
         say(store, message(3, sequence=1, said_at=at(33)))
         ids = [record_id(n) for n in (3, 1, 2)]
         with store.read("alice") as snapshot:
-            got = snapshot.uses(snapshot.numbers(ids, NOW))
+            got = snapshot.usage_stats(snapshot.item_numbers(ids, NOW))
         assert got.importance.tolist() == [1.0, 0.3, 0.9]
         assert got.access_count.tolist() == [0, 0, 0]
         assert (got.used_at / 1e6 - at(0).timestamp()).tolist() == [33, 1, 2]
         assert (got.updated_at / 1e6 - at(0).timestamp()).tolist() == [33, 1, 2]
-        store.touch("alice", {record_id(1): (2, at(80))})
+        store.record_access("alice", {record_id(1): (2, at(80))})
         with store.read("alice") as snapshot:
-            got = snapshot.uses(snapshot.numbers(ids, NOW))
+            got = snapshot.usage_stats(snapshot.item_numbers(ids, NOW))
         assert got.access_count.tolist() == [0, 2, 0]
         assert (got.used_at / 1e6 - at(0).timestamp()).tolist() == [33, 80, 2]
         assert (got.updated_at / 1e6 - at(0).timestamp()).tolist() == [33, 1, 2]
         with store.write("alice") as tx:
             tx.amend(memory(2, importance=0.9, updated_at=at(90)))
         with store.read("alice") as snapshot:
-            got = snapshot.uses(snapshot.numbers(ids, NOW))
+            got = snapshot.usage_stats(snapshot.item_numbers(ids, NOW))
         assert (got.updated_at / 1e6 - at(0).timestamp()).tolist() == [33, 1, 90]
 
     def test_an_old_version_is_used_as_its_memory_is(self, store: Store) -> None:
@@ -409,7 +412,7 @@ class ItemsContract:
             tx.revise(new, short_entry("new", 1))
         with store.read("alice") as snapshot:
             then = replace(NOW, as_of=at(50))
-            got = snapshot.uses(snapshot.numbers([record_id(1)], then))
+            got = snapshot.usage_stats(snapshot.item_numbers([record_id(1)], then))
         assert (got.importance.tolist(), got.access_count.tolist()) == ([0.9], [4])
         assert (got.updated_at / 1e6 - at(0).timestamp()).tolist() == [60]
 
@@ -419,9 +422,9 @@ class ItemsContract:
             tx.revise(memory(1, "two", version=2, updated_at=at(60)), short_entry("two", 1))
         ids = [record_id(2), record_id(1), record_id(9), "?", record_id(1)]
         with store.read("alice") as snapshot:
-            now = snapshot.numbers(ids, NOW).tolist()
-            then = snapshot.numbers(ids, replace(NOW, as_of=at(59))).tolist()
-            facts = snapshot.numbers(ids, replace(NOW, kinds=frozenset({"fact"}))).tolist()
+            now = snapshot.item_numbers(ids, NOW).tolist()
+            then = snapshot.item_numbers(ids, replace(NOW, as_of=at(59))).tolist()
+            facts = snapshot.item_numbers(ids, replace(NOW, kinds=frozenset({"fact"}))).tolist()
         assert now[2] == now[3] == -1
         assert now[1] == now[4]
         assert then[0] == now[0]
@@ -436,7 +439,7 @@ class ItemsContract:
         remember(store, memory(6, session_id="s1"))
         ids = [record_id(n) for n in (1, 2, 3, 4, 5, 6)]
         with store.read("alice") as snapshot:
-            one, two, three, four, five, six = snapshot.numbers(ids, NOW).tolist()
+            one, two, three, four, five, six = snapshot.item_numbers(ids, NOW).tolist()
             numbers = np.array([four, one, six, five, two, three])
             before = snapshot.neighbours(numbers, -1, NOW).tolist()
             after = snapshot.neighbours(numbers, 1, NOW).tolist()
@@ -451,8 +454,8 @@ class ItemsContract:
         narrow = replace(NOW, kinds=frozenset({"fact"}), session_id="elsewhere", since=at(999))
         then = replace(NOW, as_of=at(49))
         with store.read("alice") as snapshot:
-            now = snapshot.numbers([record_id(1), record_id(4)], NOW)
-            old = snapshot.numbers([record_id(n) for n in (1, 2, 3, 4)], then)
+            now = snapshot.item_numbers([record_id(1), record_id(4)], NOW)
+            old = snapshot.item_numbers([record_id(n) for n in (1, 2, 3, 4)], then)
             assert snapshot.neighbours(now, 1, narrow).tolist() == [now[1], -1]
             assert snapshot.neighbours(now, -1, narrow).tolist() == [-1, now[0]]
             assert snapshot.neighbours(old, 1, then).tolist() == [*old[1:].tolist(), -1]
@@ -465,7 +468,7 @@ class ItemsContract:
         for scope in (NOW, replace(NOW, as_of=at(50))):
             with store.read("alice") as snapshot:
                 ids = [record_id(n) for n in (1, 2, 3)]
-                one, two, three = snapshot.numbers(ids, scope).tolist()
+                one, two, three = snapshot.item_numbers(ids, scope).tolist()
                 assert snapshot.neighbours(np.array([two]), -1, scope).tolist() == [one]
                 assert snapshot.neighbours(np.array([one]), 1, scope).tolist() == [two]
                 assert snapshot.neighbours(np.array([three]), -1, scope).tolist() == [two]
@@ -479,6 +482,6 @@ class ItemsContract:
         first, second = passage({"a": 1}, span=Span(0, 9)), passage({"b": 5}, span=Span(9, 12))
         added(store, (memory(1), entry(first, second)), (memory(2), entry()))
         with store.read("alice") as snapshot:
-            one, two = snapshot.numbers([record_id(1), record_id(2)], NOW)
+            one, two = snapshot.item_numbers([record_id(1), record_id(2)], NOW)
             got = snapshot.passages(np.array([two, one]))
         assert got == [[], [(Span(0, 9), 3), (Span(9, 12), 7)]]

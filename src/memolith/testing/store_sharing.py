@@ -106,8 +106,8 @@ class TransactionContract:
             tx.insert([(memory(1, "tea", key="k", tags=("a",)), short_entry("tea", 1))])
             tx.log("s1", [(message(2, "tea", sequence=1), short_entry("tea", 1))])
             assert tx.memories([record_id(1)]) == [memory(1, "tea", key="k", tags=("a",))]
-            assert numbers_of(tx.by_content("tea")) == [1, 2]
-            found_by_key = tx.by_key("k")
+            assert numbers_of(tx.find_by_content("tea")) == [1, 2]
+            found_by_key = tx.find_by_key("k")
             assert found_by_key is not None
             assert numbers_of(tx.messages(session_id="s1")) == [2]
             assert [session.id for session in tx.sessions()] == ["s1"]
@@ -115,7 +115,7 @@ class TransactionContract:
             assert tx.statistics().total_count == 1
             assert listed(tx, tags=("a",)) == [record_id(1)]
             tx.amend(memory(1, "tea", key="other"))
-            assert tx.by_key("k") is None
+            assert tx.find_by_key("k") is None
 
     def test_a_transaction_searches_the_state_at_its_begin(self, store: Store) -> None:
         remember(store, memory(1, "tea"))
@@ -147,10 +147,12 @@ class TransactionContract:
 
     def test_touching_adds_counts_and_changes_nothing_else(self, store: Store) -> None:
         remember(store, memory(1, access_count=2), memory(2))
-        store.touch("alice", {record_id(1): (3, at(80)), record_id(9): (1, at(1)), "?": (1, at(1))})
-        store.touch("alice", {record_id(1): (1, at(70))})
-        store.touch("nobody", {record_id(1): (1, at(70))})
-        store.touch("alice", {})
+        store.record_access(
+            "alice", {record_id(1): (3, at(80)), record_id(9): (1, at(1)), "?": (1, at(1))}
+        )
+        store.record_access("alice", {record_id(1): (1, at(70))})
+        store.record_access("nobody", {record_id(1): (1, at(70))})
+        store.record_access("alice", {})
         with store.read("alice") as snapshot:
             touched = memory(1, access_count=6, accessed_at=at(80))
             assert snapshot.memories([record_id(1), record_id(2)]) == [touched, memory(2)]
@@ -181,14 +183,14 @@ class OwnersContract:
             assert tx.owner_id == "bob"
             tx.close_messages([record_id(2)], at(9))
             tx.revise(memory(1, "new", owner_id="bob", version=2), short_entry("new", 1))
-        store.touch("bob", {record_id(1): (1, at(5))})
+        store.record_access("bob", {record_id(1): (1, at(5))})
         with store.read("alice") as snapshot:
             assert snapshot.owner_id == "alice"
             (kept,) = snapshot.memories([record_id(1)])
             assert (kept.content, kept.owner_id, kept.access_count) == ("tea", "alice", 0)
-            assert snapshot.by_key("k") == kept
-            assert numbers_of(snapshot.by_content("tea")) == [1, 2]
-            assert snapshot.by_content("pot") == []
+            assert snapshot.find_by_key("k") == kept
+            assert numbers_of(snapshot.find_by_content("tea")) == [1, 2]
+            assert snapshot.find_by_content("pot") == []
             assert [one.name for one in snapshot.participants()] == ["alice"]
             assert numbers_of(snapshot.messages()) == [2]
             assert listed(snapshot, tags=("t",)) == [record_id(1)]
@@ -269,7 +271,7 @@ class ConcurrencyContract:
             with store.write("alice") as tx:
                 tx.revise(memory(1, "pot", version=2, updated_at=at(9)), short_entry("pot", 1))
                 tx.close_messages([record_id(5)], at(9))
-            store.touch("alice", {record_id(1): (1, at(70))})
+            store.record_access("alice", {record_id(1): (1, at(70))})
             with store.read("alice") as now:
                 assert worded(now, "tea", "pot") == [[2], [1]]
             for snapshot in (before, later):
@@ -279,8 +281,8 @@ class ConcurrencyContract:
                 assert found(snapshot) == [1, 5]
                 assert worded(snapshot, "tea", "pot") == [[1, 5], []]
                 assert snapshot.postings(["tea"], NOW).total == 2
-                numbers = snapshot.numbers([record_id(1)], NOW)
-                assert snapshot.uses(numbers).access_count.tolist() == [0]
+                numbers = snapshot.item_numbers([record_id(1)], NOW)
+                assert snapshot.usage_stats(numbers).access_count.tolist() == [0]
 
     def test_a_reader_does_not_wait_for_a_writer(self, store: Store) -> None:
         remember(store, memory(1, "tea"))

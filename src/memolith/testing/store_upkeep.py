@@ -41,8 +41,8 @@ class UpkeepContract:
         remember(store, one, memory(2, state=State.FADED, session_id="s2"))
         say(store, message(9, sequence=1))
         with store.read("alice") as snapshot:
-            got = snapshot.vitals(states=ALL)
-            numbers = snapshot.numbers([record_id(1)], NOW)
+            got = snapshot.memory_stats(states=ALL)
+            numbers = snapshot.item_numbers([record_id(1)], NOW)
             (session,) = snapshot.sessions()
         assert got.number.tolist()[:1] == numbers.tolist()
         assert list(got.id) == [record_id(1), record_id(2)]
@@ -62,7 +62,7 @@ class UpkeepContract:
         for number, created in ((2, 5), (9, 1), (7, 5), (3, 9), (1, 5)):
             remember(store, memory(number, created_at=at(created)))
         with store.read("alice") as snapshot:
-            got = snapshot.vitals(states=ALL)
+            got = snapshot.memory_stats(states=ALL)
         assert list(got.id) == [record_id(n) for n in (9, 1, 2, 7, 3)]
         assert got.session.tolist() == [-1] * 5
 
@@ -71,12 +71,12 @@ class UpkeepContract:
         remember(store, memory(1, owner_id="bob"), owner_id="bob")
         with store.read("alice") as snapshot:
             for n, state in enumerate(State, start=1):
-                assert list(snapshot.vitals(states=frozenset({state})).id) == [record_id(n)]
-            some = snapshot.vitals(states=frozenset({State.FADED, State.EVICTED}))
+                assert list(snapshot.memory_stats(states=frozenset({state})).id) == [record_id(n)]
+            some = snapshot.memory_stats(states=frozenset({State.FADED, State.EVICTED}))
             assert set(some.state) == {State.FADED, State.EVICTED}
-            assert len(snapshot.vitals(states=frozenset()).number) == 0
+            assert len(snapshot.memory_stats(states=frozenset()).number) == 0
         with store.read("nobody") as snapshot:
-            assert snapshot.vitals(states=ALL).strength.dtype == np.float64
+            assert snapshot.memory_stats(states=ALL).strength.dtype == np.float64
 
     def test_a_transaction_sees_its_own_writes_in_vitals(self, store: Store) -> None:
         remember(store, memory(1), memory(2))
@@ -85,14 +85,14 @@ class UpkeepContract:
             tx.amend(memory(2, state=State.EXPIRED, updated_at=at(60)))
             tx.revise(memory(1, version=2, importance=0.9, updated_at=at(70)), short_entry("y"))
             tx.set_strengths([record_id(3)], [0.25])
-            got = tx.vitals(states=_ACTIVE)
+            got = tx.memory_stats(states=_ACTIVE)
         assert list(got.id) == [record_id(1), record_id(3)]
         assert got.importance.tolist() == [0.9, 0.5]
         assert got.strength.tolist() == [0.5, 0.25]
         assert got.updated_at.tolist() == [_micros(70), _micros(3)]
         with store.read("alice") as snapshot:
-            assert snapshot.vitals(states=_ACTIVE).number.tolist() == got.number.tolist()
-            numbers = snapshot.numbers([record_id(1), record_id(3)], NOW)
+            assert snapshot.memory_stats(states=_ACTIVE).number.tolist() == got.number.tolist()
+            numbers = snapshot.item_numbers([record_id(1), record_id(3)], NOW)
         assert got.number.tolist() == numbers.tolist()
 
     def test_strengths_are_stored_and_nothing_else_changes(self, store: Store) -> None:
@@ -112,7 +112,7 @@ class UpkeepContract:
         assert history is not None
         assert (len(history.versions), history.events) == (1, ())
         with store.read("bob") as snapshot:
-            assert snapshot.vitals(states=ALL).strength.tolist() == [0.5]
+            assert snapshot.memory_stats(states=ALL).strength.tolist() == [0.5]
 
     @pytest.mark.parametrize("id_", ["", "?", record_id(9), record_id(0xA).upper()])
     def test_strengths_of_what_is_not_there_are_left_out(self, store: Store, id_: str) -> None:
@@ -123,7 +123,7 @@ class UpkeepContract:
         with store.write("nobody") as tx:
             tx.set_strengths([record_id(1)], [0.1])
         with store.read("alice") as snapshot:
-            assert snapshot.vitals(states=ALL).strength.tolist() == [0.3]
+            assert snapshot.memory_stats(states=ALL).strength.tolist() == [0.3]
         assert store.owners() == ["alice"]
 
     def test_strengths_stay_as_they_were_where_the_transaction_fails(self, store: Store) -> None:
@@ -132,4 +132,4 @@ class UpkeepContract:
             tx.set_strengths([record_id(1)], [0.1])
             raise ZeroDivisionError
         with store.read("alice") as snapshot:
-            assert snapshot.vitals(states=ALL).strength.tolist() == [0.5]
+            assert snapshot.memory_stats(states=ALL).strength.tolist() == [0.5]

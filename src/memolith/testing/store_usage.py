@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from memolith.ports.usage import Spent
+from memolith.ports.usage import ModelUsage
 from memolith.testing.builders import at, memory, record_id
 from memolith.testing.store_records import HOSTILE, remember
 
@@ -30,51 +30,51 @@ class UsageContract:
         return store
 
     def test_nothing_was_spent_at_first(self, spending: Store) -> None:
-        assert spending.usage.since("alice", _BEFORE) == {}
-        assert spending.usage.since("nobody", _BEFORE) == {}
+        assert spending.usage.get_usage("alice", _BEFORE) == {}
+        assert spending.usage.get_usage("nobody", _BEFORE) == {}
 
     def test_calls_are_counted_by_owner_and_purpose(self, spending: Store) -> None:
-        spending.usage.add("alice", "extract", Spent(1, 100, 10), at=at(0))
-        spending.usage.add("alice", "extract", Spent(2, 30, 3), at=at(1))
-        spending.usage.add("alice", "arbitrate", Spent(1, 5, 0), at=at(2))
-        spending.usage.add("bob", "extract", Spent(1, 7, 7), at=at(2))
-        found = spending.usage.since("alice", at(0))
-        assert found == {"arbitrate": Spent(1, 5, 0), "extract": Spent(3, 130, 13)}
+        spending.usage.add("alice", "extract", ModelUsage(1, 100, 10), at=at(0))
+        spending.usage.add("alice", "extract", ModelUsage(2, 30, 3), at=at(1))
+        spending.usage.add("alice", "arbitrate", ModelUsage(1, 5, 0), at=at(2))
+        spending.usage.add("bob", "extract", ModelUsage(1, 7, 7), at=at(2))
+        found = spending.usage.get_usage("alice", at(0))
+        assert found == {"arbitrate": ModelUsage(1, 5, 0), "extract": ModelUsage(3, 130, 13)}
         assert list(found) == ["arbitrate", "extract"]
-        assert spending.usage.since("bob", at(0)) == {"extract": Spent(1, 7, 7)}
+        assert spending.usage.get_usage("bob", at(0)) == {"extract": ModelUsage(1, 7, 7)}
 
     def test_what_was_spent_is_asked_from_an_hour_on(self, spending: Store) -> None:
         for n in range(3):
-            spending.usage.add("alice", "extract", Spent(1, 10**n, 0), at=at(n * _HOUR_S + n))
+            spending.usage.add("alice", "extract", ModelUsage(1, 10**n, 0), at=at(n * _HOUR_S + n))
         tokens = [
-            {p: s.input_tokens for p, s in spending.usage.since("alice", at(seconds)).items()}
+            {p: s.input_tokens for p, s in spending.usage.get_usage("alice", at(seconds)).items()}
             for seconds in (-1, 0, _HOUR_S - 1, _HOUR_S, 2 * _HOUR_S, 3 * _HOUR_S)
         ]
         assert tokens == [{"extract": total} for total in (111, 111, 111, 110, 100)] + [{}]
 
     def test_hours_are_those_of_utc(self, spending: Store) -> None:
         there = timezone(timedelta(hours=5, minutes=30))
-        spending.usage.add("alice", "extract", Spent(1, 1, 1), at=at(0).astimezone(there))
-        spending.usage.add("alice", "extract", Spent(1, 1, 1), at=at(_HOUR_S - 1))
-        assert spending.usage.since("alice", at(_HOUR_S - 1))["extract"].calls == 2
-        assert spending.usage.since("alice", at(_HOUR_S).astimezone(there)) == {}
+        spending.usage.add("alice", "extract", ModelUsage(1, 1, 1), at=at(0).astimezone(there))
+        spending.usage.add("alice", "extract", ModelUsage(1, 1, 1), at=at(_HOUR_S - 1))
+        assert spending.usage.get_usage("alice", at(_HOUR_S - 1))["extract"].calls == 2
+        assert spending.usage.get_usage("alice", at(_HOUR_S).astimezone(there)) == {}
 
     def test_nothing_is_kept_of_who_has_nothing_stored(self, store: Store) -> None:
-        store.usage.add("nobody", "extract", Spent(1, 1, 1), at=at(0))
-        assert store.usage.since("nobody", _BEFORE) == {}
+        store.usage.add("nobody", "extract", ModelUsage(1, 1, 1), at=at(0))
+        assert store.usage.get_usage("nobody", _BEFORE) == {}
         assert store.owners() == []
 
     def test_nothing_is_kept_of_who_was_erased(self, spending: Store) -> None:
-        spending.usage.add("alice", "extract", Spent(1, 1, 1), at=at(0))
+        spending.usage.add("alice", "extract", ModelUsage(1, 1, 1), at=at(0))
         spending.erase("alice", at(1))
-        spending.usage.add("alice", "extract", Spent(1, 1, 1), at=at(2))
-        assert spending.usage.since("alice", _BEFORE) == {}
+        spending.usage.add("alice", "extract", ModelUsage(1, 1, 1), at=at(2))
+        assert spending.usage.get_usage("alice", _BEFORE) == {}
         spending.readmit("alice")
         remember(spending, memory(1))
-        assert spending.usage.since("alice", _BEFORE) == {}
+        assert spending.usage.get_usage("alice", _BEFORE) == {}
 
     def test_counting_moves_no_counter_and_makes_no_event(self, spending: Store) -> None:
-        spending.usage.add("alice", "extract", Spent(1, 1, 1), at=at(0))
+        spending.usage.add("alice", "extract", ModelUsage(1, 1, 1), at=at(0))
         with spending.read("alice") as snapshot:
             assert snapshot.counter == 1
             history = snapshot.history(record_id(1))
@@ -84,14 +84,16 @@ class UsageContract:
     @pytest.mark.parametrize("text", HOSTILE)
     def test_any_owner_and_purpose_will_do(self, store: Store, text: str) -> None:
         remember(store, memory(1, owner_id=text), owner_id=text)
-        store.usage.add(text, text, Spent(1, 2**40, 3), at=at(0))
-        assert store.usage.since(text, at(0)) == {text: Spent(1, 2**40, 3)}
+        store.usage.add(text, text, ModelUsage(1, 2**40, 3), at=at(0))
+        assert store.usage.get_usage(text, at(0)) == {text: ModelUsage(1, 2**40, 3)}
 
     def test_many_threads_lose_no_count(self, spending: Store) -> None:
         with ThreadPoolExecutor(8) as pool:
             for _ in pool.map(
-                lambda n: spending.usage.add("alice", "extract", Spent(1, n, 0), at=at(n)),
+                lambda n: spending.usage.add("alice", "extract", ModelUsage(1, n, 0), at=at(n)),
                 range(40),
             ):
                 pass
-        assert spending.usage.since("alice", at(0)) == {"extract": Spent(40, sum(range(40)), 0)}
+        assert spending.usage.get_usage("alice", at(0)) == {
+            "extract": ModelUsage(40, sum(range(40)), 0)
+        }

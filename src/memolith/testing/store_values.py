@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from memolith.domain.items import Trait
 from memolith.domain.memories import EPISODE, Memory, Origin, Source, State
 from memolith.domain.messages import Message, Role
-from memolith.domain.recall import Scope
+from memolith.domain.recall import SearchFilter
 from memolith.testing.builders import at, entry, passage, record_id
 
 OWNERS = ("alice", "bob")
@@ -52,7 +52,7 @@ entries = st.builds(
 ) | st.builds(entry, _passages, content_key=st.sampled_from(WORDS))
 sources = st.lists(st.builds(Source, ids, st.sampled_from(("message", "memory"))), max_size=2)
 scopes = st.builds(
-    Scope,
+    SearchFilter,
     now=times,
     as_of=st.none() | times,
     kinds=st.none() | st.frozensets(st.sampled_from(KINDS)),
@@ -61,7 +61,7 @@ scopes = st.builds(
     since=st.none() | times,
     until=st.none() | times,
     include_compressed=st.booleans(),
-    include_withheld=st.booleans(),
+    include_quarantined=st.booleans(),
     dormant=st.booleans(),
 )
 owners = st.sampled_from(OWNERS)
@@ -89,7 +89,7 @@ memories = st.builds(
     compressed=st.booleans(),
     origin=st.sampled_from(Origin),
     version=st.integers(1, 6),
-    kept_kind=st.sampled_from((None, None, "facts:identity")),
+    previous_kind=st.sampled_from((None, None, "facts:identity")),
 )
 messages = st.builds(
     Message,

@@ -52,7 +52,7 @@ _GERMAN = re.compile(
 )
 _FOLDED_MARKS = re.compile("[\u0300-\u036f\u0591-\u05c7\u0640\u064b-\u0652\u200c\u200d]")
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
-_NO_NAME = re.compile(r"[\W_]+")
+_ONLY_PUNCTUATION = re.compile(r"[\W_]+")
 _LETTERS_WITH_POINTS = re.compile(r"[^\W\d_](?:\.[^\W\d_])+")
 _PART = re.compile(r"[^._+#]+")
 _CACHE_SIZE = 1 << 16
@@ -66,73 +66,73 @@ def terms(text: str) -> list[str]:
     pairs of characters, and each Chinese character by itself.
     """
     words = _WORD.findall(text)
-    found = list(chain.from_iterable(map(_terms_of, words)))
+    found = list(chain.from_iterable(map(_get_terms, words)))
     if found:
         return found
-    kept = [_folded(word)[:MAX_TERM_CHARS] for word in words]
-    return kept or [_folded(symbol) for symbol in _SYMBOL.findall(text)]
+    kept = [_fold_word(word)[:MAX_TERM_CHARS] for word in words]
+    return kept or [_fold_word(symbol) for symbol in _SYMBOL.findall(text)]
 
 
-def _terms_of(word: str) -> tuple[str, ...]:
+def _get_terms(word: str) -> tuple[str, ...]:
     # A word that is no word (a megabyte of base64) is not worth a place in the cache.
-    return _cached_terms(word) if len(word) <= MAX_TERM_CHARS else _analysed(word)
+    return _cached_terms(word) if len(word) <= MAX_TERM_CHARS else _analyse_word(word)
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
 def _cached_terms(word: str) -> tuple[str, ...]:
-    return _analysed(word)
+    return _analyse_word(word)
 
 
-def _analysed(word: str) -> tuple[str, ...]:
-    lower = _bare(word.lower().replace("’", "'"))
-    if _is_no_term(word, lower):
+def _analyse_word(word: str) -> tuple[str, ...]:
+    lower = _strip_suffix(word.lower().replace("’", "'"))
+    if _is_stop_word(word, lower):
         return ()
     if not word.isascii() and _BY_CHARACTER.search(word):
-        return tuple(_terms_by_character(word))
+        return tuple(_get_character_terms(word))
     if lower[0].isdigit():
-        return (_numeral(lower),)
+        return (_normalise_number(lower),)
     if _LETTERS_WITH_POINTS.fullmatch(lower):  # "U.S." is "US"
         lower = lower.replace(".", "")
     if lower.isalpha():
-        return (_stemmed(lower),)
-    return tuple(_stemmed(part) for part in _whole_and_parts(lower) if part not in STOP_WORDS)
+        return (_stem_word(lower),)
+    return tuple(_stem_word(part) for part in _split_compound(lower) if part not in STOP_WORDS)
 
 
-def _numeral(lower: str) -> str:
+def _normalise_number(lower: str) -> str:
     """Return one term for a number, with a decimal point and no commas between thousands."""
     mark = "" if _THOUSANDS.fullmatch(lower) else "."
-    return _folded(lower.replace(",", mark))[:MAX_TERM_CHARS]
+    return _fold_word(lower.replace(",", mark))[:MAX_TERM_CHARS]
 
 
-def _bare(lower: str) -> str:
+def _strip_suffix(lower: str) -> str:
     """Return a word without the possessive 's or the rest of a contraction."""
     stem, mark, ending = lower.rpartition("'")
     return stem if mark and ending in {"s", "m", "re", "ve", "ll", "d"} else lower
 
 
-def _is_no_term(word: str, lower: str) -> bool:
+def _is_stop_word(word: str, lower: str) -> bool:
     """Tell whether a word is a stop word (in capitals it is a name: US, IT, WHO) or bare "_"."""
     if lower in STOP_WORDS:
         return len(lower) == 1 or not word.isupper()
-    return _NO_NAME.fullmatch(lower) is not None
+    return _ONLY_PUNCTUATION.fullmatch(lower) is not None
 
 
-def _whole_and_parts(lower: str) -> list[str]:
+def _split_compound(lower: str) -> list[str]:
     joined = lower.replace("'", "")
     parts = [part for piece in lower.split("'") for part in _PART.findall(piece)]
     return [joined, *(part for part in parts if part != joined)]
 
 
-def _stemmed(lower: str) -> str:
+def _stem_word(lower: str) -> str:
     if not lower.isalpha():
-        return _folded(lower)[:MAX_TERM_CHARS]
+        return _fold_word(lower)[:MAX_TERM_CHARS]
     if lower.isascii() and not _GERMAN.match(lower):
         return _stem("english", lower)[:MAX_TERM_CHARS]
     if _CYRILLIC.match(lower):
-        return _folded(_stem("russian", lower))[:MAX_TERM_CHARS]
+        return _fold_word(_stem("russian", lower))[:MAX_TERM_CHARS]
     if _GERMAN.match(lower):
-        return _folded(_stem("german", lower))[:MAX_TERM_CHARS]
-    return _stem("english", _folded(lower))[:MAX_TERM_CHARS]
+        return _fold_word(_stem("german", lower))[:MAX_TERM_CHARS]
+    return _stem("english", _fold_word(lower))[:MAX_TERM_CHARS]
 
 
 def _stem(language: str, word: str) -> str:
@@ -141,7 +141,7 @@ def _stem(language: str, word: str) -> str:
     return stem
 
 
-def _folded(word: str) -> str:
+def _fold_word(word: str) -> str:
     """Return a word without case, accents and differences of width; ß as ss."""
     if word.isascii():
         return word.lower()
@@ -149,17 +149,17 @@ def _folded(word: str) -> str:
     return unicodedata.normalize("NFKC", _FOLDED_MARKS.sub("", decomposed)) or word
 
 
-def _terms_by_character(word: str) -> list[str]:
+def _get_character_terms(word: str) -> list[str]:
     """Return the terms of a word that has writing without spaces in it, or Hangul."""
     found: list[str] = []
     end = 0
     for run in _BY_CHARACTER.finditer(word):
         found += terms(word[end : run.start()]) if run.start() > end else []
-        found += _by_pairs(_folded(run[0]))
+        found += _get_pairs(_fold_word(run[0]))
         end = run.end()
     return found + terms(word[end:]) if end < len(word) else found
 
 
-def _by_pairs(run: str) -> list[str]:
+def _get_pairs(run: str) -> list[str]:
     pairs = [first + second for first, second in pairwise(run)]
     return pairs + _IS_HAN.findall(run) if pairs else [run]

@@ -38,7 +38,7 @@ def clean(text: str, *, field: str = "content", limit: int | None = None) -> str
     """
     if not isinstance(text, str):
         raise InvalidInput(field, f"must be text, not {type(text).__name__}")
-    plain = cleaned(text)
+    plain = clean_text(text)
     if not _is_visible(plain):
         raise InvalidInput(field, "is empty")
     if limit is not None and len(plain) > limit:
@@ -46,12 +46,12 @@ def clean(text: str, *, field: str = "content", limit: int | None = None) -> str
     return plain
 
 
-def cleaned(text: str) -> str:
+def clean_text(text: str) -> str:
     """Return a text as `clean` does, whatever comes out."""
-    return _collapse_blank_lines(_compose(_plain_characters(text)).strip())
+    return _collapse_blank_lines(_compose(_normalise_characters(text)).strip())
 
 
-def _plain_characters(text: str) -> str:
+def _normalise_characters(text: str) -> str:
     if not text.isascii() and _SURROGATE.search(text):
         # Two halves that belong together make their character, as in JSON's escapes.
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
@@ -60,10 +60,10 @@ def _plain_characters(text: str) -> str:
 
 def _compose(text: str) -> str:
     """Return the NFC form, in linear time."""
-    return text if text.isascii() else unicodedata.normalize("NFC", _with_marks_in_order(text))
+    return text if text.isascii() else unicodedata.normalize("NFC", _reorder_marks(text))
 
 
-def _with_marks_in_order(text: str) -> str:
+def _reorder_marks(text: str) -> str:
     """Return an equivalent text whose long runs of combining marks stand in canonical order.
 
     CPython orders a run by insertion: quadratic, half an hour for a hostile megabyte of marks.
@@ -89,7 +89,7 @@ def _collapse_blank_lines(text: str) -> str:
     pieces: list[str] = []
     end = 0
     for block in code_blocks(text):
-        pieces += [_BLANK_LINES.sub("\n\n", text[end : block.start]), block.of(text)]
+        pieces += [_BLANK_LINES.sub("\n\n", text[end : block.start]), block.extract(text)]
         end = block.end
     pieces.append(_BLANK_LINES.sub("\n\n", text[end:]))
     return "".join(pieces)

@@ -38,29 +38,29 @@ MONTHS = {
 _PLAIN_I = str.maketrans("İı", "ii")
 """Where case does not count, an expression takes these for an i; `casefold` does not."""
 
-_MONTH = "(?P<month>" + "|".join(sorted(MONTHS, key=len, reverse=True)) + r")\b\.?"
-_DAY = r"(?P<day>0?[1-9]|[12]\d|3[01])"
-_YEAR = r"(?P<year>(?:19|20)\d\d)"
+_MONTH_GROUP = "(?P<month>" + "|".join(sorted(MONTHS, key=len, reverse=True)) + r")\b\.?"
+_DAY_GROUP = r"(?P<day>0?[1-9]|[12]\d|3[01])"
+_YEAR_GROUP = r"(?P<year>(?:19|20)\d\d)"
 
-_FORMS = tuple(
+_DATE_PATTERNS = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        rf"\b{_YEAR}-(?P<month>\d\d?)-{_DAY}\b",
-        rf"\b{_DAY}\.(?P<month>\d\d?)\.{_YEAR}\b",
-        rf"\b{_DAY}(?:st|nd|rd|th|\.)?\s+(?:of\s+)?{_MONTH},?(?:\s+{_YEAR})?\b",
-        rf"\b{_MONTH}\s+{_DAY}(?:st|nd|rd|th)?\b(?:,?\s*{_YEAR})?\b",
-        rf"\b{_MONTH},?\s+(?:of\s+)?{_YEAR}\b",
-        rf"\b(?:in|im|during|since|seit|last|late|early|mid)[\s-]+{_MONTH}(?!\w)",
-        rf"(?<![\w.,-]){_YEAR}(?![\w-]|[.,]\d)",
+        rf"\b{_YEAR_GROUP}-(?P<month>\d\d?)-{_DAY_GROUP}\b",
+        rf"\b{_DAY_GROUP}\.(?P<month>\d\d?)\.{_YEAR_GROUP}\b",
+        rf"\b{_DAY_GROUP}(?:st|nd|rd|th|\.)?\s+(?:of\s+)?{_MONTH_GROUP},?(?:\s+{_YEAR_GROUP})?\b",
+        rf"\b{_MONTH_GROUP}\s+{_DAY_GROUP}(?:st|nd|rd|th)?\b(?:,?\s*{_YEAR_GROUP})?\b",
+        rf"\b{_MONTH_GROUP},?\s+(?:of\s+)?{_YEAR_GROUP}\b",
+        rf"\b(?:in|im|during|since|seit|last|late|early|mid)[\s-]+{_MONTH_GROUP}(?!\w)",
+        rf"(?<![\w.,-]){_YEAR_GROUP}(?![\w-]|[.,]\d)",
     )
 )
 """From the fullest form to the barest; what one has taken, the next do not see."""
 
-_SIGNS = (*"0123456789", *sorted({name[:3] for name in MONTHS}))
+_DATE_HINTS = (*"0123456789", *sorted({name[:3] for name in MONTHS}))
 
 
 @dataclass(frozen=True, slots=True)
-class Days:
+class DateRange:
     """A stretch of days: a day, a month, a year.
 
     Attributes:
@@ -72,17 +72,17 @@ class Days:
     last: date
 
     @property
-    def count(self) -> int:
+    def count_days(self) -> int:
         """How many days."""
         return (self.last - self.first).days + 1
 
-    def meets(self, other: Days) -> bool:
+    def overlaps(self, other: DateRange) -> bool:
         """Tell whether the two have a day in common."""
         return self.first <= other.last and other.first <= self.last
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class DateMention:
     """A date as a text names it.
 
     Attributes:
@@ -92,79 +92,79 @@ class Named:
     """
 
     span: Span
-    days: tuple[Days, ...]
+    ranges: tuple[DateRange, ...]
 
 
-def named_dates(text: str, years: Sequence[int]) -> Iterator[Named]:
+def find_dates(text: str, years: Sequence[int]) -> Iterator[DateMention]:
     """Yield the dates that a text names, in the order of their forms, the fullest first.
 
     Args:
         text: Anything.
         years: The years that are meant where none is named.
     """
-    if not _may_name_one(text):
+    if not _has_date_hint(text):
         return
     rest = text
-    for form in _FORMS:
+    for form in _DATE_PATTERNS:
         for match in form.finditer(rest):
-            yield Named(Span(*match.span()), tuple(_days_of(match.groupdict(), years)))
+            yield DateMention(Span(*match.span()), tuple(_resolve_ranges(match.groupdict(), years)))
         rest = form.sub(lambda match: " " * len(match[0]), rest)
 
 
-def _may_name_one(text: str) -> bool:
+def _has_date_hint(text: str) -> bool:
     """Tell whether there is a digit or a month in a text, without which the forms need no look."""
     small = text.lower()
-    return not text.isascii() or any(map(small.__contains__, _SIGNS))
+    return not text.isascii() or any(map(small.__contains__, _DATE_HINTS))
 
 
-def without_dates(text: str, named: Iterable[Named]) -> str:
+def mask_dates(text: str, mentions: Iterable[DateMention]) -> str:
     """Return a text with spaces for the dates that were found in it; nothing else moves."""
     pieces: list[str] = []
     end = 0
-    for span in sorted((one.span for one in named), key=lambda span: span.start):
+    for span in sorted((one.span for one in mentions), key=lambda span: span.start):
         pieces += [text[end : span.start], " " * (span.end - span.start)]
         end = span.end
     return "".join([*pieces, text[end:]])
 
 
-def month_of(year: int, month: int) -> Days:
+def get_month_range(year: int, month: int) -> DateRange:
     """Return the days of a month."""
     import calendar  # here: it brings `locale`, which most texts can do without
 
-    return Days(date(year, month, 1), date(year, month, calendar.monthrange(year, month)[1]))
+    return DateRange(date(year, month, 1), date(year, month, calendar.monthrange(year, month)[1]))
 
 
-def year_of(year: int) -> Days:
+def get_year_range(year: int) -> DateRange:
     """Return the days of a year."""
-    return Days(date(year, 1, 1), date(year, 12, 31))
+    return DateRange(date(year, 1, 1), date(year, 12, 31))
 
 
-def days_from(first: date, count: int) -> Days:
+def build_range(first: date, count: int) -> DateRange:
     """Return so many days from one on, which count as one at least."""
-    return Days(first, first + timedelta(days=max(count, 1) - 1))
+    return DateRange(first, first + timedelta(days=max(count, 1) - 1))
 
 
-def _days_of(named: dict[str, str | None], years: Sequence[int]) -> Iterator[Days]:
-    month, day, year = _month(named.get("month")), named.get("day"), named.get("year")
+def _resolve_ranges(named: dict[str, str | None], years: Sequence[int]) -> Iterator[DateRange]:
+    month, day, year = _parse_month(named.get("month")), named.get("day"), named.get("year")
     for each in [int(year)] if year else years:
-        days = _days(each, month, int(day) if day else None)
+        days = _resolve_range(each, month, int(day) if day else None)
         if days is not None:
             yield days
 
 
-def _month(name: str | None) -> int | None:
+def _parse_month(name: str | None) -> int | None:
     if name is None or name.isdigit():
         return None if name is None else int(name)
     return MONTHS[name.translate(_PLAIN_I).casefold()]
 
 
-def _days(year: int, month: int | None, day: int | None) -> Days | None:
+def _resolve_range(year: int, month: int | None, day: int | None) -> DateRange | None:
     """Return the year, month or day; None where the calendar has no such day."""
     if month is None:
-        return year_of(year)
+        return get_year_range(year)
     if month not in MONTHS.values():
         return None
-    whole = month_of(year, month)
+    whole = get_month_range(year, month)
     if day is None:
         return whole
-    return days_from(date(year, month, day), 1) if day <= whole.count else None
+    return build_range(date(year, month, day), 1) if day <= whole.count_days else None

@@ -12,21 +12,21 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from memolith.text.code import without_code
-from memolith.text.lists import listed
-from memolith.text.names import CAPITALISED_NAMES, NAMES, PHRASES
+from memolith.text.code import mask_code
+from memolith.text.lists import word_set
+from memolith.text.names import CAPITALISED_NAMES, LOWERCASE_NAMES, NAME_PHRASES
 from memolith.text.sentences import sentences
-from memolith.text.speech import leaning
+from memolith.text.speech import guess_language
 from memolith.text.stopwords import STOP_WORDS
 
-_WORD = re.compile(r"[^\W\d_](?:[\w’'&-]*\w)?")
+_NAME_WORD = re.compile(r"[^\W\d_](?:[\w’'&-]*\w)?")
 # What stands before a word that begins nothing: a word, or a mark within a sentence.
-_INNER = re.compile(r"(?<=[\w,;’')\]./&%€$*_-])\s+[*_(\[]*(?=[^\W\d_])")
+_WORD_GAP = re.compile(r"(?<=[\w,;’')\]./&%€$*_-])\s+[*_(\[]*(?=[^\W\d_])")
 _END_MARK = re.compile(r"[.!?…]\W*$")
 _HEADING = re.compile(r"\s{0,3}#")
 
 # Capitalised in English, and no entity: "I", dates, forms of address.
-_NO_NAMES = listed(
+_NON_NAMES = word_set(
     """
     i i'm i've i'll i'd ok okay monday tuesday wednesday thursday friday saturday sunday january
     february march april may june july august september october november december mr mrs ms dr prof
@@ -35,7 +35,7 @@ _NO_NAMES = listed(
     oktober dezember
     """
 )
-_MEASURES = listed(
+_MEASURES = word_set(
     """
     tasse tassen glas gläser stück flasche flaschen kilo gramm liter meter paar dose dosen scheibe
     scheiben teller löffel becher anfang mitte ende uhr prozent euro dollar sorte art ende seite
@@ -43,7 +43,7 @@ _MEASURES = listed(
     millionen tausend
     """
 )
-_NAMING = re.compile(
+_GERMAN_NAME_CONTEXT = re.compile(
     r"\b(?:Herrn?|Frau|Doktor|Dr\.|Prof\.|Professor(?:in)?|Firma|namens|[Hh]eiß(?:t|e|en)|[Nn]amen?"
     r"\s+ist|[Nn]enn(?:t|e)?\s+(?:mich|dich|sich)|Stadt|Insel)\s+([A-ZÄÖÜ][\w-]+)"
     r"|\b(?:[Ww]ohn|[Ll]eb|[Aa]rbeit|[Kk]omm|[Ff]lieg|[Rr]eis|[Ff]ähr|[Ff]ahr|[Zz]ieh|[Ss]tamm"
@@ -51,38 +51,38 @@ _NAMING = re.compile(
     r"(?:in|nach|aus|bei)\s+(?!Hause|Ordnung|Eile|Sorge|Zukunft|Frage|Form|Kontakt|Rente|Urlaub)"
     r"([A-ZÄÖÜ][\w-]+)"
 )
-_CAPITALS = re.compile(r"\b\w*[A-ZÄÖÜ]\w*[A-ZÄÖÜ]\w*\b")
+_MIXED_CAPITALS = re.compile(r"\b\w*[A-ZÄÖÜ]\w*[A-ZÄÖÜ]\w*\b")
 # Of so many words of four letters and more, so large a part capitalised makes a title. Guesses.
 _TITLE_WORDS, _TITLE_SHARE, _LONG_WORD = 3, 0.75, 4
 
 
-def names_something(text: str) -> bool:
+def has_named_entity(text: str) -> bool:
     """Tell whether a text outside code names a person, an organisation, a place or a product."""
-    prose = without_code(text)
-    if _holds_known_name(prose):
+    prose = mask_code(text)
+    if _has_known_name(prose):
         return True
-    found = [span.of(prose) for span in sentences(prose)]
-    if leaning(_WORD.findall(prose)) == "de":
-        return any(map(_names_in_german, found))
-    return any(map(_names_by_capitals, found))
+    found = [span.extract(prose) for span in sentences(prose)]
+    if guess_language(_NAME_WORD.findall(prose)) == "de":
+        return any(map(_has_german_name, found))
+    return any(map(_has_capitalised_name, found))
 
 
-def _holds_known_name(prose: str) -> bool:
-    words = set(_WORD.findall(prose))
+def _has_known_name(prose: str) -> bool:
+    words = set(_NAME_WORD.findall(prose))
     return (
         not CAPITALISED_NAMES.isdisjoint(words)
-        or not NAMES.isdisjoint(word.lower() for word in words)
-        or PHRASES.search(prose) is not None
+        or not LOWERCASE_NAMES.isdisjoint(word.lower() for word in words)
+        or NAME_PHRASES.search(prose) is not None
     )
 
 
-def _names_by_capitals(sentence: str) -> bool:
+def _has_capitalised_name(sentence: str) -> bool:
     if _is_title(sentence) or sentence.isupper():
         return False
-    first = _WORD.search(sentence)
+    first = _NAME_WORD.search(sentence)
     return first is not None and any(
-        (word := _WORD.match(sentence, gap.end())) is not None and _is_name(word[0])
-        for gap in _INNER.finditer(sentence, first.end())
+        (word := _NAME_WORD.match(sentence, gap.end())) is not None and _is_name(word[0])
+        for gap in _WORD_GAP.finditer(sentence, first.end())
     )
 
 
@@ -91,7 +91,7 @@ def _is_name(word: str) -> bool:
     return (
         word[0].isupper()
         and len(word) > 1
-        and lower not in _NO_NAMES
+        and lower not in _NON_NAMES
         and not (word.isupper() and lower in STOP_WORDS)
     )
 
@@ -100,7 +100,7 @@ def _is_title(sentence: str) -> bool:
     """Tell whether a line is written in capitals as a title is, where they say nothing."""
     if _HEADING.match(sentence):
         return True
-    long = [word for word in _WORD.findall(sentence) if len(word) >= _LONG_WORD]
+    long = [word for word in _NAME_WORD.findall(sentence) if len(word) >= _LONG_WORD]
     capitalised = sum(word[0].isupper() for word in long)
     return (
         _END_MARK.search(sentence) is None
@@ -109,25 +109,25 @@ def _is_title(sentence: str) -> bool:
     )
 
 
-def _names_in_german(sentence: str) -> bool:
+def _has_german_name(sentence: str) -> bool:
     if sentence.isupper() or _HEADING.match(sentence):
         return False
-    if _NAMING.search(sentence) or any(
-        match[0].lower() not in _NO_NAMES for match in _CAPITALS.finditer(sentence)
+    if _GERMAN_NAME_CONTEXT.search(sentence) or any(
+        match[0].lower() not in _NON_NAMES for match in _MIXED_CAPITALS.finditer(sentence)
     ):
         return True
     # The first word says nothing: it begins the sentence.
-    words = list(_WORD.finditer(sentence))[1:]
+    words = list(_NAME_WORD.finditer(sentence))[1:]
     return any(
-        _are_names(first[0], second[0]) and sentence[first.end() : second.start()].isspace()
+        _is_name_pair(first[0], second[0]) and sentence[first.end() : second.start()].isspace()
         for first, second in pairwise(words)
     )
 
 
-def _are_names(first: str, second: str) -> bool:
+def _is_name_pair(first: str, second: str) -> bool:
     return (
         first[0].isupper()
         and second[0].isupper()
-        and first.lower() not in STOP_WORDS | _MEASURES | _NO_NAMES
-        and second.lower() not in STOP_WORDS | _NO_NAMES
+        and first.lower() not in STOP_WORDS | _MEASURES | _NON_NAMES
+        and second.lower() not in STOP_WORDS | _NON_NAMES
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from memolith.domain.items import Features, Trait
-from memolith.text.code import without_code
+from memolith.text.code import mask_code
 from memolith.text.injection import is_suspicious
 from memolith.text.patterns import (
     FIRST_PERSON_WORDS,
@@ -17,7 +17,7 @@ from memolith.text.patterns import (
     PROPER_NOUN,
     TIME_PATTERNS,
     TIME_WORDS,
-    Pattern,
+    TriggeredPattern,
 )
 
 # The last part leaves out "i.e.".
@@ -25,7 +25,7 @@ _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?(?!\.\w|[^\W\d_])")
 _DIGIT = re.compile(r"\d")
 # What may follow a question mark at the end: quotes, brackets, emoji, more marks, white space.
 _QUESTION = re.compile(r"[?？؟՞፧⁇⁈⁉][^\w]*$")
-_TAIL = 40
+_QUESTION_TAIL = 40
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
     "\U00020000-\U0003ffff]"
@@ -34,14 +34,14 @@ _UNSPACED = re.compile(
 _CHARACTERS_PER_WORD = 2
 
 
-def features(text: str, *, tokens: int) -> Features:
+def extract_features(text: str, *, tokens: int) -> Features:
     """Return a text's features; `tokens` is its count of word pieces, taken as it is.
 
     The traits are guesses by words and patterns (`memolith.text.patterns`), English and German;
     code does not count, but for what is suspicious. German capitalises every noun, so that
     PROPER_NOUN and PLACE say little there.
     """
-    return Features(traits=_traits(text), words=count_words(text), tokens=tokens)
+    return Features(traits=_detect_traits(text), words=count_words(text), tokens=tokens)
 
 
 def count_words(text: str) -> int:
@@ -52,18 +52,20 @@ def count_words(text: str) -> int:
     return len(spaced.split()) + -(-unspaced // _CHARACTERS_PER_WORD)
 
 
-def _traits(text: str) -> Trait:
-    prose = without_code(text)
+def _detect_traits(text: str) -> Trait:
+    prose = mask_code(text)
     words = frozenset(_WORD.findall(prose.replace("’", "'").lower()))
     figures = _DIGIT.search(text) is not None
     found = {
         Trait.QUESTION: _is_question(text),
-        Trait.TIME_EXPRESSION: _holds(prose, words, TIME_WORDS, TIME_PATTERNS, figures=figures),
+        Trait.TIME_EXPRESSION: _has_match(
+            prose, words, TIME_WORDS, TIME_PATTERNS, has_digits=figures
+        ),
         Trait.FIRST_PERSON: not words.isdisjoint(FIRST_PERSON_WORDS),
         Trait.NUMBER: figures or not words.isdisjoint(NUMBER_WORDS),
-        Trait.PLACE: _holds(prose, words, PLACE_WORDS, PLACE_PATTERNS),
+        Trait.PLACE: _has_match(prose, words, PLACE_WORDS, PLACE_PATTERNS),
         Trait.PROPER_NOUN: PROPER_NOUN.search(prose) is not None,
-        Trait.PREFERENCE: _holds(prose, words, PREFERENCE_WORDS, PREFERENCE_PATTERNS),
+        Trait.PREFERENCE: _has_match(prose, words, PREFERENCE_WORDS, PREFERENCE_PATTERNS),
         Trait.SUSPICIOUS: is_suspicious(text),
     }
     traits = Trait.NONE
@@ -74,16 +76,16 @@ def _traits(text: str) -> Trait:
 
 
 def _is_question(text: str) -> bool:
-    return _QUESTION.search(text.rstrip()[-_TAIL:]) is not None
+    return _QUESTION.search(text.rstrip()[-_QUESTION_TAIL:]) is not None
 
 
-def _holds(
+def _has_match(
     text: str,
     words: frozenset[str],
-    single: frozenset[str],
-    patterns: tuple[Pattern, ...],
+    single_words: frozenset[str],
+    patterns: tuple[TriggeredPattern, ...],
     *,
-    figures: bool = True,
+    has_digits: bool = True,
 ) -> bool:
     """Tell whether a text holds one of the single words, or what one of the patterns matches.
 
@@ -94,9 +96,9 @@ def _holds(
         patterns: The patterns.
         figures: Whether there may be digits in it.
     """
-    return not words.isdisjoint(single) or any(
+    return not words.isdisjoint(single_words) or any(
         pattern.regex.search(text)
         for pattern in patterns
         if (not pattern.triggers or not words.isdisjoint(pattern.triggers))
-        and (figures or not pattern.figures)
+        and (has_digits or not pattern.needs_digits)
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_SMALL = (
+_SMALL_NUMBER_WORDS = (
     "zero",
     "one",
     "two zwei twice zweimal zwo",
@@ -30,7 +30,7 @@ _SMALL = (
     "eighteen achtzehn",
     "nineteen neunzehn",
 )
-_TENS = (
+_TENS_WORDS = (
     "twenty zwanzig",
     "thirty dreißig",
     "forty vierzig",
@@ -40,13 +40,13 @@ _TENS = (
     "eighty achtzig",
     "ninety neunzig",
 )
-WORDS = {
-    **{word: number for number, words in enumerate(_SMALL) for word in words.split()},
-    **{word: 10 * n for n, words in enumerate(_TENS, start=2) for word in words.split()},
+NUMBER_WORD_VALUES = {
+    **{word: number for number, words in enumerate(_SMALL_NUMBER_WORDS) for word in words.split()},
+    **{word: 10 * n for n, words in enumerate(_TENS_WORDS, start=2) for word in words.split()},
 }
 """Numbers in words, up to ninety, and what they are."""
 
-LARGE = {
+LARGE_NUMBER_VALUES = {
     **dict.fromkeys(("hundred", "hundert"), 100),
     **dict.fromkeys(("k", "thousand", "tausend"), 1_000),
     **dict.fromkeys(("million", "millionen", "mio"), 1_000_000),
@@ -54,8 +54,8 @@ LARGE = {
 }
 """Words that multiply what stands before them."""
 
-_FIGURE = re.compile(
-    rf"(?P<plain>\d+(?:[.,:’']\d+)*)(?:\s?(?P<large>{'|'.join(sorted(LARGE, reverse=True))})\b)?"
+_DIGITS = re.compile(
+    rf"(?P<plain>\d+(?:[.,:’']\d+)*)(?:\s?(?P<large>{'|'.join(sorted(LARGE_NUMBER_VALUES, reverse=True))})\b)?"
 )
 _GROUPS = re.compile(r"\d{1,3}(?:[.,’']\d{3})+")
 _DECIMAL = re.compile(r"\d{1,15}(?:[.,]\d{1,15})?")
@@ -64,10 +64,10 @@ _DOTTED_DATE = re.compile(r"\d{1,2}\.\d{1,2}\.(?:\d\d)?\d\d")
 _WORD = re.compile(r"[^\W\d_]+")
 _BETWEEN = re.compile(r"[\s-]+|\s+(?:and|und)\s+")
 _ONE, _TEN, _TWENTY, _HUNDRED = 1, 10, 20, 100
-_MOST = 10**15
+_MAX_NUMBER = 10**15
 
 
-def figures(text: str) -> frozenset[str]:
+def parse_numbers(text: str) -> frozenset[str]:
     """Return the numbers in a text: "1,000", "1.000", "1k" and "a thousand" are "1000".
 
     Leading zeros, signs, units and currencies are left aside; the parts of a date or a time stand
@@ -75,16 +75,16 @@ def figures(text: str) -> frozenset[str]:
     mostly they count nothing.
     """
     lower = text.lower()
-    found = {number for match in _FIGURE.finditer(lower) for number in _written(match)}
-    return frozenset(found.union(_spoken(_FIGURE.sub(" ", lower))))
+    found = {number for match in _DIGITS.finditer(lower) for number in _parse_digits(match)}
+    return frozenset(found.union(_parse_words(_DIGITS.sub(" ", lower))))
 
 
-def _written(match: re.Match[str]) -> Iterator[str]:
+def _parse_digits(match: re.Match[str]) -> Iterator[str]:
     plain, large = match["plain"], match["large"]
     if _GROUPS.fullmatch(plain):
         plain = re.sub(r"\D", "", plain)
     if large and _DECIMAL.fullmatch(plain):
-        yield f"{float(plain.replace(',', '.')) * LARGE[large]:.15g}"
+        yield f"{float(plain.replace(',', '.')) * LARGE_NUMBER_VALUES[large]:.15g}"
     elif _DECIMAL.fullmatch(plain):
         yield plain.replace(",", ".").lstrip("0") or "0"
     elif _VERSION.fullmatch(plain) and not _DOTTED_DATE.fullmatch(plain):
@@ -93,7 +93,7 @@ def _written(match: re.Match[str]) -> Iterator[str]:
         yield from (part.lstrip("0") or "0" for part in re.split(r"\D", plain))
 
 
-def _spoken(lower: str) -> Iterator[str]:
+def _parse_words(lower: str) -> Iterator[str]:
     """Yield the numbers in words."""
     run: list[str] = []
     end = 0
@@ -101,36 +101,36 @@ def _spoken(lower: str) -> Iterator[str]:
         is_next = _BETWEEN.fullmatch(lower, end, match.start()) is not None
         if match[0] in {"and", "und"}:
             continue
-        if run and not (is_next and _is_number(match[0])):
-            yield from _numbers(run)
+        if run and not (is_next and _is_number_word(match[0])):
+            yield from _combine_words(run)
             run = []
-        if _is_number(match[0]):
+        if _is_number_word(match[0]):
             run.append(match[0])
         end = match.end()
-    yield from _numbers(run)
+    yield from _combine_words(run)
 
 
-def _is_number(word: str) -> bool:
-    return word in WORDS or (word in LARGE and word != "k")
+def _is_number_word(word: str) -> bool:
+    return word in NUMBER_WORD_VALUES or (word in LARGE_NUMBER_VALUES and word != "k")
 
 
-def _numbers(run: Sequence[str]) -> Iterator[str]:
+def _combine_words(run: Sequence[str]) -> Iterator[str]:
     """Yield the numbers that words in a row make: "twenty five", "two hundred and fifty"."""
     number: int | None = None
     for word in run:
-        if word in LARGE:
-            number = min((number or 1) * LARGE[word], _MOST)
-        elif number is not None and _joins(number, WORDS[word]):
-            number += WORDS[word]
+        if word in LARGE_NUMBER_VALUES:
+            number = min((number or 1) * LARGE_NUMBER_VALUES[word], _MAX_NUMBER)
+        elif number is not None and _can_combine(number, NUMBER_WORD_VALUES[word]):
+            number += NUMBER_WORD_VALUES[word]
         else:
             if number not in {None, _ONE}:
                 yield str(number)
-            number = WORDS[word]
+            number = NUMBER_WORD_VALUES[word]
     if number not in {None, _ONE}:
         yield str(number)
 
 
-def _joins(number: int, more: int) -> bool:
+def _can_combine(number: int, more: int) -> bool:
     """Tell whether a small number goes on where another stands: the 5 of 25, the 50 of 250."""
     if number % _HUNDRED == 0:
         return number >= _HUNDRED and 0 < more < _HUNDRED

@@ -16,21 +16,21 @@ _LOOK_ALIKES: Final = dict(
 )
 # Hangul fillers and the empty Braille pattern: by their categories a letter and a sign.
 _BLANKS: Final = frozenset("\u115f\u1160\u2800\u3164\uffa0")
-_CACHED: Final = 0x3000
+_MAX_CACHED_CODE: Final = 0x3000
 _UNSPACED: Final = range(0x3000, 0xD800)
 
 
-class _Table(dict[int, str]):
+class _FoldingTable(dict[int, str]):
     """What each character becomes, worked out when it is first met."""
 
     def __missing__(self, code: int) -> str:
-        folded = _fold(code)
-        if code < _CACHED:
+        folded = _fold_char(code)
+        if code < _MAX_CACHED_CODE:
             self[code] = folded
         return folded
 
 
-def _fold(code: int) -> str:
+def _fold_char(code: int) -> str:
     """Return a character without marks, in lower case, as the Latin letter it looks like."""
     if chr(code) in _BLANKS:
         return " "
@@ -44,7 +44,7 @@ def _fold(code: int) -> str:
     )
 
 
-_TABLE: Final = _Table()
+_FOLDING_TABLE: Final = _FoldingTable()
 
 
 def fold(text: str) -> str:
@@ -53,4 +53,4 @@ def fold(text: str) -> str:
     What is as empty as a space becomes one. Cyrillic and Greek letters that look like Latin ones
     become those, so that the result is for comparing, not for reading. Linear in the length.
     """
-    return text.lower() if text.isascii() else text.translate(_TABLE)
+    return text.lower() if text.isascii() else text.translate(_FOLDING_TABLE)

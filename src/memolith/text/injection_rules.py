@@ -12,7 +12,7 @@ from functools import cache
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class InjectionRule:
     """One way to instruct.
 
     Attributes:
@@ -31,33 +31,35 @@ class Rule:
     @property
     def regex(self) -> re.Pattern[str]:
         """The words, compiled when they are first looked for: most never are."""
-        return _compiled(self.pattern)
+        return _compile_rule(self.pattern)
 
 
 @cache
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compile_rule(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.MULTILINE)
 
 
-def _rule(triggers: str, pattern: str, *, imperative: bool = False, quotable: bool = True) -> Rule:
+def _build_rule(
+    triggers: str, pattern: str, *, imperative: bool = False, quotable: bool = True
+) -> InjectionRule:
     groups = tuple(tuple(group.split()) for group in triggers.split("&"))
-    return Rule(groups, pattern, imperative, quotable)
+    return InjectionRule(groups, pattern, imperative, quotable)
 
 
 _EARLIER = (
     r"(?:previous|prior|above|earlier|preceding|foregoing|former|past|existing|initial|original"
     r"|system|prior|current|other)"
 )
-_ORDERS = (
+_INSTRUCTION_NOUNS = (
     r"(?:instructions?|prompts?|rules|guidelines|guidance|directions|directives?|commands?|orders"
     r"|constraints|restrictions|programming|training|polic(?:y|ies)|safeguards|messages?|context"
     r"|text|conversation|content|information|input)"
 )
-_OWN_ORDERS = (
+_OWN_INSTRUCTION_NOUNS = (
     r"(?:instructions?|prompts?|rules|guidelines|directives?|constraints|restrictions|programming"
     r"|training|polic(?:y|ies)|safeguards|safety \w+|content filters?|filters)"
 )
-_DROP = (
+_IGNORE_VERBS = (
     r"\b(?:ignore|disregard|forget|override|overrule|bypass|discard|dismiss|neglect|drop|erase"
     r"|(?:do not|don'?t|stop|never) (?:follow|following|obey|obeying|listen(?:ing)? to|adher(?:e"
     r"|ing) to)"
@@ -74,16 +76,17 @@ _SYSTEM_PROMPT = (
     r"|(?:full|entire|complete|exact) (?:prompt|instructions))"
 )
 
-RULES = (
+INJECTION_RULES = (
     # Orders to drop orders
-    _rule(
+    _build_rule(
         "ignore disregard forget overr bypass discard dismiss neglect drop erase follow obey "
         "listen adher attention",
-        _DROP + r"\s+(?:(?:all|any|every|each|the|your|my|of|these|those|other|and|or|absolutely"
+        _IGNORE_VERBS
+        + r"\s+(?:(?:all|any|every|each|the|your|my|of|these|those|other|and|or|absolutely"
         r"|everything|anything|completely|please)\s+){0,5}"
-        rf"(?:{_EARLIER}[\s,]+(?:(?:and|or|system|set of|\w+)\s+){{0,2}}{_ORDERS}"
-        rf"|(?:all|your|any)\s+(?:of\s+)?(?:your\s+|the\s+|safety\s+|system\s+)?{_OWN_ORDERS}"
-        rf"|{_ORDERS}\s+(?:(?:that|which|you)\s+)?(?:were\s+|was\s+|have\s+)?(?:been\s+)?"
+        rf"(?:{_EARLIER}[\s,]+(?:(?:and|or|system|set of|\w+)\s+){{0,2}}{_INSTRUCTION_NOUNS}"
+        rf"|(?:all|your|any)\s+(?:of\s+)?(?:your\s+|the\s+|safety\s+|system\s+)?{_OWN_INSTRUCTION_NOUNS}"
+        rf"|{_INSTRUCTION_NOUNS}\s+(?:(?:that|which|you)\s+)?(?:were\s+|was\s+|have\s+)?(?:been\s+)?"
         r"(?:above|before|so far|given|told|received|provided)"
         r"|(?:the\s+)?(?:above|foregoing|previous|preceding)\s*(?:$|[.,;:!]|and\b|text\b)"
         r"|(?:everything|anything|all|what)\s+(?:that\s+)?(?:you|above|before)\s*(?:were"
@@ -91,7 +94,7 @@ RULES = (
         r"|above|before|$|[.,!]|and))",
         imperative=True,
     ),
-    _rule(
+    _build_rule(
         "bypass disable override overr turn",
         r"\b(?:bypass|disable|override|turn off|deactivate|remove)\s+(?:all\s+"
         r"|any\s+)?(?:of\s+)?your\s+"
@@ -100,7 +103,7 @@ RULES = (
         r"|limits|safeguards|safety)",
         imperative=True,
     ),
-    _rule(
+    _build_rule(
         "ignor vergiss vergessen missachte beacht uberge",
         r"\b(?:ignorier(?:e|en sie|t)?|vergiss|vergessen sie|missachte(?:n sie)?|ubergeh(?:e"
         r"|en sie)|beachte)"
@@ -118,7 +121,7 @@ RULES = (
         r"|zuvor|bisher))",
         imperative=True,
     ),
-    _rule(
+    _build_rule(
         "ignor oubli olvid",
         r"\b(?:ignorez?|oubliez?)\s+(?:toutes\s+)?(?:les|vos|tes)\s+(?:instructions|consignes"
         r"|regles)"
@@ -126,7 +129,7 @@ RULES = (
         imperative=True,
     ),
     # New roles
-    _rule(
+    _build_rule(
         "you & now hereby henceforth on",
         r"\b(?:you are|you'?re) (?:now|hereby|henceforth|from now on) (?:in (?:\w+ ){0,2}mode"
         r"|(?:acting|going to act|operating|playing|speaking) as|no longer (?:bound|an? \w+"
@@ -140,14 +143,14 @@ RULES = (
         r"|collaborator|participant|student|adult|year|few|bit|little|lot|proud|step)\b)\w+)",
         quotable=True,
     ),
-    _rule(
+    _build_rule(
         "from henceforth & on, henceforth point moment on",
         r"\b(?:from now on|henceforth|from this (?:point|moment) (?:on(?:wards?)?|forward)),? "
         r"(?:you(?:'?ll| will| must| shall| should)? (?:are|be|act|behave|respond|answer as|obey"
         r"|follow|pretend|ignore|only obey|have no)"
         r"|act as|respond as|pretend|ignore)\b",
     ),
-    _rule(
+    _build_rule(
         "pretend act role simulate behave respond & restrict rules limit filter guideline ethic "
         "safety jailb dan uncensored anything",
         r"\b(?:pretend|act|role-?play|behave|simulate|respond)\b[^.\n]{0,30}?\b(?:as if |like "
@@ -158,18 +161,18 @@ RULES = (
         r"|do anything now)",
         imperative=True,
     ),
-    _rule(
+    _build_rule(
         "anything",
         r"\byou (?:can|will|may|shall) (?:\w+ )?do anything now\b|\bdo anything now\b\W*(?:$"
         r"|mode)",
     ),
-    _rule(
+    _build_rule(
         "mode & jailbreak god dan un sudo",
         r"\b(?:enter|enable|activate|switch (?:in)?to|engage) (?:\w+ ){0,2}(?:jailbreak|god|dan"
         r"|unrestricted|unfiltered|uncensored|sudo) mode",
         imperative=True,
     ),
-    _rule(
+    _build_rule(
         "bist & ki assist bot pirat hacker expert modell system agent terminal admin uneing "
         "unzens frei nicht modus dan",
         r"\bdu bist (?:ab )?(?:jetzt|nun|sofort|ab jetzt|nunmehr)(?: an)?,? (?:(?:ein|eine|der"
@@ -179,7 +182,7 @@ RULES = (
         r"|(?:\w+\s+){0,3}(?:uneingeschrankt\w*|unzensiert\w*|frei von|nicht mehr an)"
         r"|im \w+modus|dan\b)",
     ),
-    _rule(
+    _build_rule(
         "ab nun & du & keine nur ohne ki assist anweis befehl regel uneing ignor gehorch beschr",
         r"\b(?:ab (?:jetzt|sofort)|von nun an),? (?:bist|handelst|gehorchst|ignorierst"
         r"|antwortest|befolgst|wirst) du\b"
@@ -187,7 +190,7 @@ RULES = (
         r"|ignor|gehorch|beschrankung)",
     ),
     # Prompts out
-    _rule(
+    _build_rule(
         "your & prompt message instruction rules",
         r"\b(?:reveal|show|print|repeat|output|display|disclose|leak|dump|expose|recite|return"
         r"|write out|write down"
@@ -196,7 +199,7 @@ RULES = (
         rf"your\s+(?:\w+\s+){{0,2}}?(?:{_SYSTEM_PROMPT}|instructions|prompt)\b(?!-)",
         imperative=True,
     ),
-    _rule(
+    _build_rule(
         "repeat print output recite copy & above before",
         r"\b(?:repeat|print|output|recite|copy)\s+(?:(?:all|everything|the|of|exact|verbatim"
         r"|entire)\s+){0,3}(?:text|words?|prompt|instructions|messages?|content|lines?"
@@ -205,7 +208,7 @@ RULES = (
         r"|before this)\b[^.\n]{0,60}",
         imperative=True,
     ),
-    _rule(
+    _build_rule(
         "prompt anweisung systemnachricht regeln",
         r"\b(?:zeig|zeige|gib|nenn|nenne|verrat|verrate|wiederhole?|druck|drucke|offenbare?"
         r"|offenlegen|schreib|schreibe|sag|sage|leg|lege|zeigen sie|nennen sie|geben sie"
@@ -216,7 +219,7 @@ RULES = (
         r"|instruktionen|internen regeln)\b",
         imperative=True,
     ),
-    _rule(
+    _build_rule(
         "send forward post upload exfiltrate transmit submit leak mail append & conversation "
         "chat memor credential password key secret prompt token data information details "
         "messages",
@@ -229,7 +232,7 @@ RULES = (
         imperative=True,
     ),
     # Orders about memory and about the user
-    _rule(
+    _build_rule(
         "store save remember record add write note keep treat log register memori & correct "
         "identity preference system core standing permanent trusted priority authoritative",
         r"\b(?:store|save|remember|record|add|write|note|keep|treat|log|register"
@@ -243,7 +246,7 @@ RULES = (
         r"|highest priority|authoritative)",
         imperative=True,
     ),
-    _rule(
+    _build_rule(
         "speicher merk notier behalt & korrektur identitat praferenz vorliebe systemanweisung "
         "dauerhaft prioritat",
         r"\b(?:speicher(?:e|n sie)?|merke? dir|notier(?:e|en sie)?|behalte?)\s+(?:dies\w*|das"
@@ -252,7 +255,7 @@ RULES = (
         r"|hochste prioritat)",
         imperative=True,
     ),
-    _rule(
+    _build_rule(
         "trusted authoritative preferred reliable primary & as & source authority provider vendor",
         r"\b(?:remember|treat|consider|regard|cite|keep|save|store)\b[^\n]{1,60}\bas (?:an?|the"
         r"|your) (?:most )?(?:trusted|authoritative|preferred|reliable|primary) (?:source"
@@ -260,7 +263,7 @@ RULES = (
         r"[^.\n]{0,40}\b(?:future|citations?|conversations?|always|answers|memory)",
         imperative=True,
     ),
-    _rule(
+    _build_rule(
         "user human & tell inform mention alert notify warn ask reveal show let say",
         r"\b(?:do not|don'?t|never|(?:you )?(?:must|shall|should) not) (?:tell|inform"
         r"|mention|alert|notify|warn|ask|reveal|show|let"
@@ -269,7 +272,7 @@ RULES = (
         r"|\bwithout (?:telling|informing|asking|alerting|notifying|warning) the (?:user|human)\b",
         imperative=True,
     ),
-    _rule(
+    _build_rule(
         "nutzer anwender user & nicht",
         r"\b(?:sag|sage|verrate?|erzahle?|melde|zeige)\s+(?:es\s+|das\s+|dies\s+)?(?:dem|der"
         r"|den) (?:be)?(?:nutzer|anwender|user)\w*\s+(?:\w+\s+){0,2}?(?:nichts|nicht)\b"
@@ -278,7 +281,7 @@ RULES = (
         imperative=True,
     ),
     # Addressed to the machine that reads
-    _rule(
+    _build_rule(
         "instruction task role goal objective directive mission purpose anweisung aufgabe rolle "
         "& your new updated important urgent additional hidden secret priority special neue "
         "wichtige deine ihre",
@@ -291,7 +294,7 @@ RULES = (
         r"|fur|an) [^:\n]{1,40})?\s*:",
         imperative=True,
     ),
-    _rule(
+    _build_rule(
         "instruction note attention message important notice hinweis anweisung nachricht "
         "achtung & ai llm model chat gpt claude gemini copilot assistant agent bot",
         r"\b(?:instructions?|notes?|attention|messages?|important|notice|hinweis|anweisung\w*"
@@ -301,28 +304,28 @@ RULES = (
         rf"|summari[sz]ers?))?(?: (?:reading|processing|parsing|that reads?|who reads?"
         rf"|summari[sz]ing|die|der|das)\b[^:,.\n]{{0,40}})?\s*[:,!]",
     ),
-    _rule(
+    _build_rule(
         "your & instructions rules guidelines & changed updated replaced",
         r"\byour (?:instructions|rules|guidelines) (?:have|has) (?:been )?"
         r"(?:changed|updated|replaced)\b",
         imperative=True,
     ),
-    _rule(
+    _build_rule(
         "reading & ai llm model",
         r"\b(?:ai|llm|language model)s? (?:(?:agent|assistant|model)s? )?reading this\b",
     ),
-    _rule(
+    _build_rule(
         "dear hey hello & ai llm model",
         r"\b(?:dear|hey|hello) (?:ai|llm|(?:large )?language model)s?(?: (?:assistant|agent"
         r"|model)s?)?\b",
     ),
-    _rule(
+    _build_rule(
         "if & you & ai llm model bot automated",
         r"\bif you(?: are|'?re) (?:an? )?(?:ai|llm|(?:large )?language model|chat ?bot"
         r"|automated (?:system|agent)|ai (?:assistant|agent|model))\b[^.\n]{0,40}"
         r"(?:,|then|you must|please|do|ignore|include|say|reply|answer)",
     ),
-    _rule(
+    _build_rule(
         "must should has shall is & ignore disregard obey forget reveal send store comply",
         rf"\b(?:the|any|all|every) (?:\w+ )?{_MACHINE}s?(?: reading this)?(?: \w+)? (?:must"
         rf"|should|has to|shall|is (?:required|ordered|instructed) to) (?:now |always "
@@ -330,17 +333,17 @@ RULES = (
         rf"|store this|comply)",
     ),
     # Marks of roles and ends
-    _rule(
+    _build_rule(
         "<|",
         r"<\|\s?(?:im_(?:start|end|sep)|system|user|assistant|end(?:of(?:text|prompt|turn))?"
         r"|eot_id|eom_id|start_header_id|end_header_id|begin_of_text|end_of_text|fim_\w+"
         r"|tool_\w+)\s?\|>",
     ),
-    _rule(
+    _build_rule(
         "[inst] [/inst] <<sys>> <</sys>> <start_of_turn> <end_of_turn>",
         r"\[/?inst\]|<</?sys>>|<(?:start|end)_of_turn>",
     ),
-    _rule(
+    _build_rule(
         "<system <assistant <developer <admin <instruction <prompt <memor </system </assistant "
         "</developer </admin </instruction </prompt </memor </context </user </document </tool "
         "</untrusted </conversation </data </input <tool_ <function_ </function_ </search "
@@ -351,7 +354,7 @@ RULES = (
         r"|(?:tool|function)_(?:calls?|results?|responses?|use))(?:\s[^<>\n]{0,80})?>"
         r"|</(?:context|user(?:_\w+)?|documents?|conversation|data|input|search_results?|tool)>",
     ),
-    _rule(
+    _build_rule(
         "system: system] [system system) system* system_prompt prompt: message: override: note: "
         "update: instruction: reminder:",
         r"^[ \t>*#\-]{0,6}[\[(*_]{0,3}system(?:[ _-](?:prompt|message|note|override|update"
@@ -362,20 +365,20 @@ RULES = (
         r"|chrome))",
         quotable=False,
     ),
-    _rule(
+    _build_rule(
         "###",
         r"^[ \t>]{0,4}#{2,4}\s?(?:(?:new |system |hidden |end of )?(?:instructions?|prompt)"
         r"|system|assistant|human)\s?(?::|#|$)",
         quotable=False,
     ),
-    _rule(
+    _build_rule(
         "end begin start & prompt instruction context document input message anweisung kontext "
         "memory & - = # * [ <",
         r"(?:-{3,}|={3,}|#{3,}|\*{3,}|\[|<)\s?(?:end|begin|start|ende) (?:of |new |der "
         r"|des )?(?:the |new )?(?:system |user |admin |developer )?(?:prompt|instructions?"
         r"|context|document|input|message|anweisung\w*|kontext|memory)",
     ),
-    _rule(
+    _build_rule(
         "[long-term [relevant memory",
         r"^\s*(?:\[(?:long-term memory|relevant memories)\]|## memory context)\s*$",
         quotable=False,

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 
-def listed(words: str) -> frozenset[str]:
+def word_set(words: str) -> frozenset[str]:
     """Return the words of a list written with white space between them."""
     return frozenset(words.split())

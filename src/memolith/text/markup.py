@@ -11,7 +11,7 @@ _PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 _MARK = re.compile(r"[-_+*~<\u2010-\u2015]")
 _INLINE_TAG = re.compile(r"</?(?:b|i|u|s|em|strong|mark|small|span|font|code)(?:\s[^<>]{0,80})?>")
 # A field of two words, as in code: no heading.
-_FIELD = re.compile(r"^(\W{0,6}[^\W_]++)_([^\W_]++\s?:)", re.MULTILINE)
+_FIELD_NAME = re.compile(r"^(\W{0,6}[^\W_]++)_([^\W_]++\s?:)", re.MULTILINE)
 _EMPHASIS = re.compile(r"\*+|~~+")
 # Begins with a set of characters, which is sought fastest. What follows a slash within a word is
 # an address or a path, where hyphens are a name's own: it is kept.
@@ -21,31 +21,31 @@ _JOINT = re.compile(
 )
 
 
-_LONGEST_WORD = 31
+_MAX_WORD_CHARS = 31
 _JOINT_BEHIND = re.compile(r"[^\W_]{1,30}[-_+\u2010-\u2015]")
 _JOINT_BEFORE = re.compile(r"[-_+\u2010-\u2015][^\W_]{1,30}$")
 
 
-def decoded(text: str) -> str:
+def decode_escapes(text: str) -> str:
     """Return a text with what its HTML entities and percent signs stand for. Linear."""
     if "&" in text:
-        text = _ENTITY.sub(lambda found: _unescaped(found[0]), text)
+        text = _ENTITY.sub(lambda found: _unescape_entity(found[0]), text)
     if "%" in text:
-        text = _PERCENT.sub(lambda found: _read(found[0]), text)
+        text = _PERCENT.sub(lambda found: _decode_percent(found[0]), text)
     return text
 
 
-def _read(escaped: str) -> str:
+def _decode_percent(escaped: str) -> str:
     return bytes.fromhex(escaped.replace("%", "")).decode(errors="replace")
 
 
-def _unescaped(entity: str) -> str:
+def _unescape_entity(entity: str) -> str:
     from html import unescape  # here: it brings a table of 2,231 names
 
     return unescape(entity)
 
 
-def unmarked(text: str) -> str:
+def remove_markup(text: str) -> str:
     """Return a folded text without emphasis, and with spaces where three words or more are joined.
 
     Emphasis is that of Markdown and of HTML; words are joined by hyphens, underscores and plus
@@ -53,15 +53,15 @@ def unmarked(text: str) -> str:
     """
     if not _MARK.search(text):
         return text
-    text = _FIELD.sub(r"\1\2", _EMPHASIS.sub("", _INLINE_TAG.sub("", text)))
-    return _JOINT.sub(_parted, text).replace("_", "")
+    text = _FIELD_NAME.sub(r"\1\2", _EMPHASIS.sub("", _INLINE_TAG.sub("", text)))
+    return _JOINT.sub(_split_joint, text).replace("_", "")
 
 
-def _parted(joint: re.Match[str]) -> str:
+def _split_joint(joint: re.Match[str]) -> str:
     """Return a space for what joins three words or more: two are a word, as "prompt-based"."""
     text, start = joint.string, joint.start()
     is_one_of_many = (
         _JOINT_BEHIND.match(text, joint.end()) is not None
-        or _JOINT_BEFORE.search(text[max(0, start - _LONGEST_WORD) : start]) is not None
+        or _JOINT_BEFORE.search(text[max(0, start - _MAX_WORD_CHARS) : start]) is not None
     )
     return " " if is_one_of_many and not joint["path"] else joint[0]

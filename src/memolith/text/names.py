@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from memolith.text.lists import listed
+from memolith.text.lists import word_set
 
 _COUNTRIES = """
 afghanistan albania albanien algeria algerien angola argentina argentinien armenia armenien
@@ -91,7 +91,7 @@ Lee Leo Mia Lia Ian Kai Finn Noah Adam Alex Chris Sam Dan Jack Mike Nick Steve J
 Clara Lily Lucy Molly Kate Amy Ali Omar Ahmed Timo Ute Ines Inga Mohamed Sara Tina Vera Ida
 Frank Mandy Sandy Karen Linda Mona Nadia Simon Jochen Washington Lincoln Victor Adrian
 """
-_PHRASES = (
+_NAME_PHRASES = (
     "new york",
     "new zealand",
     "neuseeland",
@@ -124,11 +124,13 @@ _PHRASES = (
     "raspberry pi",
 )
 
-NAMES = listed(f"{_COUNTRIES} {_CITIES} {_ORGANISATIONS} {_PRODUCTS} {_PEOPLE}")
+LOWERCASE_NAMES = word_set(f"{_COUNTRIES} {_CITIES} {_ORGANISATIONS} {_PRODUCTS} {_PEOPLE}")
 """Small letters; they count in any case."""
 
-CAPITALISED_NAMES = listed(_CAPITALISED)
+CAPITALISED_NAMES = word_set(_CAPITALISED)
 """They count as written alone."""
 
-PHRASES = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, _PHRASES))})(?!\w)", re.IGNORECASE)
+NAME_PHRASES = re.compile(
+    rf"(?<!\w)(?:{'|'.join(map(re.escape, _NAME_PHRASES))})(?!\w)", re.IGNORECASE
+)
 """Names of several words, in any case."""

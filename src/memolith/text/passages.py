@@ -6,8 +6,8 @@ import re
 
 from memolith.domain.items import Span
 from memolith.errors import InvalidInput
-from memolith.text.cutting import Counted, Counter, Room, counted, cut_to_fit
-from memolith.text.sentences import sentences, stripped
+from memolith.text.cutting import CountedSpan, Counter, SizeLimit, count_span_tokens, cut_to_fit
+from memolith.text.sentences import sentences, strip_span
 
 MAX_PASSAGES = 65_535
 """The most passages a text may have: a passage's number is stored in two bytes."""
@@ -37,28 +37,28 @@ def passages(text: str, counter: Counter, *, max_tokens: int = 112) -> list[tupl
     if max_tokens < 1:
         raise InvalidInput("max_tokens", f"is {max_tokens}; the least is 1")
     if len(text) <= _WHOLE_CHARS:
-        whole = counted(text, list(stripped(text, 0, len(text))), counter)
+        whole = count_span_tokens(text, list(strip_span(text, 0, len(text))), counter)
         if all(tokens <= max_tokens for _, tokens in whole):
             return whole
-    groups = _packed(_units(text, counter, max_tokens), max_tokens)
+    groups = _pack_units(_split_units(text, counter, max_tokens), max_tokens)
     if len(groups) > MAX_PASSAGES:
         raise InvalidInput("content", f"needs {len(groups):,} passages; the limit is 65,535")
-    return _verified(text, groups, counter, max_tokens)
+    return _verify_groups(text, groups, counter, max_tokens)
 
 
-def _units(text: str, counter: Counter, max_tokens: int) -> list[Counted]:
+def _split_units(text: str, counter: Counter, max_tokens: int) -> list[CountedSpan]:
     """Return sentences, and parts of those that are too long: what is put into passages whole."""
-    units = counted(text, sentences(text), counter)
-    return cut_to_fit(text, units, counter, Room(max_tokens), [_after_clauses])
+    units = count_span_tokens(text, sentences(text), counter)
+    return cut_to_fit(text, units, counter, SizeLimit(max_tokens), [_find_clause_ends])
 
 
-def _after_clauses(text: str, span: Span, _parts: int) -> list[int]:
+def _find_clause_ends(text: str, span: Span, _parts: int) -> list[int]:
     return [mark.end() for mark in _CLAUSE_END.finditer(text, span.start, span.end)]
 
 
-def _packed(units: list[Counted], max_tokens: int) -> list[list[Counted]]:
+def _pack_units(units: list[CountedSpan], max_tokens: int) -> list[list[CountedSpan]]:
     """Group the units greedily, in order."""
-    groups: list[list[Counted]] = []
+    groups: list[list[CountedSpan]] = []
     room = 0
     for unit in units:
         if groups and unit[1] <= room:
@@ -70,14 +70,14 @@ def _packed(units: list[Counted], max_tokens: int) -> list[list[Counted]]:
     return groups
 
 
-def _verified(
-    text: str, groups: list[list[Counted]], counter: Counter, max_tokens: int
-) -> list[Counted]:
+def _verify_groups(
+    text: str, groups: list[list[CountedSpan]], counter: Counter, max_tokens: int
+) -> list[CountedSpan]:
     """Return each group as one passage, halving those whose joined text counts too much.
 
     A joined stretch may cost more than its units: a counter may count the space between them.
     """
-    joined = _joined(text, groups, counter)
+    joined = _join_groups(text, groups, counter)
     fitting = [passage for passage, group in joined if passage[1] <= max_tokens or len(group) == 1]
     halves = [
         half
@@ -87,14 +87,14 @@ def _verified(
     ]
     if not halves:
         return fitting
-    mended = _verified(text, halves, counter, max_tokens)
+    mended = _verify_groups(text, halves, counter, max_tokens)
     return sorted([*fitting, *mended], key=lambda passage: passage[0].start)
 
 
-def _joined(
-    text: str, groups: list[list[Counted]], counter: Counter
-) -> list[tuple[Counted, list[Counted]]]:
+def _join_groups(
+    text: str, groups: list[list[CountedSpan]], counter: Counter
+) -> list[tuple[CountedSpan, list[CountedSpan]]]:
     """Return each group's whole stretch, with its own count, beside the group."""
     spans = [Span(group[0][0].start, group[-1][0].end) for group in groups if len(group) > 1]
-    wholes = iter(counted(text, spans, counter))
+    wholes = iter(count_span_tokens(text, spans, counter))
     return [(next(wholes) if len(group) > 1 else group[0], group) for group in groups]

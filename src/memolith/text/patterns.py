@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 
-from memolith.text.lists import listed
+from memolith.text.lists import word_set
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
+class TriggeredPattern:
     """A pattern, and the words (lower case) of which one must stand in the text for it to match.
 
     No triggers: it is always looked for; with `figures`, only where there is a digit. (Where there
@@ -26,17 +26,17 @@ class Pattern:
 
     regex: re.Pattern[str]
     triggers: frozenset[str] = frozenset()
-    figures: bool = False
+    needs_digits: bool = False
 
 
-def _pattern(
-    regex: str, triggers: str = "", *, case: bool = False, figures: bool = False
-) -> Pattern:
+def _build_pattern(
+    regex: str, triggers: str = "", *, case: bool = False, needs_digits: bool = False
+) -> TriggeredPattern:
     flags = 0 if case else re.IGNORECASE
-    return Pattern(re.compile(regex, flags), listed(triggers), figures)
+    return TriggeredPattern(re.compile(regex, flags), word_set(triggers), needs_digits)
 
 
-def _any_of(words: Iterable[str]) -> str:
+def _match_any(words: Iterable[str]) -> str:
     """Return what matches any of the words: with a first letter, only those that begin with it."""
     begun = groupby(sorted(words), key=itemgetter(0))
     return "|".join(f"{first}(?:{'|'.join(word[1:] for word in some)})" for first, some in begun)
@@ -50,10 +50,10 @@ zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn f�
 siebzehn achtzehn neunzehn zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig hundert
 tausend million millionen milliarde dutzend zweimal dreimal
 """
-NUMBER_WORDS = listed(_NUMBER_WORDS)
+NUMBER_WORDS = word_set(_NUMBER_WORDS)
 """Without "one" and "ein", which mostly count nothing."""
 
-FIRST_PERSON_WORDS = listed(
+FIRST_PERSON_WORDS = word_set(
     "i me my mine myself we our ours ourselves i'm i've i'll i'd we're we've we'll we'd "
     "ich mich mir mein meine meinem meinen meiner meines wir uns unser unsere unserem unseren "
     "unserer unseres"
@@ -72,7 +72,7 @@ _UNITS = (
     "sekunde sekunden minute minuten stunde stunden tag tage tagen nacht woche wochen wochenende "
     "monat monate monaten jahr jahre jahren jahrzehnt jahrhundert"
 )
-TIME_WORDS = listed(
+TIME_WORDS = word_set(
     f"""
     {_WEEKDAYS} mondays tuesdays wednesdays thursdays fridays saturdays sundays
     january february april june july august september october november december
@@ -85,41 +85,43 @@ TIME_WORDS = listed(
 
 _COUNT = (
     r"(?:\d+|an?|one|few|several|some|many|couple(?:\s+of)?|ein(?:e[mnr]?)?|paar|einigen?|"
-    + _any_of(NUMBER_WORDS)
+    + _match_any(NUMBER_WORDS)
     + ")"
 )
-_UNIT = f"(?:{_any_of(listed(_UNITS))})"
+_UNIT = f"(?:{_match_any(word_set(_UNITS))})"
 _RELATIVE = r"(?:last|next|this|past|coming|previous|following|every|each|the\s+(?:other|same))"
 _RELATIVE_DE = r"(?:letzte|nächste|diese|vorige|vergangene|kommende|jede)[mnrs]?"
-_PERIOD = f"(?:{_any_of(listed(f'{_UNITS} {_SEASONS} {_WEEKDAYS}'))})"
+_PERIOD = f"(?:{_match_any(word_set(f'{_UNITS} {_SEASONS} {_WEEKDAYS}'))})"
 
 TIME_PATTERNS = (
-    _pattern(
+    _build_pattern(
         r"(?<![\d.,$€£-])(?:1[6-9]|20)\d\d(?![\d,-]|\.\d)|(?<!\d)(?:1[6-9]|20)?\d0['’]?s\b",
-        figures=True,
+        needs_digits=True,
     ),
-    _pattern(
+    _build_pattern(
         r"\b\d{4}-\d\d-\d\d\b|\b\d{1,2}/\d{1,2}/\d{2,4}\b"
         r"|\b(?:0?[1-9]|[12]\d|3[01])\.(?:0?[1-9]|1[0-2])\.(?:(?:\d\d){1,2}\b|(?!\w))",
-        figures=True,
+        needs_digits=True,
     ),
-    _pattern(r"\b[012]?\d:[0-5]\d\b|\b\d{1,2}(?::\d\d)?\s?[ap]\.?m\b", figures=True),
-    _pattern(r"\bin\s+(?:may|march)\b|\b(?:may|march)\s+\d{1,2}(?:st|nd|rd|th)?\b", "may march"),
-    _pattern(r"\b\d{1,2}(?:st|nd|rd|th)?\s+(?:of\s+)?(?:may|march)\b", "may march"),
-    _pattern(
+    _build_pattern(r"\b[012]?\d:[0-5]\d\b|\b\d{1,2}(?::\d\d)?\s?[ap]\.?m\b", needs_digits=True),
+    _build_pattern(
+        r"\bin\s+(?:may|march)\b|\b(?:may|march)\s+\d{1,2}(?:st|nd|rd|th)?\b", "may march"
+    ),
+    _build_pattern(r"\b\d{1,2}(?:st|nd|rd|th)?\s+(?:of\s+)?(?:may|march)\b", "may march"),
+    _build_pattern(
         r"\b(?:[Oo]f|[Oo]n|[Bb]y|[Ss]ince|[Uu]ntil|[Tt]ill|[Ll]ast|[Nn]ext|[Tt]his|[Ee]arly|[Mm]id"
         r"|[Ll]ate|[Dd]uring|[Ff]rom)[\s-]+(?:May|March)\b",
         "may march",
         case=True,
     ),
-    _pattern(
+    _build_pattern(
         r"\b(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\.?\s+\d{1,4}\b",
         case=True,
-        figures=True,
+        needs_digits=True,
     ),
-    _pattern(rf"\b(?:{_RELATIVE}|{_RELATIVE_DE})\s+{_PERIOD}\b", f"{_UNITS} {_SEASONS}"),
-    _pattern(rf"\b{_COUNT}\s+(?:more\s+)?{_UNIT}\b", _UNITS),
-    _pattern(
+    _build_pattern(rf"\b(?:{_RELATIVE}|{_RELATIVE_DE})\s+{_PERIOD}\b", f"{_UNITS} {_SEASONS}"),
+    _build_pattern(rf"\b{_COUNT}\s+(?:more\s+)?{_UNIT}\b", _UNITS),
+    _build_pattern(
         r"\b(?:in|during|since)\s+(?:the\s+)?(?:early\s+|late\s+)?"
         r"(?:spring|summer|autumn|fall|winter|morning|afternoon|evening)\b"
         r"|\b(?:this|yesterday|every|in\s+the)\s+(?:morning|afternoon|evening)\b|\bat\s+night\b"
@@ -127,12 +129,12 @@ TIME_PATTERNS = (
         r"|\bmorgen\s+(?:früh|abend|mittag|nachmittag)\b",
         f"{_SEASONS} morning afternoon evening night morgen abend",
     ),
-    _pattern(r"\b(?:wann|bis|erst|ab|sehen\s+uns|wir|ich)\s+morgen\b", "morgen"),
+    _build_pattern(r"\b(?:wann|bis|erst|ab|sehen\s+uns|wir|ich)\s+morgen\b", "morgen"),
 )
 
 # --- places ---------------------------------------------------------------------------------------
 
-PLACE_WORDS = listed(
+PLACE_WORDS = word_set(
     """
     park beach hotel restaurant cafe café museum airport hospital school university library church
     city town village country street downtown station theater theatre gym stadium mountain mountains
@@ -142,7 +144,7 @@ PLACE_WORDS = listed(
     """
 )
 PLACE_PATTERNS = (
-    _pattern(
+    _build_pattern(
         r"\b(?:in|In|at|At|from|From|to|To|near|Near|around|outside|visit|visited|aus|nach)\s+"
         r"(?:the\s+)?(?!I\b|January|February|March|April|May|June|July|August|September|October"
         r"|November|December|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)"
@@ -159,7 +161,7 @@ PROPER_NOUN = re.compile(r"(?<=[\w,;:\"'”’)\]] )(?!I\b|OK\b|[A-Z]\b)[A-ZÀ-�
 
 # --- preferences and standing instructions --------------------------------------------------------
 
-PREFERENCE_WORDS = listed(
+PREFERENCE_WORDS = word_set(
     """
     prefer prefers preferred preference preferences favorite favourite favorites favourites
     bevorzuge bevorzugt lieblingsessen lieblingsfarbe lieblingsbuch lieblingsfilm lieblingsmusik
@@ -168,18 +170,18 @@ PREFERENCE_WORDS = listed(
 )
 _FILLER = r"(?:\s+(?:really|also|just|always|absolutely|usually|still|do|don['’]?t|do\s+not))*"
 PREFERENCE_PATTERNS = (
-    _pattern(
+    _build_pattern(
         rf"\bi{_FILLER}\s+(?:like|love|hate|dislike|enjoy|adore|loathe)\b"
         r"|\bi\s+(?:can['’]?t|cannot)\s+stand\b|\bi(?:['’]d|\s+would)\s+(?:rather|prefer|love)\b"
         r"|\bi['’]?m\s+(?:a\s+(?:big\s+|huge\s+)?fan\s+of|into|not\s+a\s+fan)\b",
         "like love hate dislike enjoy adore loathe stand rather fan into",
     ),
-    _pattern(
+    _build_pattern(
         r"(?:^|[.!?,;:\n]\s*|\b(?:and|but|please|should|must|you|to)\s+)(?:always|never)\s+\w+"
         r"|\bi\s+(?:always|never|usually)\b",
         "always never usually",
     ),
-    _pattern(
+    _build_pattern(
         r"\bfrom\s+now\s+on\b|\bin\s+(?:the\s+)?future\b|\bgoing\s+forward\b"
         r"|\bmake\s+sure\s+you\b|(?:^|[.!?,;:\n]\s*|\bplease\s+|\balways\s+)make\s+sure\b"
         r"|\bi(?:['’]d\s+(?:like|want)|\s+want|\s+need|\s+would\s+like)\s+you\s+to\b"
@@ -188,7 +190,7 @@ PREFERENCE_PATTERNS = (
         r"|\b(?:remember|don['’]?t\s+forget)\s+(?:to|that)\b|\bwhenever\s+(?:i|you)\b",
         "now future forward sure you please don't don’t dont not avoid remember whenever",
     ),
-    _pattern(
+    _build_pattern(
         r"\bich\s+(?:mag|liebe|hasse|möchte|will|trinke|esse)\b|\b(?:mag|liebe|hasse)\s+ich\b"
         r"|\bam\s+liebsten\b|\blieber\s+(?:mag|habe|trinke|esse)\b"
         r"|\bab\s+(?:jetzt|sofort)\b|\bin\s+zukunft\b|\bbitte\s+(?:immer|nie|niemals|kein|keine)\b"

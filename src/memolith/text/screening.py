@@ -10,14 +10,14 @@ from itertools import count, repeat
 from typing import TYPE_CHECKING
 
 from memolith.text.injection import is_suspicious
-from memolith.text.secrets import REDACTED, secret_spans
+from memolith.text.secrets import REDACTED, find_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 __all__ = [
     "REDACTED",
-    "Screened",
+    "ScreeningResult",
     "contains_secrets",
     "redact",
     "redact_lines",
@@ -26,12 +26,12 @@ __all__ = [
 ]
 
 
-_PASSES = 8
+_MAX_PASSES = 8
 """How often what was redacted is looked at again; mostly it shows no other secret. A guess."""
 
 
 @dataclass(frozen=True, slots=True)
-class Screened:
+class ScreeningResult:
     """A text that may leave the process.
 
     Attributes:
@@ -45,13 +45,13 @@ class Screened:
     suspicious: bool = False
 
 
-def screen(text: str) -> Screened:
+def screen(text: str) -> ScreeningResult:
     """Return a text without its secrets, and whether it is suspicious.
 
     Screening what was screened changes nothing. Linear in the length of the text.
     """
     plain, redactions = redact(text)
-    return Screened(plain, redactions, is_suspicious(plain))
+    return ScreeningResult(plain, redactions, is_suspicious(plain))
 
 
 def redact(text: str) -> tuple[str, int]:
@@ -61,8 +61,8 @@ def redact(text: str) -> tuple[str, int]:
     addresses, and payment card numbers. Only the secret goes; its name and what is around stay.
     """
     total = 0
-    for margin in _margins():
-        spans = secret_spans(text)
+    for margin in _get_margins():
+        spans = find_secrets(text)
         if not spans:
             break
         pieces = []
@@ -83,13 +83,13 @@ def redact_lines(text: str) -> tuple[str, int]:
 
 def contains_secrets(text: str) -> bool:
     """Tell whether a text holds a secret."""
-    return bool(secret_spans(text))
+    return bool(find_secrets(text))
 
 
 def sanitize_lines(text: str) -> str:
     """Return a text in which every line that holds a part of a secret is `[REDACTED]`."""
-    for margin in _margins():
-        spans = secret_spans(text)
+    for margin in _get_margins():
+        spans = find_secrets(text)
         if not spans:
             break
         pieces = []
@@ -104,11 +104,11 @@ def sanitize_lines(text: str) -> str:
     return text
 
 
-def _margins() -> Iterator[int]:
+def _get_margins() -> Iterator[int]:
     """Yield how many characters around a secret go with it, each time a text is looked at.
 
     What was taken out may show another secret. What does so again and again was made to: so that
     it comes to an end soon, twice as much goes each time.
     """
-    yield from repeat(0, _PASSES)
+    yield from repeat(0, _MAX_PASSES)
     yield from (32 << more for more in count())

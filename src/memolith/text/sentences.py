@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from memolith.domain.items import Span
 from memolith.text.code import code_blocks
-from memolith.text.lists import listed
+from memolith.text.lists import word_set
 
 _LINE = re.compile(r"[^\n\u2028\u2029]+")
 
@@ -15,11 +15,11 @@ _LINE = re.compile(r"[^\n\u2028\u2029]+")
 # script that needs no space after it. Closing quotes and brackets belong to the sentence.
 # So does a note's number after the mark.
 _CLOSING = r"(?:[\"'”’“‘»›)\]}*_」』）】〉》]|\[\d{1,3}\])*"
-_END = re.compile(rf"(?:[.!?…؟۔।։။።]+(?P<closed>{_CLOSING})(?=\s|$)|[。！？｡]+{_CLOSING})")
+_SENTENCE_END = re.compile(rf"(?:[.!?…؟۔।։။።]+(?P<closed>{_CLOSING})(?=\s|$)|[。！？｡]+{_CLOSING})")
 
 # Abbreviations whose point ends no sentence: always; before a number; before a small letter.
 # From general knowledge of both languages: a guess at what is frequent.
-_LISTS = (
+_ABBREVIATION_LISTS = (
     """
     dr mr mrs ms mx prof rev hon st gen col capt lt sgt gov sen rep vs cf viz al eds approx ca
     e.g i.e eg ie mt cmdr dipl ing hr hl
@@ -35,7 +35,9 @@ _LISTS = (
     jan feb apr jul aug sept okt oct nov dez dec
     """,
 )
-_ALWAYS, _BEFORE_A_NUMBER, _BEFORE_A_SMALL_LETTER = map(listed, _LISTS)
+_ABBREVIATIONS, _ABBREVIATIONS_BEFORE_NUMBER, _ABBREVIATIONS_BEFORE_LOWERCASE = map(
+    word_set, _ABBREVIATION_LISTS
+)
 _GERMAN_MONTHS = (
     "Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember"
 )
@@ -52,7 +54,7 @@ _ORDINAL_LEADER = re.compile(
 _LAST_WORD = re.compile(r"[^\s(\[{\"'„“‚‘«»]*$")
 _LIST_NUMBER = re.compile(r"\s*(?:\d{1,3}|[A-Za-z])$")
 _INITIAL = re.compile(r"(?:^|\s)[^\W\d_]\.$")
-_NEXT = re.compile(r"\s+(\S)(\S?)")
+_NEXT_CHARS = re.compile(r"\s+(\S)(\S?)")
 
 # A word longer than this is no abbreviation, and looking back stays cheap.
 _LOOK_BACK = 40
@@ -76,12 +78,12 @@ def sentences(text: str) -> list[Span]:
             ends = [*sentence_ends(text, line.start(), line.end()), line.end()]
         start = line.start()
         for end in ends:
-            found.extend(stripped(text, start, end))
+            found.extend(strip_span(text, start, end))
             start = end
     return found
 
 
-def stripped(text: str, start: int, end: int) -> Iterator[Span]:
+def strip_span(text: str, start: int, end: int) -> Iterator[Span]:
     """Yield the stretch without white space around it, or nothing where nothing is left."""
     piece = text[start:end]
     if left := piece.lstrip():
@@ -94,33 +96,35 @@ def sentence_ends(text: str, start: int, end: int) -> Iterator[int]:
 
     A line end counts as white space here: a paragraph may be written in lines of one width.
     """
-    for mark in _END.finditer(text, start, end):
-        if mark.end() < end and _ends_sentence(text, start, end, mark):
+    for mark in _SENTENCE_END.finditer(text, start, end):
+        if mark.end() < end and _is_sentence_end(text, start, end, mark):
             yield mark.end()
 
 
-def _ends_sentence(text: str, start: int, end: int, mark: re.Match[str]) -> bool:
+def _is_sentence_end(text: str, start: int, end: int, mark: re.Match[str]) -> bool:
     upcoming = text[mark.end() : min(end, mark.end() + _LOOK_BACK)]
-    if mark["closed"] and _begins_lower(upcoming):
+    if mark["closed"] and _is_lowercase_start(upcoming):
         return False  # "Really?" she said.
     if mark[0][:1] != "." or mark[0].startswith(".."):
-        return not (mark[0].startswith(("..", "…")) and _begins_lower(upcoming))
-    return not _is_inner_point(text[max(start, mark.start() - _LOOK_BACK) : mark.start()], upcoming)
+        return not (mark[0].startswith(("..", "…")) and _is_lowercase_start(upcoming))
+    return not _is_abbreviation_point(
+        text[max(start, mark.start() - _LOOK_BACK) : mark.start()], upcoming
+    )
 
 
-def _begins_lower(upcoming: str) -> bool:
-    following = _NEXT.match(upcoming)
+def _is_lowercase_start(upcoming: str) -> bool:
+    following = _NEXT_CHARS.match(upcoming)
     return following is not None and following[1].islower()
 
 
-def _is_inner_point(before: str, upcoming: str) -> bool:
+def _is_abbreviation_point(before: str, upcoming: str) -> bool:
     """Tell whether a point after `before` belongs to an abbreviation, initial or ordinal."""
     last = _LAST_WORD.search(before)
     word = last[0] if last else ""
-    if _is_abbreviation(word.lower(), _NEXT.match(upcoming)):
+    if _is_abbreviation(word.lower(), _NEXT_CHARS.match(upcoming)):
         return True
     if _DAY_AND_MONTH.match(word) or _ROMAN.match(word):
-        return _begins_lower(upcoming)  # "am 24.12. abends", "Ludwig XIV. regierte"
+        return _is_lowercase_start(upcoming)  # "am 24.12. abends", "Ludwig XIV. regierte"
     if word.isdigit():
         return (
             _LIST_NUMBER.fullmatch(before) is not None
@@ -131,18 +135,18 @@ def _is_inner_point(before: str, upcoming: str) -> bool:
 
 
 def _is_abbreviation(lower: str, following: re.Match[str] | None) -> bool:
-    if lower in _ALWAYS:
+    if lower in _ABBREVIATIONS:
         return True
     if following is None:
         return False
     if following[1].isdigit():
-        return lower in _BEFORE_A_NUMBER or _STREET.match(lower) is not None
-    return lower in _BEFORE_A_SMALL_LETTER and following[1].islower()
+        return lower in _ABBREVIATIONS_BEFORE_NUMBER or _STREET.match(lower) is not None
+    return lower in _ABBREVIATIONS_BEFORE_LOWERCASE and following[1].islower()
 
 
 def _is_initial(before: str, word: str, upcoming: str) -> bool:
     """Tell whether a single letter before a point is short for a word: "J. K. Rowling", "z. B."."""
-    following = _NEXT.match(upcoming)
+    following = _NEXT_CHARS.match(upcoming)
     if not word[-1].isalpha() or following is None:
         return False
     previous = before[: -len(word)].rstrip()
@@ -154,9 +158,9 @@ def _is_initial(before: str, word: str, upcoming: str) -> bool:
         return True
     if word[-1].islower() or "." in word:
         return following[1].islower()
-    return word != "I" and (not previous or _ends_with_name(previous))
+    return word != "I" and (not previous or _has_trailing_name(previous))
 
 
-def _ends_with_name(previous: str) -> bool:
+def _has_trailing_name(previous: str) -> bool:
     last = _LAST_WORD.search(previous)
     return last is not None and last[0][:1].isupper()

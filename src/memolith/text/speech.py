@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
-from memolith.text.lists import listed
+from memolith.text.lists import word_set
 from memolith.text.stopwords import de, en
 
 _ENGLISH_LIST = """
@@ -38,12 +38,12 @@ deine sein seine unser unsere heißt heisst heiße wohne mag möchte kann wird w
 schon sehr aber weil dass wenn nach über vor um beim ins vom mich dich ihn uns euch mir dir ihm
 ihr gern gerne lieber immer nie hatte waren bist gehört arbeitet wohnt kommt geht macht
 """
-_ENGLISH = listed(_ENGLISH_LIST)
-_GERMAN = listed(_GERMAN_LIST)
-_FOREIGN = _GERMAN | listed(f"{_FRENCH} {_SPANISH} {_ITALIAN} {_PORTUGUESE} {_OTHERS}")
-_MORE_ENGLISH = _ENGLISH | en.WORDS
-_MORE_GERMAN = _GERMAN | de.WORDS
-_LOOKS_ENGLISH = re.compile(
+_ENGLISH = word_set(_ENGLISH_LIST)
+_GERMAN = word_set(_GERMAN_LIST)
+_FOREIGN = _GERMAN | word_set(f"{_FRENCH} {_SPANISH} {_ITALIAN} {_PORTUGUESE} {_OTHERS}")
+_MORE_ENGLISH = _ENGLISH | en.STOP_WORDS
+_MORE_GERMAN = _GERMAN | de.STOP_WORDS
+_ENGLISH_SPELLING = re.compile(
     r"(?=[a-z]{3})(?:\w*(?:th|sh|ck|wh|ght|oo|ee|oa|ow|aw|ay|ew)|\w+(?:ing|[^aeiou\W]ed|[^aeiou\W]y)$)"
 )
 _UMLAUT = re.compile(r"[äöüß]")
@@ -57,7 +57,7 @@ def is_english(words: Sequence[str]) -> bool:
     if known > foreign:  # mostly: how the other words look is not looked at
         return True
     others = (word for word in lower if word not in _ENGLISH)
-    return known + sum(_LOOKS_ENGLISH.match(word) is not None for word in others) > foreign
+    return known + sum(_ENGLISH_SPELLING.match(word) is not None for word in others) > foreign
 
 
 def is_german(words: Sequence[str]) -> bool:
@@ -68,7 +68,7 @@ def is_german(words: Sequence[str]) -> bool:
     return not _GERMAN.isdisjoint(lower) or _UMLAUT.search("".join(lower)) is not None
 
 
-def leaning(words: Sequence[str]) -> Literal["de", "en"] | None:
+def guess_language(words: Sequence[str]) -> Literal["de", "en"] | None:
     """Return the language of which a text has more words; None where it can't be told.
 
     Counts frequent words of either language, and German letters. For a text of which one language

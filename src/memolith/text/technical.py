@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import re
 
-from memolith.text.speech import leaning
+from memolith.text.speech import guess_language
 
 # The average from which a text counts as technical: a guess. English prose has about 1.2.
-_PIECES_A_WORD = 1.6
+_RARE_PIECES_PER_WORD = 1.6
 # The average says nothing of fewer words: one long name would decide it. A guess.
-_LEAST_WORDS = 4
+_MIN_WORDS = 4
 
-_WORD = re.compile(r"[^\W_]+")
-_MARK = re.compile(r"[^\w\s]|_")
+_TOKEN = re.compile(r"[^\W_]+")
+_PUNCTUATION = re.compile(r"[^\w\s]|_")
 _LATIN = re.compile(r"[A-Za-z]")
 
 _FILE_ENDINGS = (
     "py|js|ts|tsx|jsx|c|h|cpp|rs|go|java|rb|sh|md|txt|json|ya?ml|toml|ini|cfg|csv|sql|html|css|xml"
     "|log|conf|lock|db|exe|dll|so|zip|gz|tar|pdf"
 )
-_SHAPES = (
+_IDENTIFIER_SHAPES = (
     r"`[^`\n]+`|^ {0,3}(?:```|~~~)",  # code
     r"(?<![\w@])[^\W\d]\w*_\w+",  # snake_case, CONSTANT_CASE
     r"(?<!\w)[a-z]+[A-Z]\w*",  # camelCase
@@ -34,10 +34,10 @@ _SHAPES = (
     r"(?<!\w)(?=\d*[a-f])(?=[a-f]*\d)[0-9a-f]{7,}(?!\w)",  # a hash
     r"(?<!\w)(?:C\+\+|C#|F#|\.NET)(?!\w)",
 )
-_IDENTIFIER = re.compile("|".join(_SHAPES), re.MULTILINE)
+_IDENTIFIER = re.compile("|".join(_IDENTIFIER_SHAPES), re.MULTILINE)
 
 
-def holds_technical_term(text: str, *, tokens: int) -> bool:
+def has_technical_term(text: str, *, tokens: int) -> bool:
     """Tell whether a text holds something in the shape of an identifier, or is full of rare words.
 
     Rare words are those that the local embedder's tokenizer has no entry for: at least 1.6 word
@@ -52,8 +52,8 @@ def holds_technical_term(text: str, *, tokens: int) -> bool:
 
 
 def _has_rare_words(text: str, tokens: int) -> bool:
-    words = _WORD.findall(text)
-    if len(words) < _LEAST_WORDS or 2 * len(_LATIN.findall(text)) < sum(map(len, words)):
+    words = _TOKEN.findall(text)
+    if len(words) < _MIN_WORDS or 2 * len(_LATIN.findall(text)) < sum(map(len, words)):
         return False
-    pieces = tokens - len(_MARK.findall(text))
-    return pieces >= _PIECES_A_WORD * len(words) and leaning(words) != "de"
+    pieces = tokens - len(_PUNCTUATION.findall(text))
+    return pieces >= _RARE_PIECES_PER_WORD * len(words) and guess_language(words) != "de"

@@ -11,14 +11,14 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from memolith.text.analysis import terms
-from memolith.text.figures import LARGE, WORDS, figures
-from memolith.text.lists import listed
-from memolith.text.stances import without_dislike
+from memolith.text.figures import LARGE_NUMBER_VALUES, NUMBER_WORD_VALUES, parse_numbers
+from memolith.text.lists import word_set
+from memolith.text.stances import replace_dislikes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-_SAME = (
+_SYNONYM_GROUPS = (
     "like love enjoy adore fond fan favorite favourite prefer mag mögen liebe liebt gern lieber",
     "work job employ employed occupation profession arbeite arbeitet beruf",
     "live reside based home wohne wohnt wohnen lebe lebt leben",
@@ -74,7 +74,7 @@ _SAME = (
     "cat kitten katze",
 )
 
-_ADDS_NOTHING = """
+_UNINFORMATIVE_WORDS = """
 user users person currently current now presently still say says said state states stated mention
 mentions mentioned tell tells told note notes noted express expressed identify identifies really
 also nutzer nutzers nutzerin benutzer benutzerin derzeit momentan aktuell sagt sagte erwähnt
@@ -83,28 +83,30 @@ longer anymore ever never nie niemals mehr will
 """
 
 
-def _heads() -> Iterator[tuple[str, str]]:
-    for group in _SAME:
+def _build_canonical_terms() -> Iterator[tuple[str, str]]:
+    for group in _SYNONYM_GROUPS:
         first, *_ = terms(group)
         for term in terms(group):
             yield term, first
 
 
-HEADS: Mapping[str, str] = dict(_heads())
+CANONICAL_TERMS: Mapping[str, str] = dict(_build_canonical_terms())
 """A term to the one that stands for all that say the same."""
 
-CONTRASTS = listed(
+CONTRASTS = word_set(
     "before after more less most least over under above below better worse vor mehr weniger über"
 )
 """Stop words, mostly, that turn into another thing what they stand at."""
 
-NAME = HEADS["name"]
+NAME_TERM = CANONICAL_TERMS["name"]
 """The term of what tells a name."""
 
-NUMBER_TERMS = frozenset(chain.from_iterable(map(terms, [*WORDS, *LARGE])))
+NUMBER_TERMS = frozenset(
+    chain.from_iterable(map(terms, [*NUMBER_WORD_VALUES, *LARGE_NUMBER_VALUES]))
+)
 """Terms of numbers in words."""
 
-ADDS_NOTHING = frozenset(terms(_ADDS_NOTHING))
+UNINFORMATIVE_TERMS = frozenset(terms(_UNINFORMATIVE_WORDS))
 """Terms that a telling in the third person adds."""
 
 
@@ -121,7 +123,7 @@ _PHRASES = (
     (re.compile(r"\bcall(?:s|ed)? (?=(?:me|him|her|it|them)\b)", re.IGNORECASE), " name "),
 )
 # Who orders something wants it so.
-_ORDERS = re.compile(
+_INSTRUCTION = re.compile(
     r"\b(?:please|bitte|always|never|immer|nie|from now on|ab jetzt|should|must|soll\w*"
     r"|don't|do not)\b"
     r"|^\W*(?:keep|use|call|write|answer|speak|be|make|give|avoid|stop|start|remember|reply"
@@ -129,22 +131,24 @@ _ORDERS = re.compile(
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\W\d_]+")
-_COUNTED = re.compile(
-    rf"(?<![\w.,])(?P<number>\d[\d.,]{{0,20}}|{'|'.join(sorted(WORDS, key=len, reverse=True))})"
+_COUNTED_NOUN = re.compile(
+    rf"(?<![\w.,])(?P<number>\d[\d.,]{{0,20}}|{'|'.join(sorted(NUMBER_WORD_VALUES, key=len, reverse=True))})"
     r"[\s-]+(?=(?P<what>[^\W\d_]+(?:[\s-]+[^\W\d_]+)?))"
 )
-_WANTED = frozenset(map(HEADS.__getitem__, terms("like want")))
-_INTRODUCES = re.compile(
+_WANT_TERMS = frozenset(map(CANONICAL_TERMS.__getitem__, terms("like want")))
+_INTRODUCTION = re.compile(
     r"(?i:\b(?:i'm|i am|this is|ich bin)) (?=[A-ZÄÖÜ])|\b[Mm]y(?: [a-zäöüß]+){1,2},? (?=[A-ZÄÖÜ])"
 )
 
 
 def content_terms(text: str) -> tuple[str, ...]:
     """Return the terms of a text that say something, in order, one for all that say the same."""
-    plain = without_dislike(text)
+    plain = replace_dislikes(text)
     for phrase, instead in _PHRASES:
         plain = phrase.sub(instead, plain)
-    found = (HEADS.get(term, term) for term in terms(plain) if term not in ADDS_NOTHING)
+    found = (
+        CANONICAL_TERMS.get(term, term) for term in terms(plain) if term not in UNINFORMATIVE_TERMS
+    )
     contrasts = (word for word in _WORD.findall(plain.lower()) if word in CONTRASTS)
     return tuple(dict.fromkeys([*found, *contrasts]))
 
@@ -153,29 +157,29 @@ def counted_terms(text: str) -> frozenset[tuple[str, str]]:
     """Return what a text counts: the term after each number, and the number."""
     return frozenset(
         (term, number)
-        for match in _COUNTED.finditer(text.lower())
+        for match in _COUNTED_NOUN.finditer(text.lower())
         for term in content_terms(match["what"])[:1]
-        for number in figures(match["number"])
+        for number in parse_numbers(match["number"])
     )
 
 
 def implied_terms(text: str) -> frozenset[str]:
     """Return terms that a text need not say: who orders wants, who introduces names."""
-    wanted = _WANTED if _ORDERS.search(text) else frozenset()
-    return wanted | {NAME} if _INTRODUCES.search(text) else wanted
+    wanted = _WANT_TERMS if _INSTRUCTION.search(text) else frozenset()
+    return wanted | {NAME_TERM} if _INTRODUCTION.search(text) else wanted
 
 
 _ENDINGS = frozenset(
     ["", "e", "t", "st", "et", "en", "s", "es", "er", "em", "n", "te", "ten", "i", "ic", "ing", "r"]
 )
-_LEAST_STEM = 4
+_MIN_STEM_CHARS = 4
 
 
-def alike(first: str, second: str) -> bool:
+def is_same_word(first: str, second: str) -> bool:
     """Tell whether two terms are one word in two forms: "allerg", "allergi"; "wohn", "wohnt"."""
     shared = 0
     for one, other in zip(first, second, strict=False):
         if one != other:
             break
         shared += 1
-    return shared >= _LEAST_STEM and first[shared:] in _ENDINGS and second[shared:] in _ENDINGS
+    return shared >= _MIN_STEM_CHARS and first[shared:] in _ENDINGS and second[shared:] in _ENDINGS

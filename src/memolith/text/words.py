@@ -53,9 +53,9 @@ class Word:
     """
 
     text: str
-    opens: bool = False
-    closed: bool = False
-    asks: bool = False
+    starts_sentence: bool = False
+    is_before_punctuation: bool = False
+    is_before_question_mark: bool = False
 
 
 def words(text: str) -> list[Word]:
@@ -65,7 +65,7 @@ def words(text: str) -> list[Word]:
     exclamation marks, quotes, round brackets, dashes. Where a mark may be part of what it stands
     at (a sign, a decimal point, an inch, an apostrophe) it stays.
     """
-    chunks = _CHUNK.findall(_in_one_style(text))
+    chunks = _CHUNK.findall(_normalise_marks(text))
     found: list[Word] = []
     quotes = _Quotes()
     opens = True
@@ -75,8 +75,8 @@ def words(text: str) -> list[Word]:
             opens = False
             continue
         following = chunks[at + 1] if at + 1 < len(chunks) else ""
-        for word in _words_of(chunk, following, found, quotes):
-            word.opens = opens
+        for word in _split_words(chunk, following, found, quotes):
+            word.starts_sentence = opens
             opens = False
             found.append(word)
         opens = opens or chunk.rstrip("\"')").endswith((".", "!", "?", ":"))
@@ -91,7 +91,7 @@ class _Quotes:
     double: bool = False
 
 
-def _in_one_style(text: str) -> str:
+def _normalise_marks(text: str) -> str:
     text = unicodedata.normalize("NFC", text)
     if not text.isascii():
         text = _GREEK_QUESTION.sub("?", _WIDE_MARK.sub(_narrow_mark, text)).translate(_SAME_MARKS)
@@ -109,33 +109,33 @@ def _narrow_mark(mark: re.Match[str]) -> str:
     return "、" if all(map(str.isnumeric, around)) else " "  # "二、三" is not "二三"
 
 
-def _words_of(chunk: str, following: str, before: list[Word], quotes: _Quotes) -> Iterator[Word]:
+def _split_words(chunk: str, following: str, before: list[Word], quotes: _Quotes) -> Iterator[Word]:
     if not any(map(str.isalnum, chunk)):
-        yield from _symbols(chunk, following, before)
+        yield from _split_symbols(chunk, following, before)
         return
     face = _FACE_AT_END.search(chunk)
-    core = _led(chunk[: face.start()] if face else chunk, quotes)
-    text, asks = _trailed(core, following, quotes)
-    yield Word(text, closed=len(text) < len(core), asks=asks)
+    core = _strip_leading(chunk[: face.start()] if face else chunk, quotes)
+    text, asks = _strip_trailing(core, following, quotes)
+    yield Word(text, is_before_punctuation=len(text) < len(core), is_before_question_mark=asks)
     if face:
         yield Word(face[0])
 
 
-def _symbols(chunk: str, following: str, before: list[Word]) -> Iterator[Word]:
+def _split_symbols(chunk: str, following: str, before: list[Word]) -> Iterator[Word]:
     """Yield what a chunk without letters and digits says: a face, a sign, a question."""
     core = chunk.rstrip(".,!;") or chunk
     if _FACE.fullmatch(core):
         yield Word(core)
     elif _ONLY_PUNCTUATION.fullmatch(chunk) is None:
-        yield Word(core, closed=core != chunk)
-    elif _may_be_a_sign(chunk, following, before):
+        yield Word(core, is_before_punctuation=core != chunk)
+    elif _is_possible_sign(chunk, following, before):
         yield Word(chunk)
     elif before:
-        before[-1].closed = True
-        before[-1].asks = before[-1].asks or "?" in chunk
+        before[-1].is_before_punctuation = True
+        before[-1].is_before_question_mark = before[-1].is_before_question_mark or "?" in chunk
 
 
-def _may_be_a_sign(chunk: str, following: str, before: list[Word]) -> bool:
+def _is_possible_sign(chunk: str, following: str, before: list[Word]) -> bool:
     """Tell whether a mark between spaces may be a minus, or a colon of "3 : 2"."""
     if chunk not in {"-", ":", "--", "!"} or not _is_operand(following):
         return False
@@ -147,7 +147,7 @@ def _is_operand(text: str) -> bool:
     return len(text) == 1 or NUMERAL.fullmatch(text) is not None
 
 
-def _led(chunk: str, quotes: _Quotes) -> str:
+def _strip_leading(chunk: str, quotes: _Quotes) -> str:
     """Return a chunk without opening quotes and brackets, and dots before it."""
     if _NUMBER_IN_BRACKETS.match(chunk):
         return chunk  # in accounts (5) is -5
@@ -161,12 +161,12 @@ def _led(chunk: str, quotes: _Quotes) -> str:
     return chunk[start + dots :] if dots > 1 else chunk[start:]  # ".NET" keeps its point
 
 
-def _trailed(core: str, following: str, quotes: _Quotes) -> tuple[str, bool]:
+def _strip_trailing(core: str, following: str, quotes: _Quotes) -> tuple[str, bool]:
     """Return a word without the punctuation after it, and whether a question mark was there."""
     asks = False
     brackets = core.count(")") - core.count("(")
     end = len(core)
-    while end and _is_aside(core, end - 1, following, quotes, brackets):
+    while end and _is_punctuation(core, end - 1, following, quotes, brackets):
         mark = core[end - 1]
         asks = asks or mark == "?"
         brackets -= mark == ")"
@@ -176,7 +176,7 @@ def _trailed(core: str, following: str, quotes: _Quotes) -> tuple[str, bool]:
     return core[:end], asks
 
 
-def _is_aside(core: str, at: int, following: str, quotes: _Quotes, brackets: int) -> bool:
+def _is_punctuation(core: str, at: int, following: str, quotes: _Quotes, brackets: int) -> bool:
     """Tell whether the mark at the end of `core[: at + 1]` is punctuation."""
     mark = core[at]
     digit_before = at > 0 and core[at - 1].isdigit()

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from memolith.tools.answered import Result
+from memolith.tools.answered import ToolResult
 from memolith.tools.calling import call
 from memolith.tools.files import MemoryFiles
 from memolith.tools.offered import TOOLS, Tool
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 __all__ = [
     "TOOLS",
     "MemoryFiles",
-    "Result",
     "Tool",
+    "ToolResult",
     "anthropic",
     "async_memory_tool",
     "call",
@@ -66,9 +66,9 @@ def memory_tool(memory: OwnerMemory) -> MemoryTool:
     Raises:
         InvalidConfiguration: Anthropic's SDK is not installed.
     """
-    from memolith.adapters.clients.wire import need
+    from memolith.adapters.clients.wire import require_package
 
-    need("anthropic", "tools")
+    require_package("anthropic", "tools")
     from memolith.tools.anthropic_memory import MemoryTool
 
     return MemoryTool(memory)
@@ -80,9 +80,9 @@ def async_memory_tool(memory: OwnerMemory) -> AsyncMemoryTool:
     Raises:
         InvalidConfiguration: Anthropic's SDK is not installed.
     """
-    from memolith.adapters.clients.wire import need
+    from memolith.adapters.clients.wire import require_package
 
-    need("anthropic", "tools")
+    require_package("anthropic", "tools")
     from memolith.tools.anthropic_memory import AsyncMemoryTool
 
     return AsyncMemoryTool(memory)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class ToolResult:
     """What a tool answers.
 
     Attributes:
@@ -34,7 +34,7 @@ class Result:
         return self.text
 
 
-class Stored(Struct, kw_only=True):
+class StoreOutput(Struct, kw_only=True):
     """What `memory_store` has stored.
 
     Attributes:
@@ -46,10 +46,10 @@ class Stored(Struct, kw_only=True):
     key: str | None
     kind: str
     version: int
-    withheld: bool
+    quarantined: bool
 
 
-class Found(Struct, kw_only=True):
+class MemoryMatch(Struct, kw_only=True):
     """One memory, or one message of a conversation.
 
     Attributes:
@@ -66,7 +66,7 @@ class Found(Struct, kw_only=True):
     score: float
 
 
-class Recollection(Struct, kw_only=True):
+class RecallOutput(Struct, kw_only=True):
     """What `memory_recall` has found, best first.
 
     Attributes:
@@ -76,19 +76,19 @@ class Recollection(Struct, kw_only=True):
             answer.
     """
 
-    memories: list[Found]
+    memories: list[MemoryMatch]
     relevance: float | None = None
-    nothing_relevant: bool = False
+    likely_unanswerable: bool = False
 
 
-class Forgotten(Struct, kw_only=True):
+class ForgetOutput(Struct, kw_only=True):
     """What `memory_forget` has touched: ids."""
 
     memories: list[str]
     messages: list[str]
 
 
-class Context(Struct, kw_only=True):
+class ContextOutput(Struct, kw_only=True):
     """What `memory_context` has put together; an empty text where there is nothing to say."""
 
     text: str
@@ -96,7 +96,7 @@ class Context(Struct, kw_only=True):
     memories: list[str]
 
 
-class PastVersion(Struct, kw_only=True):
+class HistoryVersion(Struct, kw_only=True):
     """One version of a memory, and when it held."""
 
     version: int
@@ -106,7 +106,7 @@ class PastVersion(Struct, kw_only=True):
     until: str | None
 
 
-class Change(Struct, kw_only=True):
+class HistoryChange(Struct, kw_only=True):
     """One thing that was done to a memory, and by whom."""
 
     action: str
@@ -115,9 +115,9 @@ class Change(Struct, kw_only=True):
     version: int
 
 
-class Past(Struct, kw_only=True):
+class HistoryOutput(Struct, kw_only=True):
     """How a memory came to be what it is, oldest first."""
 
     id: str
-    versions: list[PastVersion]
-    changes: list[Change]
+    versions: list[HistoryVersion]
+    changes: list[HistoryChange]

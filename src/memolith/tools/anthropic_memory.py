@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from memolith.owner import OwnerMemory
 
 
-def _done(files: MemoryFiles, command: object) -> str:
+def _run_command(files: MemoryFiles, command: object) -> str:
     result = files.run(command)
     if result.is_error:
         raise ToolError(result.text)
@@ -44,11 +44,11 @@ class MemoryTool(BetaAbstractMemoryTool):
 
     def call(self, input: object) -> str:
         """Do what the model asks, as it asks."""
-        return _done(self.files, input)
+        return _run_command(self.files, input)
 
     def execute(self, command: BetaMemoryTool20250818Command) -> str:
         """Do what is asked."""
-        return _done(self.files, command.to_dict())
+        return _run_command(self.files, command.to_dict())
 
     def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
         """Show a file with line numbers, or what is in a directory."""
@@ -90,7 +90,7 @@ class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
 
     async def call(self, input: object) -> str:
         """Do what the model asks, as it asks."""
-        return await anyio.to_thread.run_sync(_done, self.files, input)
+        return await anyio.to_thread.run_sync(_run_command, self.files, input)
 
     async def execute(self, command: BetaMemoryTool20250818Command) -> str:
         """Do what is asked."""

@@ -10,25 +10,25 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-_CATEGORY = (
+_CATEGORY_DESCRIPTION = (
     "What kind of thing it is. Known to every memory: knowledge (facts, preferences, insights) and"
     " timeline (what happened in conversations); and the kinds of this owner's memory, such as"
     " preference. Any other word works as a label."
 )
-_TIME = (
+_TIME_DESCRIPTION = (
     "Unix time in seconds, or ISO 8601 such as 2026-03-01 or 2026-03-01T12:00:00Z"
     " (UTC where no zone is given)."
 )
 
-Name = Annotated[str, Meta(min_length=1, max_length=256)]
-Time = int | float | str
+NonEmptyName = Annotated[str, Meta(min_length=1, max_length=256)]
+TimeInput = int | float | str
 
 
 class StoreMemory(Struct, forbid_unknown_fields=True, kw_only=True):
     """Arguments of `memory_store`."""
 
     key: Annotated[
-        Name,
+        NonEmptyName,
         Meta(
             description="What it is about, as a short name in snake_case, such as user_language."
             " Storing under a key that is taken rewrites that memory."
@@ -41,7 +41,7 @@ class StoreMemory(Struct, forbid_unknown_fields=True, kw_only=True):
             " 1 to 8,000 characters."
         ),
     ]
-    category: Annotated[Name, Meta(description=_CATEGORY)]
+    category: Annotated[NonEmptyName, Meta(description=_CATEGORY_DESCRIPTION)]
     importance: Annotated[
         Annotated[float, Meta(ge=0, le=1)] | None,
         Meta(description="How much it matters, 0 to 1; if not given, it is judged by the text."),
@@ -55,13 +55,16 @@ class RecallMemories(Struct, forbid_unknown_fields=True, kw_only=True):
         str, Meta(description="What to look for: a question or words, in any language.")
     ]
     category: Annotated[
-        Name | None, Meta(description=f"Only memories of this category. {_CATEGORY}")
+        NonEmptyName | None,
+        Meta(description=f"Only memories of this category. {_CATEGORY_DESCRIPTION}"),
     ] = None
     since: Annotated[
-        Time | None, Meta(description=f"Only what happened or was said at or after this. {_TIME}")
+        TimeInput | None,
+        Meta(description=f"Only what happened or was said at or after this. {_TIME_DESCRIPTION}"),
     ] = None
     until: Annotated[
-        Time | None, Meta(description=f"Only what happened or was said before this. {_TIME}")
+        TimeInput | None,
+        Meta(description=f"Only what happened or was said before this. {_TIME_DESCRIPTION}"),
     ] = None
     limit: Annotated[
         Annotated[int, Meta(ge=1)] | None,
@@ -72,7 +75,7 @@ class RecallMemories(Struct, forbid_unknown_fields=True, kw_only=True):
 class ForgetMemory(Struct, forbid_unknown_fields=True, kw_only=True):
     """Arguments of `memory_forget`."""
 
-    key: Annotated[Name, Meta(description="The key of the memory, or its id.")]
+    key: Annotated[NonEmptyName, Meta(description="The key of the memory, or its id.")]
 
 
 class MemoryContext(Struct, forbid_unknown_fields=True, kw_only=True):
@@ -88,4 +91,4 @@ class MemoryContext(Struct, forbid_unknown_fields=True, kw_only=True):
 class MemoryHistory(Struct, forbid_unknown_fields=True, kw_only=True):
     """Arguments of `memory_history`."""
 
-    key: Annotated[Name, Meta(description="The key of the memory, or its id.")]
+    key: Annotated[NonEmptyName, Meta(description="The key of the memory, or its id.")]

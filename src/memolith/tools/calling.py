@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from memolith.errors import MemolithError, ServiceFailed, StoreUnavailable
-from memolith.tools.answered import Result
+from memolith.tools.answered import ToolResult
 from memolith.tools.offered import TOOLS
 
 if TYPE_CHECKING:
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_LATER = "; try again later"
-_FRAMES = 5
+_RETRY_HINT = "; try again later"
+_MAX_FRAMES = 5
 
 
 def call(
     memory: OwnerMemory, name: str, arguments: Mapping[str, object] | str | bytes | None = None
-) -> Result:
+) -> ToolResult:
     """Call a tool; never raises: what went wrong is the answer, in words for the model.
 
     Args:
@@ -35,44 +35,44 @@ def call(
     """
     tool = TOOLS.get(name)
     if tool is None:
-        return _failed(f"there is no tool of that name; there are {', '.join(TOOLS)}")
+        return _build_error_result(f"there is no tool of that name; there are {', '.join(TOOLS)}")
     try:
-        words, data = tool.does(memory, _read(arguments, tool.asks))
+        words, data = tool.handler(memory, _parse_arguments(arguments, tool.arguments_type))
     except msgspec.DecodeError as error:  # of which msgspec's ValidationError is one
-        return _failed(f"arguments: {error}")
+        return _build_error_result(f"arguments: {error}")
     except MemolithError as error:
-        return _failed(explained(error))
+        return _build_error_result(describe_error(error))
     except Exception as error:  # noqa: BLE001 - a model must get an answer, and no stack trace
-        return _failed(unforeseen(error))
-    return Result(words, msgspec.to_builtins(data))
+        return _build_error_result(report_unexpected_error(error))
+    return ToolResult(words, msgspec.to_builtins(data))
 
 
-def explained(error: MemolithError) -> str:
+def describe_error(error: MemolithError) -> str:
     """Return what went wrong, and whether it may be better later."""
     is_passing = isinstance(error, StoreUnavailable) or (
         isinstance(error, ServiceFailed) and error.retryable
     )
-    return f"{error}{_LATER if is_passing else ''}"
+    return f"{error}{_RETRY_HINT if is_passing else ''}"
 
 
-def unforeseen(error: Exception) -> str:
+def report_unexpected_error(error: Exception) -> str:
     """Name an error nobody has foreseen, and log where it arose, but not what it says.
 
     That might quote what is stored.
     """
-    frames = traceback.extract_tb(error.__traceback__)[-_FRAMES:]
+    frames = traceback.extract_tb(error.__traceback__)[-_MAX_FRAMES:]
     where = " < ".join(f"{each.filename}:{each.lineno}" for each in reversed(frames))
     _log.error("unexpected error: %s at %s", type(error).__name__, where)
     return "an unexpected error: what was asked could not be done"
 
 
-def _read(
-    arguments: Mapping[str, object] | str | bytes | None, asks: type[msgspec.Struct]
+def _parse_arguments(
+    arguments: Mapping[str, object] | str | bytes | None, arguments_type: type[msgspec.Struct]
 ) -> msgspec.Struct:
     if isinstance(arguments, str | bytes):
-        return msgspec.json.decode(arguments or "{}", type=asks, strict=False)
-    return msgspec.convert(dict(arguments or {}), asks, strict=False)
+        return msgspec.json.decode(arguments or "{}", type=arguments_type, strict=False)
+    return msgspec.convert(dict(arguments or {}), arguments_type, strict=False)
 
 
-def _failed(words: str) -> Result:
-    return Result(f"Error: {words}", is_error=True)
+def _build_error_result(message: str) -> ToolResult:
+    return ToolResult(f"Error: {message}", is_error=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memolith.domain.memories import EPISODE, Origin
 from memolith.errors import InvalidInput
-from memolith.policies.trust import may_hold
+from memolith.policies.trust import can_have_kind
 from memolith.profiles.standard import HEADINGS
 
 if TYPE_CHECKING:
@@ -18,63 +18,67 @@ if TYPE_CHECKING:
 
 KNOWLEDGE, TIMELINE = "knowledge", "timeline"
 
-_ORDINARY, _SUMMARY = "fact", "summary"
+_FACT, _SUMMARY = "fact", "summary"
 
-_WITH_MESSAGES = "standard"
+_EPISODE_PROFILE = "standard"
 """The profile that recalls messages as they were said."""
 
 
-class Place(NamedTuple):
+class StorageTarget(NamedTuple):
     """Where a new memory goes: its kind, and its tags."""
 
     kind: str
     tags: tuple[str, ...] = ()
 
 
-class Places(NamedTuple):
+class SearchTarget(NamedTuple):
     """Where memories are looked for: of which kinds (None: all), with which tags."""
 
     kinds: frozenset[str] | None = None
     tags: tuple[str, ...] = ()
 
 
-def place_for(memory: OwnerMemory, category: str) -> Place:
+def get_storage_target(memory: OwnerMemory, category: str) -> StorageTarget:
     """Return where an assistant's memory of a category goes."""
-    name = _plain(category)
-    own = _kind(memory, name)
-    if own is not None and may_hold(Origin.ASSISTANT, own):
-        return Place(own)
-    ordinary = memory.kind_like(_ORDINARY)
+    name = _normalise_category(category)
+    own = _find_kind(memory, name)
+    if own is not None and can_have_kind(Origin.ASSISTANT, own):
+        return StorageTarget(own)
+    ordinary = memory.equivalent_kind(_FACT)
     if own is not None:  # what only the user may say is kept as what it is, with a label
-        return Place(ordinary, (name,))
+        return StorageTarget(ordinary, (name,))
     if name == KNOWLEDGE:
-        return Place(ordinary)
-    return Place(memory.kind_like(_SUMMARY)) if name == TIMELINE else Place(ordinary, (name,))
+        return StorageTarget(ordinary)
+    return (
+        StorageTarget(memory.equivalent_kind(_SUMMARY))
+        if name == TIMELINE
+        else StorageTarget(ordinary, (name,))
+    )
 
 
-def places_of(memory: OwnerMemory, category: str) -> Places:
+def get_search_target(memory: OwnerMemory, category: str) -> SearchTarget:
     """Return where memories of a category are."""
-    name = _plain(category)
-    own = _kind(memory, name)
-    if own is not None and may_hold(Origin.ASSISTANT, own):
-        return Places(frozenset({own}))
+    name = _normalise_category(category)
+    own = _find_kind(memory, name)
+    if own is not None and can_have_kind(Origin.ASSISTANT, own):
+        return SearchTarget(frozenset({own}))
     if own is not None:
-        return Places(frozenset({own, memory.kind_like(_ORDINARY)}))
+        return SearchTarget(frozenset({own, memory.equivalent_kind(_FACT)}))
     if name == KNOWLEDGE:
-        known = (memory.kind_like(kind) for kind in HEADINGS if kind != _SUMMARY)
-        return Places(frozenset(known))
+        known = (memory.equivalent_kind(kind) for kind in HEADINGS if kind != _SUMMARY)
+        return SearchTarget(frozenset(known))
     if name == TIMELINE:
-        messages = {EPISODE} if memory.profile() == _WITH_MESSAGES else set()
-        return Places(frozenset({memory.kind_like(_SUMMARY)} | messages))
-    return Places(tags=(name,))
+        messages = {EPISODE} if memory.profile() == _EPISODE_PROFILE else set()
+        return SearchTarget(frozenset({memory.equivalent_kind(_SUMMARY)} | messages))
+    return SearchTarget(tags=(name,))
 
 
-def _plain(category: str) -> str:
+def _normalise_category(category: str) -> str:
     return category.strip().casefold()
 
 
-def _kind(memory: OwnerMemory, name: str) -> str | None:
+def _find_kind(memory: OwnerMemory, name: str) -> str | None:
     try:
-        return memory.kind_like(name)
+        return memory.equivalent_kind(name)
     except InvalidInput:
         return None

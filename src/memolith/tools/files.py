@@ -16,10 +16,18 @@ import msgspec
 from memolith.domain.memories import Origin
 from memolith.errors import MemolithError, NotFound
 from memolith.text.secrets import REDACTED
-from memolith.tools.answered import Result
-from memolith.tools.calling import explained, unforeseen
-from memolith.tools.categories import KNOWLEDGE, place_for
-from memolith.tools.paths import ROOT, Refused, checked, is_under, listing, parents, size
+from memolith.tools.answered import ToolResult
+from memolith.tools.calling import describe_error, report_unexpected_error
+from memolith.tools.categories import KNOWLEDGE, get_storage_target
+from memolith.tools.paths import (
+    ROOT,
+    FileCommandError,
+    format_size,
+    is_under,
+    list_directory,
+    list_parents,
+    normalise_path,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,9 +41,9 @@ TAG = "memory-file"
 _IMPORTANCE = 0.5  # neither more nor less than others: a guess
 _PAGE = 1_000
 _NUMBER_WIDTH = 6
-_AROUND = 2
-_MISSING = "The path {} does not exist. Please provide a valid path."
-_LOST = " A secret in it was not kept."
+_SNIPPET_CONTEXT_LINES = 2
+_NOT_FOUND_MESSAGE = "The path {} does not exist. Please provide a valid path."
+_REDACTION_NOTE = " A secret in it was not kept."
 
 
 class _Command(msgspec.Struct, tag_field="command", kw_only=True):
@@ -69,7 +77,7 @@ class _Rename(msgspec.Struct, tag_field="command", tag="rename", kw_only=True):
     new_path: str
 
 
-_Commands = _View | _Create | _StrReplace | _Insert | _Delete | _Rename
+_AnyCommand = _View | _Create | _StrReplace | _Insert | _Delete | _Rename
 
 
 class MemoryFiles:
@@ -80,52 +88,60 @@ class MemoryFiles:
         self._memory = memory
         self._lock = threading.Lock()
 
-    def run(self, command: Mapping[str, Any] | object) -> Result:
+    def run(self, command: Mapping[str, Any] | object) -> ToolResult:
         """Do what a model asks, as it asks; never raises: what went wrong is the answer."""
         try:
-            wanted = msgspec.convert(command, _Commands, strict=False)
+            wanted = msgspec.convert(command, _AnyCommand, strict=False)
             with self._lock:
-                return Result(self._done(wanted))
+                return ToolResult(self._dispatch(wanted))
         except msgspec.ValidationError as error:
-            return Result(f"Error: {error}", is_error=True)
-        except Refused as error:
-            return Result(str(error), is_error=True)
+            return ToolResult(f"Error: {error}", is_error=True)
+        except FileCommandError as error:
+            return ToolResult(str(error), is_error=True)
         except MemolithError as error:
-            return Result(f"Error: {explained(error)}", is_error=True)
+            return ToolResult(f"Error: {describe_error(error)}", is_error=True)
         except Exception as error:  # noqa: BLE001 - a model must get an answer, and no stack trace
-            return Result(f"Error: {unforeseen(error)}", is_error=True)
+            return ToolResult(f"Error: {report_unexpected_error(error)}", is_error=True)
 
     def clear(self) -> None:
         """Forget all files."""
         with self._lock:
-            for memory in self._under(ROOT).values():
+            for memory in self._list_files(ROOT).values():
                 self._memory.forget(memory.id)
 
-    def _done(self, wanted: _Commands) -> str:
-        match wanted:
+    def _dispatch(self, command: _AnyCommand) -> str:
+        match command:
             case _View():
-                return self._view(checked(wanted.path), wanted.view_range)
+                return self._view(normalise_path(command.path), command.view_range)
             case _Create():
-                return self._create(checked(wanted.path), wanted.file_text)
+                return self._create(normalise_path(command.path), command.file_text)
             case _StrReplace():
-                return self._str_replace(checked(wanted.path), wanted.old_str, wanted.new_str)
+                return self._str_replace(
+                    normalise_path(command.path), command.old_str, command.new_str
+                )
             case _Insert():
-                return self._insert(checked(wanted.path), wanted.insert_line, wanted.insert_text)
+                return self._insert(
+                    normalise_path(command.path), command.insert_line, command.insert_text
+                )
             case _Delete():
-                return self._delete(checked(wanted.path))
+                return self._delete(normalise_path(command.path))
             case _Rename():
-                return self._rename(checked(wanted.old_path), checked(wanted.new_path))
+                return self._rename(
+                    normalise_path(command.old_path), normalise_path(command.new_path)
+                )
 
     def _view(self, path: str, span: Sequence[int] | None) -> str:
-        file = self._file(path)
+        file = self._find_file(path)
         if file is not None:
-            return _numbered(path, text_of(file), span)
-        files = self._under(path)
+            return _format_numbered(path, get_file_text(file), span)
+        files = self._list_files(path)
         if not files and path != ROOT:
-            raise Refused(_MISSING.format(path))
-        sizes = {each: len(text_of(memory).encode()) for each, memory in files.items()}
-        lines = [f"{size(sum(sizes.values()))}\t{path}"]
-        lines += [f"{size(count)}\t{path}/{name}" for name, count in listing(sizes, path)]
+            raise FileCommandError(_NOT_FOUND_MESSAGE.format(path))
+        sizes = {each: len(get_file_text(memory).encode()) for each, memory in files.items()}
+        lines = [f"{format_size(sum(sizes.values()))}\t{path}"]
+        lines += [
+            f"{format_size(count)}\t{path}/{name}" for name, count in list_directory(sizes, path)
+        ]
         header = (
             f"Here're the files and directories up to 2 levels deep in {path},"
             " excluding hidden items:"
@@ -133,33 +149,33 @@ class MemoryFiles:
         return "\n".join([header, *lines])
 
     def _create(self, path: str, text: str) -> str:
-        if path == ROOT or self._taken(path) or self._under(path):
-            raise Refused(f"File {path} already exists")
-        self._check_above(path)
+        if path == ROOT or self._find_by_key(path) or self._list_files(path):
+            raise FileCommandError(f"File {path} already exists")
+        self._reject_file_parents(path)
         stored = self._memory.remember(
             f"{path}\n{text}",
             key=path,
-            kind=place_for(self._memory, KNOWLEDGE).kind,
+            kind=get_storage_target(self._memory, KNOWLEDGE).kind,
             tags=(TAG,),
             importance=_IMPORTANCE,
             origin=Origin.ASSISTANT,
         )
         if not stored.content.startswith(path):  # a profile that merges has joined it with another
             stored = self._memory.update(stored.id, f"{path}\n{text}", tags=(TAG,))
-        return f"File created successfully at: {path}{_lost(stored, text)}"
+        return f"File created successfully at: {path}{_get_redaction_note(stored, text)}"
 
     def _str_replace(self, path: str, old: str, new: str) -> str:
-        file = self._existing(path)
-        text = f"{text_of(file)}\n"  # as files end; the last line may be named with its end
+        file = self._require_file(path)
+        text = f"{get_file_text(file)}\n"  # as files end; the last line may be named with its end
         wanted = unicodedata.normalize("NFC", old).replace("\r\n", "\n")
         count = text.count(wanted) if wanted else 0
         if not count:
-            raise Refused(
+            raise FileCommandError(
                 f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}."
             )
         if count > 1:
-            lines = ", ".join(str(number) for number in _lines_of(text, wanted))
-            raise Refused(
+            lines = ", ".join(str(number) for number in _find_line_numbers(text, wanted))
+            raise FileCommandError(
                 f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines:"
                 f" {lines}. Please ensure it is unique"
             )
@@ -167,72 +183,74 @@ class MemoryFiles:
         kept = self._write(file, path, text.replace(wanted, new).removesuffix("\n"))
         return (
             "The memory file has been edited. Here is the snippet showing the change (with line"
-            f" numbers):\n{_snippet(text_of(kept), at)}{_lost(kept, new)}"
+            f" numbers):\n{_format_snippet(get_file_text(kept), at)}{_get_redaction_note(kept, new)}"
         )
 
     def _insert(self, path: str, line: int, text: str) -> str:
-        file = self._existing(path)
-        lines = text_of(file).split("\n") if text_of(file) else []
+        file = self._require_file(path)
+        lines = get_file_text(file).split("\n") if get_file_text(file) else []
         if not 0 <= line <= len(lines):
-            raise Refused(
+            raise FileCommandError(
                 f"Invalid `insert_line` parameter: {line}. It should be within the range"
                 f" [0, {len(lines)}]."
             )
         lines.insert(line, text.rstrip("\n"))
         kept = self._write(file, path, "\n".join(lines))
-        return f"The file {path} has been edited.{_lost(kept, text)}"
+        return f"The file {path} has been edited.{_get_redaction_note(kept, text)}"
 
     def _delete(self, path: str) -> str:
         if path == ROOT:
-            raise Refused(f"Cannot delete the {ROOT} directory itself")
-        file = self._file(path)
-        gone = [file] if file is not None else list(self._under(path).values())
+            raise FileCommandError(f"Cannot delete the {ROOT} directory itself")
+        file = self._find_file(path)
+        gone = [file] if file is not None else list(self._list_files(path).values())
         if not gone:
-            raise Refused(f"The path {path} does not exist")
+            raise FileCommandError(f"The path {path} does not exist")
         for memory in gone:
             self._memory.forget(memory.id)
         return f"Successfully deleted {path}"
 
     def _rename(self, old: str, new: str) -> str:
         if old == ROOT:
-            raise Refused(f"Cannot rename the {ROOT} directory itself")
-        if new == ROOT or self._taken(new) or self._under(new):
-            raise Refused(f"The destination {new} already exists")
-        file = self._file(old)
-        moved = {old: file} if file is not None else self._under(old)
+            raise FileCommandError(f"Cannot rename the {ROOT} directory itself")
+        if new == ROOT or self._find_by_key(new) or self._list_files(new):
+            raise FileCommandError(f"The destination {new} already exists")
+        file = self._find_file(old)
+        moved = {old: file} if file is not None else self._list_files(old)
         if not moved:
-            raise Refused(f"The path {old} does not exist")
+            raise FileCommandError(f"The path {old} does not exist")
         if is_under(new, old):
-            raise Refused(f"Cannot move {old} into itself")
-        self._check_above(new)
+            raise FileCommandError(f"Cannot move {old} into itself")
+        self._reject_file_parents(new)
         for path, memory in moved.items():
-            self._write(memory, new + path[len(old) :], text_of(memory))
+            self._write(memory, new + path[len(old) :], get_file_text(memory))
         return f"Successfully renamed {old} to {new}"
 
     def _write(self, file: Memory, path: str, text: str) -> Memory:
         return self._memory.update(file.id, f"{path}\n{text}", key=path)
 
-    def _file(self, path: str) -> Memory | None:
-        found = self._taken(path)
+    def _find_file(self, path: str) -> Memory | None:
+        found = self._find_by_key(path)
         return found if found is not None and TAG in found.tags else None
 
-    def _taken(self, path: str) -> Memory | None:
+    def _find_by_key(self, path: str) -> Memory | None:
         """Return the memory that has a path as its key, a file or not."""
         try:
             return self._memory.get(key=path)
         except NotFound:
             return None
 
-    def _existing(self, path: str) -> Memory:
-        file = self._file(path)
+    def _require_file(self, path: str) -> Memory:
+        file = self._find_file(path)
         if file is None:
-            is_directory = path == ROOT or bool(self._under(path))
-            raise Refused(
-                f"The path {path} is not a file." if is_directory else _MISSING.format(path)
+            is_directory = path == ROOT or bool(self._list_files(path))
+            raise FileCommandError(
+                f"The path {path} is not a file."
+                if is_directory
+                else _NOT_FOUND_MESSAGE.format(path)
             )
         return file
 
-    def _under(self, directory: str) -> dict[str, Memory]:
+    def _list_files(self, directory: str) -> dict[str, Memory]:
         """Return the files in a directory, at any depth, by their paths."""
         found: dict[str, Memory] = {}
         cursor: str | None = None
@@ -243,38 +261,43 @@ class MemoryFiles:
             if cursor is None:
                 return {path: each for path, each in found.items() if is_under(path, directory)}
 
-    def _check_above(self, path: str) -> None:
-        for above in parents(path):
-            if self._file(above) is not None:
-                raise Refused(f"The path {above} is not a directory")
+    def _reject_file_parents(self, path: str) -> None:
+        for above in list_parents(path):
+            if self._find_file(above) is not None:
+                raise FileCommandError(f"The path {above} is not a directory")
 
 
-def text_of(file: Memory) -> str:
+def get_file_text(file: Memory) -> str:
     """Return what a file holds: its content without the line that says where it stands."""
     first, _, rest = file.content.partition("\n")
     return rest if first == file.key else file.content
 
 
-def _numbered(path: str, text: str, span: Sequence[int] | None) -> str:
+def _format_numbered(path: str, text: str, span: Sequence[int] | None) -> str:
     lines = text.split("\n")
     first, last = 1, len(lines)
     if span and len(span) == 2:  # noqa: PLR2004 - from and to
         first, last = max(1, span[0]), len(lines) if span[1] == -1 else span[1]
-    shown = [_line(number, lines[number - 1]) for number in range(first, min(last, len(lines)) + 1)]
+    shown = [
+        _format_line(number, lines[number - 1])
+        for number in range(first, min(last, len(lines)) + 1)
+    ]
     return "\n".join([f"Here's the content of {path} with line numbers:", *shown])
 
 
-def _line(number: int, text: str) -> str:
+def _format_line(number: int, text: str) -> str:
     return f"{number:>{_NUMBER_WIDTH}}\t{text}"
 
 
-def _snippet(text: str, at: int) -> str:
+def _format_snippet(text: str, at: int) -> str:
     lines = text.split("\n")
-    shown = range(max(0, at - _AROUND), min(len(lines), at + _AROUND + 1))
-    return "\n".join(_line(number + 1, lines[number]) for number in shown)
+    shown = range(
+        max(0, at - _SNIPPET_CONTEXT_LINES), min(len(lines), at + _SNIPPET_CONTEXT_LINES + 1)
+    )
+    return "\n".join(_format_line(number + 1, lines[number]) for number in shown)
 
 
-def _lines_of(text: str, wanted: str) -> list[int]:
+def _find_line_numbers(text: str, wanted: str) -> list[int]:
     found, start = [], text.find(wanted)
     while start != -1:
         found.append(text[:start].count("\n") + 1)
@@ -282,5 +305,5 @@ def _lines_of(text: str, wanted: str) -> list[int]:
     return found
 
 
-def _lost(kept: Memory, given: str) -> str:
-    return _LOST if REDACTED in kept.content and REDACTED not in given else ""
+def _get_redaction_note(stored: Memory, given: str) -> str:
+    return _REDACTION_NOTE if REDACTED in stored.content and REDACTED not in given else ""

@@ -11,21 +11,21 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Iterable
 
-    from memolith.services.scheduling import Done
-    from memolith.services.working import Worked
+    from memolith.services.scheduling import JobResult
+    from memolith.services.working import WorkResult
 
-POLL_S = 20.0
+LOOP_POLL_S = 20.0
 """How often it is looked whether something is due: thrice within the shortest interval."""
 
 _log = logging.getLogger(__name__)
 
 
-def work(
-    run_due: Callable[[Callable[[], bool]], Iterable[Done | Worked]],
+def run_loop(
+    run_due: Callable[[Callable[[], bool]], Iterable[JobResult | WorkResult]],
     stop: threading.Event,
     *,
-    poll_s: float = POLL_S,
-    report: Callable[[Done | Worked], None] = lambda _done: None,
+    poll_s: float = LOOP_POLL_S,
+    on_result: Callable[[JobResult | WorkResult], None] = lambda _done: None,
 ) -> None:
     """Do what is due until `stop` is set; what was begun is left whole.
 
@@ -40,7 +40,7 @@ def work(
     while not stop.is_set():
         try:
             for done in run_due(stop.is_set):
-                report(done)
+                on_result(done)
         except MemolithError as error:
             _log.warning("what was due failed, and stays due: %s", error)
         stop.wait(poll_s)

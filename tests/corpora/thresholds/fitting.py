@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from memolith.policies.thresholds import RATES, Thresholds
+from memolith.policies.thresholds import ERROR_RATES, SimilarityThresholds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -64,19 +64,19 @@ def measured(embedder: Embedder, cases: Sequence[Case]) -> Measured:
     )
     apart = np.concatenate([different, related])
     recalls = ("floor", "least")
-    names = [field.name for field in fields(Thresholds)]
+    names = [field.name for field in fields(SimilarityThresholds)]
     return Measured(
         {name: answers if name in recalls else restated for name in names},
         {name: no_answers if name in recalls else apart for name in names},
     )
 
 
-def fitted(found: Measured, rates: Mapping[str, float] = RATES) -> Thresholds:
+def fitted(found: Measured, rates: Mapping[str, float] = ERROR_RATES) -> SimilarityThresholds:
     """Return the lowest thresholds, in hundredths, that are wrong no oftener than they may be."""
-    return Thresholds(
+    return SimilarityThresholds(
         **{
             field.name: _lowest(found.wrong[field.name], rates[field.name])
-            for field in fields(Thresholds)
+            for field in fields(SimilarityThresholds)
         }
     )
 

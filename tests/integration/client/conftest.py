@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memolith import Memolith, OwnerMemory
-from memolith.entrypoints.http.app import Serving, create_app
+from memolith.entrypoints.http.app import ServerOptions, create_app
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 from support.http_server import running
@@ -24,7 +24,7 @@ def memory(tmp_path: Path, clock: SettableClock) -> Iterator[Memolith]:
 
 @pytest.fixture
 def url(memory: Memolith, clock: SettableClock) -> Iterator[str]:
-    with running(create_app(memory, Serving(), clock)) as where:
+    with running(create_app(memory, ServerOptions(), clock)) as where:
         yield where
 
 

@@ -13,7 +13,7 @@ from itertools import islice
 import pytest
 
 from memolith import AsyncMemolith, Memolith, Message, OwnerMemory
-from memolith.client.upkeep import ELSEWHERE
+from memolith.client.upkeep import LOCAL_ONLY
 from memolith.errors import (
     Forbidden,
     InvalidConfiguration,
@@ -23,8 +23,8 @@ from memolith.errors import (
     OwnerErased,
     StoreUnavailable,
 )
-from memolith.exchange.jsonl import Remembered
-from memolith.exchange.records import Chronicle, Record
+from memolith.exchange.jsonl import ImportedMemory
+from memolith.exchange.records import MemoryRecord, Record
 from support.rows import check_each
 
 NAMES = ["a/b", "..", ".", "%2e%2e", "a?b=c#d", "Å ñ 日本", "x/messages", "recent", " spaced "]
@@ -109,18 +109,18 @@ def test_an_export_can_be_imported_again(far_alice: OwnerMemory, remote: Memolit
     far_alice.remember("Prefers metric units", key="units")
     far_alice.set_base_memory("Lives in Oslo.")
     records = list(far_alice.export())
-    assert remote.import_(records, owner="alice").already == len(_told(records)) - 1
+    assert remote.import_(records, owner="alice").duplicates_skipped == len(_told(records)) - 1
     far_alice.forget(key="units")
     remote.erase("alice")
     remote.readmit("alice")
     remote.import_(records, owner="alice")
     assert _told(far_alice.export()) == _told(records)
-    assert far_alice.import_([Remembered(content="Likes tea", tags=("x",))]).memories == 1
+    assert far_alice.import_([ImportedMemory(content="Likes tea", tags=("x",))]).memories == 1
     assert far_alice.list(limit=1).memories[0].tags == ("x",)
 
 
 def _told(records: Iterator[Record] | list[Record]) -> list[object]:
-    return [each.memory.content if isinstance(each, Chronicle) else each for each in records]
+    return [each.memory.content if isinstance(each, MemoryRecord) else each for each in records]
 
 
 def test_a_text_of_any_length_is_taken_in_piece_by_piece(
@@ -161,7 +161,7 @@ def test_from_an_event_loop_it_does_the_same(url: str, key: str, alice: OwnerMem
             assert await far.active_count() == 1
             assert await far.memories(limit=5) == ((kept,), 1)
             records = [each async for each in far.export()]
-            assert (await far.import_(records)).already == len(records)
+            assert (await far.import_(records)).duplicates_skipped == len(records)
             assert (await remote.import_(records, owner="bob")).memories == 1
             parts = remote.ingest_stream(["Tea grows on hills. " * 30], owner="alice", tags=["t"])
             assert [each.memories[0].tags async for each in parts] == [("t",)]
@@ -179,16 +179,16 @@ def test_from_an_event_loop_it_does_the_same(url: str, key: str, alice: OwnerMem
 
 def test_what_only_the_library_does_is_refused_with_the_way_to_do_it() -> None:
     remote = Memolith.connect()
-    for name, way in ELSEWHERE.items():
+    for name, way in LOCAL_ONLY.items():
         with pytest.raises(LibraryOnly, match=way) as refused:
             getattr(remote, name)("x")
-        assert refused.value.what == name
+        assert refused.value.method == name
     remote.close()
 
 
 def test_functions_are_not_sent(remote: Memolith, far_alice: OwnerMemory) -> None:
     with pytest.raises(InvalidInput, match="advance"):
-        far_alice.switch_profile("facts", advance=print)
+        far_alice.switch_profile("facts", on_progress=print)
     with pytest.raises(InvalidInput, match="stopped"):
         remote.work(lambda: True)
     with pytest.raises(LibraryOnly):

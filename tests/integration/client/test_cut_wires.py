@@ -10,7 +10,7 @@ import pytest
 
 from memolith import AsyncMemolith, Memolith, Message, OwnerMemory
 from memolith.errors import StoreUnavailable
-from memolith.exchange.jsonl import Remembered
+from memolith.exchange.jsonl import ImportedMemory
 from support.broken_connections import Wire, wired
 
 WRITES: dict[str, Callable[[OwnerMemory], object]] = {
@@ -18,7 +18,7 @@ WRITES: dict[str, Callable[[OwnerMemory], object]] = {
     "learn": lambda alice: alice.learn("I live in Oslo", "I see."),
     "log": lambda alice: alice.log([Message("Bob", "Hello"), Message("Ann", "Hi")], session="s/1"),
     "ingest": lambda alice: alice.ingest("The mill stands by the river. " * 20),
-    "import_": lambda alice: alice.import_([Remembered(content="Likes tea")]),
+    "import_": lambda alice: alice.import_([ImportedMemory(content="Likes tea")]),
     "set_base_memory": lambda alice: alice.set_base_memory("Lives in Oslo."),
     "store_fact": lambda alice: alice.store_fact("Oslo lies by a fjord"),
 }
@@ -33,7 +33,7 @@ def wire(url: str) -> Iterator[Wire]:
 def _stored(alice: OwnerMemory) -> tuple[object, ...]:
     events = [alice.history(each.id).events for each in alice.list(state="all").memories]
     return (
-        replace(alice.stats(), vectors_due=0),
+        replace(alice.stats(), vectors_pending=0),
         [len(each) for each in events],
         len(alice.base_memory_versions()),
     )

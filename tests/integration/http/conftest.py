@@ -9,7 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from memolith import Memolith
-from memolith.entrypoints.http.app import Serving, create_app
+from memolith.entrypoints.http.app import ServerOptions, create_app
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 
@@ -31,7 +31,7 @@ def memory(
 @pytest.fixture
 def client(memory: Memolith, clock: SettableClock) -> Iterator[TestClient]:
     """Give one that shows no key."""
-    app = create_app(memory, Serving(), clock)
+    app = create_app(memory, ServerOptions(), clock)
     with TestClient(app, base_url="http://localhost") as opened:
         yield opened
 

@@ -19,9 +19,9 @@ import httpx
 import pytest
 
 from memolith import Memolith
-from memolith.entrypoints.http.app import Serving, create_app
-from memolith.entrypoints.http.proxying.asking import Ask
-from memolith.entrypoints.http.proxying.upstreams import Answer
+from memolith.entrypoints.http.app import ServerOptions, create_app
+from memolith.entrypoints.http.proxying.asking import ChatRequest
+from memolith.entrypoints.http.proxying.upstreams import UpstreamResponse
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 from support.http_server import running
 
@@ -41,7 +41,7 @@ class Slow:
         self.go_on = threading.Event()
 
     @asynccontextmanager
-    async def chat(self, ask: Ask) -> AsyncIterator[Answer]:
+    async def chat(self, ask: ChatRequest) -> AsyncIterator[UpstreamResponse]:
         assert ask.messages
 
         async def pieces() -> AsyncIterator[bytes]:
@@ -49,9 +49,9 @@ class Slow:
             assert await anyio.to_thread.run_sync(self.go_on.wait, _WAIT_S)
             yield b'data: {"choices":[{"index":0,"delta":{"content":"two"}}]}\n\ndata: [DONE]\n\n'
 
-        yield Answer(200, {"content-type": "text/event-stream"}, b"", pieces())
+        yield UpstreamResponse(200, {"content-type": "text/event-stream"}, b"", pieces())
 
-    async def models(self) -> Answer:
+    async def models(self) -> UpstreamResponse:
         raise NotImplementedError
 
     async def close(self) -> None:
@@ -129,7 +129,7 @@ def behind(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Behind]:
         tmp_path / "m.db", embedder=HashingEmbedder(), tokens=WordCounter()
     ) as engine:
         key = engine.create_api_key("client", owner="alice").secret
-        app = create_app(engine, Serving(hosts=frozenset({NAME}), upstream=slow))
+        app = create_app(engine, ServerOptions(allowed_hosts=frozenset({NAME}), upstream=slow))
         # As `trusted_proxies = "127.0.0.1"` has it.
         with running(app, forwarded_allow_ips="127.0.0.1") as url:
             server = url.removeprefix("http://")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from memolith import Memolith
-from memolith.entrypoints.http.app import Serving, create_app
+from memolith.entrypoints.http.app import ServerOptions, create_app
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 from support.browser import Page, Report, Route, browser, serving, show
 from support.chat_proxy import Echo
@@ -122,9 +122,9 @@ def _attacked(program: str, folder: Path) -> Attacked:
         sites = open_.enter_context(serving())
         friends = frozenset({f"http://friend.example:{sites.port}"})
         answered: Answered = []
-        alices = create_app(engine, Serving(open_for="alice", upstream=Echo()))
+        alices = create_app(engine, ServerOptions(anonymous_owner="alice", upstream=Echo()))
         alices.add_middleware(Noting, answered=answered)
-        bobs = create_app(engine, Serving("bob", frozenset({"*"}), friends, upstream=Echo()))
+        bobs = create_app(engine, ServerOptions("bob", frozenset({"*"}), friends, upstream=Echo()))
         routes = routes_of(alices, told.id)
         alices_url = open_.enter_context(running(alices))
         bobs_url = open_.enter_context(running(bobs))

@@ -14,8 +14,8 @@ from fastapi.testclient import TestClient
 
 from memolith import Memolith
 from memolith.config import load
-from memolith.entrypoints.cli.commands.serve import run
-from memolith.entrypoints.http.app import Serving, create_app
+from memolith.entrypoints.cli.commands.serve import serve_command
+from memolith.entrypoints.http.app import ServerOptions, create_app
 from support.server_process import PROGRAM, environment, served
 
 from .conftest import Caller
@@ -69,7 +69,7 @@ def test_what_is_anothers_is_not_found(as_alice: TestClient, calling: Caller) ->
 
 
 def test_without_keys_this_machine_may_call_for_one_owner(memory: Memolith) -> None:
-    app = create_app(memory, Serving(open_for="alice"))
+    app = create_app(memory, ServerOptions(anonymous_owner="alice"))
     with TestClient(app, base_url="http://localhost") as anybody:
         made = anybody.post("/v1/memories", json={"content": "Likes tea"})
         assert made.json()["owner_id"] == "alice"
@@ -105,7 +105,7 @@ def test_a_write_must_be_json(as_alice: TestClient) -> None:
 
 
 def test_a_body_that_is_too_long_is_refused_however_it_comes(memory: Memolith) -> None:
-    app = create_app(memory, Serving(open_for="alice", body_bytes=100))
+    app = create_app(memory, ServerOptions(anonymous_owner="alice", max_body_bytes=100))
     with TestClient(app, base_url="http://localhost") as anybody:
         headers = {"Content-Type": "application/json"}
         long = b'{"content": "' + b"x" * 200 + b'"}'
@@ -115,14 +115,14 @@ def test_a_body_that_is_too_long_is_refused_however_it_comes(memory: Memolith) -
 
 
 def test_each_key_has_so_many_requests_a_minute(memory: Memolith) -> None:
-    app = create_app(memory, Serving(open_for="alice", requests_a_minute=12))
+    app = create_app(memory, ServerOptions(anonymous_owner="alice", requests_per_minute=12))
     with TestClient(app, base_url="http://localhost") as anybody:
         statuses = [anybody.get("/v1/memories").status_code for _ in range(3)]
         assert statuses == [200, 200, 429]
 
 
 def test_serving_takes_no_secret_as_an_argument() -> None:
-    names = {name for each in run.params for name in each.opts}
+    names = {name for each in serve_command.params for name in each.opts}
     assert "--port" in names
     assert not [each for each in names if re.search("key|pass|secret|token", each)]
 

@@ -13,8 +13,8 @@ from fastapi.testclient import TestClient
 from memolith import Memolith
 from memolith.adapters.transcription.openai import OpenAITranscriber
 from memolith.config import load
-from memolith.entrypoints.http.app import Serving, create_app
-from memolith.entrypoints.http.device import Devices
+from memolith.entrypoints.http.app import ServerOptions, create_app
+from memolith.entrypoints.http.device import DeviceService
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 from memolith.testing.model_server import Asked, ModelServer
 from support.scripted_learning import client
@@ -74,7 +74,7 @@ def engine(tmp_path: Path, model: ModelServer) -> Iterator[Memolith]:
 @pytest.fixture
 def device(engine: Memolith) -> Iterator[TestClient]:
     with TestClient(
-        create_app(engine, Serving(open_for="alex")), base_url="http://localhost"
+        create_app(engine, ServerOptions(anonymous_owner="alex")), base_url="http://localhost"
     ) as opened:
         yield opened
 
@@ -129,8 +129,8 @@ def test_what_is_said_in_a_recording_is_answered(engine: Memolith, model: ModelS
         "whisper-1", api_key="", base_url=model.openai_url, timeout_s=10
     )
     model.transcripts["hello.wav"] = "My name is Alex and I work at NASA"
-    devices = Devices(engine.chat_model, transcriber, lambda: True)
-    app = create_app(engine, Serving(open_for="alex"), devices=devices)
+    devices = DeviceService(engine.chat_model, transcriber, lambda: True)
+    app = create_app(engine, ServerOptions(anonymous_owner="alex"), devices=devices)
     with TestClient(app, base_url="http://localhost") as device:
         files = {"file": ("hello.wav", b"RIFF....WAVE", "audio/wav")}
         answered = device.post("/chat/audio", files=files)

@@ -13,9 +13,9 @@ from fastapi.testclient import TestClient
 
 from memolith import Memolith
 from memolith.entrypoints.http import guarding, heads
-from memolith.entrypoints.http.app import Serving, create_app
-from memolith.entrypoints.http.heads import HEAD_BYTES, BoundedProtocol
-from memolith.entrypoints.http.serving import protocol
+from memolith.entrypoints.http.app import ServerOptions, create_app
+from memolith.entrypoints.http.heads import MAX_HEAD_BYTES, BoundedProtocol
+from memolith.entrypoints.http.serving import get_http_protocol
 from support.http_server import running
 
 AT_ONCE = 4
@@ -25,7 +25,9 @@ _POST = b"POST /v1/memories HTTP/1.1\r\nHost: localhost\r\nContent-Type: applica
 
 @pytest.fixture
 def address(memory: Memolith) -> Iterator[str]:
-    app = create_app(memory, Serving(open_for="alice", at_once=AT_ONCE))
+    app = create_app(
+        memory, ServerOptions(anonymous_owner="alice", max_concurrent_requests=AT_ONCE)
+    )
     with running(app, http=BoundedProtocol) as url:
         yield url
 
@@ -57,7 +59,7 @@ def flood(url: str, begun: bytes, piece: bytes) -> None:
 
 
 def test_the_server_reads_so() -> None:
-    assert protocol() is BoundedProtocol
+    assert get_http_protocol() is BoundedProtocol
 
 
 @pytest.mark.parametrize("length", [b"Content-Length: 100", b"Transfer-Encoding: chunked"])
@@ -88,7 +90,7 @@ def test_a_body_that_comes_slowly_is_taken(address: str, monkeypatch: pytest.Mon
 @pytest.mark.parametrize("begun", [b"GET /", b"GET / HTTP/1.1\r\nX: ", _POST])
 def test_a_head_without_end_is_not_taken(address: str, begun: bytes) -> None:
     with pytest.raises(ConnectionError):
-        flood(address, begun, b"x" * HEAD_BYTES)
+        flood(address, begun, b"x" * MAX_HEAD_BYTES)
     assert httpx.get(f"{address}/v1/memories").status_code == 200
 
 

@@ -9,12 +9,12 @@ from fastapi.testclient import TestClient
 
 from memolith import Memolith
 from memolith.config.sections import Serve
-from memolith.entrypoints.http.app import Serving, create_app
-from memolith.entrypoints.http.callers import Doorkeeper
+from memolith.entrypoints.http.app import ServerOptions, create_app
+from memolith.entrypoints.http.callers import Authenticator
 from memolith.entrypoints.http.problems import Problem
-from memolith.entrypoints.http.serving import is_local, serving
+from memolith.entrypoints.http.serving import build_server_options, is_local
 from memolith.errors import InvalidConfiguration
-from memolith.services.api_keys import PREFIX, _digest
+from memolith.services.api_keys import KEY_PREFIX, _hash_secret
 
 from .conftest import Caller
 
@@ -30,12 +30,12 @@ class Times:
 
 def test_of_an_hour_of_guessing_twenty_keys_a_minute_are_looked_at(memory: Memolith) -> None:
     times, looked_at = Times(), 0
-    keeper = Doorkeeper(memory, None, 20, times)
+    keeper = Authenticator(memory, None, 20, times)
     for second in range(3_600):
         times.now_s = float(second)
         for guess in range(10):
             with pytest.raises(Problem) as refused:
-                keeper.caller(f"{PREFIX}{second}-{guess}", "10.0.0.1")
+                keeper.authenticate(f"{KEY_PREFIX}{second}-{guess}", "10.0.0.1")
             looked_at += refused.value.status == 401
     assert 19 * 60 < looked_at <= 20 * 60  # of 36,000
 
@@ -44,17 +44,17 @@ def test_who_guesses_holds_up_nobody_at_another_address_and_may_come_again(
     memory: Memolith,
 ) -> None:
     times = Times()
-    keeper = Doorkeeper(memory, None, 3, times)
+    keeper = Authenticator(memory, None, 3, times)
     right = memory.create_api_key("right", role="admin").secret
     for _ in range(3):
         with pytest.raises(Problem):
-            keeper.caller("memolith_wrong", "10.0.0.1")
+            keeper.authenticate("memolith_wrong", "10.0.0.1")
     with pytest.raises(Problem) as refused:
-        keeper.caller(right, "10.0.0.1")
+        keeper.authenticate(right, "10.0.0.1")
     assert (refused.value.status, refused.value.headers["Retry-After"]) == (429, "60")
-    assert keeper.caller(right, "10.0.0.2").name == "right"
+    assert keeper.authenticate(right, "10.0.0.2").name == "right"
     times.now_s = 61.0
-    assert keeper.caller(right, "10.0.0.1").name == "right"
+    assert keeper.authenticate(right, "10.0.0.1").name == "right"
 
 
 def test_a_key_is_looked_up_by_a_digest_that_a_near_guess_does_not_share(memory: Memolith) -> None:
@@ -62,15 +62,15 @@ def test_a_key_is_looked_up_by_a_digest_that_a_near_guess_does_not_share(memory:
     # knows nothing of the key, and can't make one whose digest is nearer.
     right = memory.create_api_key("phone", owner="alice").secret
     near = right[:-1] + ("A" if right[-1] != "A" else "B")
-    assert memory.known_api_key(right) is not None
-    assert memory.known_api_key(near) is None
-    same = [a == b for a, b in zip(_digest(right), _digest(near), strict=True)]
+    assert memory.find_api_key(right) is not None
+    assert memory.find_api_key(near) is None
+    same = [a == b for a, b in zip(_hash_secret(right), _hash_secret(near), strict=True)]
     assert len(same) == 32
     assert sum(same) < 8  # as of any two digests: one byte in 256
 
 
 def test_the_first_key_closes_a_server_that_was_open(memory: Memolith) -> None:
-    app = create_app(memory, Serving(open_for="alice"))
+    app = create_app(memory, ServerOptions(anonymous_owner="alice"))
     with TestClient(app, base_url="http://localhost") as anybody:
         assert anybody.get("/v1/memories").status_code == 200
         memory.create_api_key("first", role="admin")
@@ -82,17 +82,17 @@ def test_the_first_key_closes_a_server_that_was_open(memory: Memolith) -> None:
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "[::]", "192.168.1.5", "memory.example", ""])  # noqa: S104 - what is refused
 def test_no_address_but_this_machines_is_served_without_a_key(memory: Memolith, host: str) -> None:
     with pytest.raises(InvalidConfiguration, match=r"serve\.host.*memolith api-key create"):
-        serving(Serve(host=host), memory, "alice")
+        build_server_options(Serve(host=host), memory, "alice")
     memory.create_api_key("first", role="admin")
-    assert serving(Serve(host=host), memory, "alice").open_for is None
+    assert build_server_options(Serve(host=host), memory, "alice").anonymous_owner is None
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.8.8.8", "::1", "[::1]", "localhost"])
 def test_this_machines_addresses_are_served_without_one(memory: Memolith, host: str) -> None:
     assert is_local(host)
-    assert serving(Serve(host=host), memory, "alice").open_for == "alice"
+    assert build_server_options(Serve(host=host), memory, "alice").anonymous_owner == "alice"
     with pytest.raises(InvalidConfiguration, match=r"serve\.owner"):
-        serving(Serve(host=host), memory, "")
+        build_server_options(Serve(host=host), memory, "")
 
 
 @pytest.mark.parametrize(
@@ -107,10 +107,13 @@ def test_nothing_is_served_behind_a_reverse_proxy_without_a_key(
     memory: Memolith, behind: Serve, setting: str
 ) -> None:
     with pytest.raises(InvalidConfiguration, match=f"{setting}.*memolith api-key create"):
-        serving(behind, memory, "alice")
-    assert serving(Serve(hosts="localhost,127.0.0.1"), memory, "alice").open_for == "alice"
+        build_server_options(behind, memory, "alice")
+    assert (
+        build_server_options(Serve(hosts="localhost,127.0.0.1"), memory, "alice").anonymous_owner
+        == "alice"
+    )
     memory.create_api_key("first", role="admin")
-    assert serving(behind, memory, "alice").open_for is None
+    assert build_server_options(behind, memory, "alice").anonymous_owner is None
 
 
 PAGE = "https://app.example.org"
@@ -131,7 +134,7 @@ def test_no_page_may_call_where_none_is_configured(as_alice: TestClient) -> None
 
 
 def test_a_page_that_is_configured_may_call_and_no_other(memory: Memolith) -> None:
-    app = create_app(memory, Serving(origins=frozenset({PAGE})))
+    app = create_app(memory, ServerOptions(allowed_origins=frozenset({PAGE})))
     key = memory.create_api_key("page", owner="alice").secret
     with TestClient(app, base_url="http://localhost") as client:
         before = client.options("/v1/memories", headers=_ASKS)
@@ -155,7 +158,10 @@ def test_a_page_that_is_configured_may_call_and_no_other(memory: Memolith) -> No
 
 
 def test_each_process_counts_requests_for_itself(memory: Memolith) -> None:
-    apps = [create_app(memory, Serving(open_for="alice", requests_a_minute=6)) for _ in range(2)]
+    apps = [
+        create_app(memory, ServerOptions(anonymous_owner="alice", requests_per_minute=6))
+        for _ in range(2)
+    ]
     for app in apps:
         with TestClient(app, base_url="http://localhost") as client:
             assert client.get("/v1/memories").status_code == 200
@@ -164,7 +170,7 @@ def test_each_process_counts_requests_for_itself(memory: Memolith) -> None:
             assert 1 <= int(refused.headers["Retry-After"]) <= 10
 
 
-WORD, KEY = "qzxjkv", f"{PREFIX}shown-by-nobody"
+WORD, KEY = "qzxjkv", f"{KEY_PREFIX}shown-by-nobody"
 
 
 def test_no_log_has_a_word_or_a_key_of_any_request(

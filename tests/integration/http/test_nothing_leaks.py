@@ -17,7 +17,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from memolith import Memolith
-from memolith.entrypoints.http.app import Serving, create_app
+from memolith.entrypoints.http.app import ServerOptions, create_app
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 from support.openapi import document
@@ -60,7 +60,7 @@ def _made(path: Path) -> Iterator[World]:
     with Memolith.open(path, embedder=embedder, clock=clock, tokens=WordCounter()) as memory:
         alice = furnish(memory.owner("alice"), WORD)
         with TestClient(
-            create_app(memory, Serving(), clock), base_url="http://localhost"
+            create_app(memory, ServerOptions(), clock), base_url="http://localhost"
         ) as client:
             yield World(memory, alice, client)
 

@@ -11,9 +11,9 @@ import pytest
 from fastapi.testclient import TestClient
 
 from memolith import Memolith
-from memolith.adapters.tracing.spans import Spans, configured
-from memolith.entrypoints.http.app import Serving, create_app
-from memolith.steps import step
+from memolith.adapters.tracing.spans import SpanRecorder, build_span_recorder
+from memolith.entrypoints.http.app import ServerOptions, create_app
+from memolith.steps import span
 
 from .conftest import Caller
 
@@ -36,7 +36,7 @@ def traced(memory: Memolith, exporter: Any) -> Iterator[TestClient]:
 
     provider = TracerProvider()
     provider.add_span_processor(export.SimpleSpanProcessor(exporter))
-    app = create_app(memory, Serving(open_for=WORD, spans=Spans(provider)))
+    app = create_app(memory, ServerOptions(anonymous_owner=WORD, spans=SpanRecorder(provider)))
     with TestClient(app, base_url="http://localhost") as client:
         yield client
 
@@ -86,7 +86,7 @@ def test_a_failure_is_told_without_what_it_says(
     (request,) = exporter.get_finished_spans()
     assert (request.name, request.status.is_ok) == ("POST /v1/recall", False)
     assert not request.status.description
-    with pytest.raises(ValueError, match=WORD), step("fails"):
+    with pytest.raises(ValueError, match=WORD), span("fails"):
         raise ValueError(WORD)
     (_, failed) = exporter.get_finished_spans()
     assert dict(failed.attributes) == {"error.type": "ValueError"}
@@ -95,12 +95,17 @@ def test_a_failure_is_told_without_what_it_says(
 
 
 def test_there_are_no_traces_where_nothing_says_where_they_go() -> None:
-    assert configured({}) is None
+    assert build_span_recorder({}) is None
     assert (
-        configured({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://x", "OTEL_SDK_DISABLED": "true"}) is None
+        build_span_recorder(
+            {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://x", "OTEL_SDK_DISABLED": "true"}
+        )
+        is None
     )
     assert (
-        configured({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://x", "OTEL_TRACES_EXPORTER": "none"})
+        build_span_recorder(
+            {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://x", "OTEL_TRACES_EXPORTER": "none"}
+        )
         is None
     )
 
@@ -128,7 +133,7 @@ def test_they_are_sent_as_the_standard_variables_say(
     thread.start()
     env = {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{server.server_address[1]}"}
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", env["OTEL_EXPORTER_OTLP_ENDPOINT"])
-    app = create_app(memory, Serving(open_for="alice", spans=configured(env)))
+    app = create_app(memory, ServerOptions(anonymous_owner="alice", spans=build_span_recorder(env)))
     with TestClient(app, base_url="http://localhost") as client:
         client.post("/v1/recall", json={"query": WORD})
     server.shutdown()

@@ -8,8 +8,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from memolith import Memolith
-from memolith.adapters.sql.idempotency import DONE_WITHIN
-from memolith.entrypoints.http.once import Begun
+from memolith.adapters.sql.idempotency import REQUEST_TIMEOUT
+from memolith.entrypoints.http.once import IdempotentRequest
 from memolith.testing.clock import SettableClock
 
 from .conftest import Caller
@@ -66,11 +66,11 @@ def test_what_was_done_by_a_process_that_was_killed_is_not_done_again(
     for path, body in posts.items():
         headers = {"Idempotency-Key": path}
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Begun, "end", lambda *_: None)  # as if it had come no further
+            patch.setattr(IdempotentRequest, "end", lambda *_: None)  # as if it had come no further
             as_alice.post(path, json=body, headers=headers)
         assert as_alice.post(path, json=body, headers=headers).status_code == 409
     before = as_alice.get("/v1/memories/stats").json()
-    clock.advance(DONE_WITHIN)
+    clock.advance(REQUEST_TIMEOUT)
     for path, body in posts.items():
         again = as_alice.post(path, json=body, headers={"Idempotency-Key": path})
         assert again.status_code == 201

@@ -16,8 +16,8 @@ from schemathesis.specs.openapi.schemas import OpenApiSchema
 
 from memolith import Memolith
 from memolith.adapters.transcription.openai import OpenAITranscriber
-from memolith.entrypoints.http.app import Serving, create_app
-from memolith.entrypoints.http.device import Devices
+from memolith.entrypoints.http.app import ServerOptions, create_app
+from memolith.entrypoints.http.device import DeviceService
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 from memolith.testing.model_server import Asked, ModelServer
@@ -75,8 +75,8 @@ def app(database: str) -> Iterator[FastAPI]:
             worker=False,
         ) as engine,
     ):
-        devices = Devices(engine.chat_model, transcriber, lambda: True)
-        serving = Serving(wrong_keys_a_minute=1_000_000, upstream=Echo())
+        devices = DeviceService(engine.chat_model, transcriber, lambda: True)
+        serving = ServerOptions(failed_keys_per_minute=1_000_000, upstream=Echo())
         yield create_app(engine, serving, clock, devices)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memolith import Memolith
-from memolith.entrypoints.http.app import Serving, create_app
+from memolith.entrypoints.http.app import ServerOptions, create_app
 from memolith.ports.embedder import TextRole
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 from support.http_server import running
@@ -84,7 +84,9 @@ async def crowd(url: str, embedder: Held) -> Callers:
 
 def test_what_is_over_the_limit_is_refused_while_the_rest_is_worked_on() -> None:
     embedder = Held()
-    serving = Serving(open_for="alice", at_once=AT_ONCE, threads=THREADS)
+    serving = ServerOptions(
+        anonymous_owner="alice", max_concurrent_requests=AT_ONCE, threads=THREADS
+    )
     with (
         Memolith.open(":memory:", embedder=embedder, tokens=WordCounter()) as engine,
         running(create_app(engine, serving)) as url,

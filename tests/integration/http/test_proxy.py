@@ -10,7 +10,7 @@ import openai
 import pytest
 
 from memolith import Memolith
-from memolith.entrypoints.http.proxying.relaying import Proxying
+from memolith.entrypoints.http.proxying.relaying import ProxyOptions
 from memolith.entrypoints.http.proxying.upstreams import OpenAIUpstream
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 from memolith.testing.model_server import Answer, Asked, ModelServer, cut_off, refused
@@ -205,7 +205,7 @@ def test_a_client_of_openai_shows_why_it_is_refused(service: Proxied) -> None:
 
 def test_switched_off_everything_passes_through_as_it_came(model: ModelServer) -> None:
     body = b'{"model":"scripted", "messages": [{"role":"user","content":"Hi"}], "x": 1.50}'
-    with proxied(upstream(model), Proxying(is_on=False)) as service:
+    with proxied(upstream(model), ProxyOptions(is_enabled=False)) as service:
         sent = httpx.post(
             f"{service.url}/v1/chat/completions",
             content=body,
@@ -255,7 +255,7 @@ def test_the_models_of_the_service_are_listed(service: Proxied) -> None:
 
 
 def test_only_the_models_that_are_named_may_be_asked_for(model: ModelServer) -> None:
-    with proxied(upstream(model), Proxying(models=("scripted", "small"))) as service:
+    with proxied(upstream(model), ProxyOptions(allowed_models=("scripted", "small"))) as service:
         client = service.client()
         assert [each.id for each in client.models.list()] == ["scripted", "small"]
         with pytest.raises(openai.NotFoundError):

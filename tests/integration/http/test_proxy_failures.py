@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from memolith import Memolith
-from memolith.entrypoints.http.proxying.relaying import Proxying
+from memolith.entrypoints.http.proxying.relaying import ProxyOptions
 from memolith.entrypoints.http.proxying.upstreams import OpenAIUpstream
 from memolith.errors import ServiceFailed
 from memolith.ports.embedder import TextRole
@@ -77,7 +77,7 @@ def test_an_embedder_that_is_down_costs_no_reply(model: ModelServer) -> None:
 def test_a_memory_that_is_too_slow_costs_no_reply(model: ModelServer) -> None:
     embedder = Embedder()
     engine = with_embedder(embedder)
-    with proxied(upstream(model), Proxying(memory_timeout_s=0.05), engine=engine) as service:
+    with proxied(upstream(model), ProxyOptions(memory_timeout_s=0.05), engine=engine) as service:
         engine.remember("Lives in Oslo", owner="alice")
         embedder.slow_s = 0.5
         assert said(service.client(), [user("Where do I live now?")]).startswith("Noted")

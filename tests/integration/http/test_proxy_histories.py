@@ -12,9 +12,9 @@ from pydantic import SecretStr
 
 from memolith import Memolith
 from memolith.adapters.chat.openai import OpenAIChat
-from memolith.entrypoints.http.proxying.relaying import Proxying
+from memolith.entrypoints.http.proxying.relaying import ProxyOptions
 from memolith.entrypoints.http.proxying.upstreams import OpenAIUpstream
-from memolith.policies.histories import SUMMARY
+from memolith.policies.histories import SUMMARY_MARK
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 from memolith.testing.model_server import Asked, ModelServer
 from support.chat_proxy import Proxied, assistant, proxied, said, user
@@ -53,7 +53,7 @@ def service(model: ModelServer) -> Iterator[Proxied]:
         chat=OpenAIChat("scripted", base_url=model.openai_url),
         worker=False,
     )
-    how = Proxying(memory_timeout_s=20, window=WINDOW)
+    how = ProxyOptions(memory_timeout_s=20, context_window=WINDOW)
     with proxied(upstream(model), how, engine=engine) as served:
         yield served
 
@@ -70,7 +70,7 @@ def test_a_long_history_is_made_shorter(service: Proxied, model: ModelServer) ->
     messages = sent(model)
     assert len(messages) < 10
     assert messages[0]["content"].startswith("Be brief.")
-    assert any(str(each["content"]).startswith(SUMMARY) for each in messages)
+    assert any(str(each["content"]).startswith(SUMMARY_MARK) for each in messages)
     assert messages[-1] == history[-1]
     assert service.log()[0] == ("user", history[1]["content"].strip())
     assert len(service.log()) == 62, "what the client sent is logged, not what the model was told"
@@ -93,7 +93,7 @@ def test_where_nothing_may_be_kept_nothing_is_made_shorter(
 
 
 def test_it_can_be_switched_off(model: ModelServer) -> None:
-    with proxied(upstream(model), Proxying(compresses=False, window=WINDOW)) as service:
+    with proxied(upstream(model), ProxyOptions(compress=False, context_window=WINDOW)) as service:
         history = [*long(), user("Which chairs?")]
         said(service.client(), history)
         assert sent(model)[-61:] == history

@@ -16,15 +16,15 @@ import pytest
 from fastapi.testclient import TestClient
 
 from memolith import Memolith
-from memolith.adapters.chat.steady import Care
-from memolith.adapters.embedders.openai import OpenAIVectors
+from memolith.adapters.chat.steady import ServiceGuard
+from memolith.adapters.embedders.openai import OpenAIVectorService
 from memolith.adapters.embedders.service import ServiceEmbedder
 from memolith.config import load
-from memolith.entrypoints.http.app import Serving, create_app
+from memolith.entrypoints.http.app import ServerOptions, create_app
 from memolith.entrypoints.http.readiness import Check, Readiness
 from memolith.errors import StoreUnavailable
-from memolith.policies.embedding_models import chosen
-from memolith.policies.retrying import Breaking, Retrying
+from memolith.policies.embedding_models import select_model
+from memolith.policies.retrying import BreakerPolicy, RetryPolicy
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 from memolith.testing.model_server import Answer, Asked, ModelServer, refused
 from support.mount_namespace import filled, make_read_only, make_writable, mount_tmpfs, run_apart
@@ -37,9 +37,9 @@ _PATIENCE_S = 20.0
 
 
 @contextmanager
-def serving(engine: Memolith, how: Serving | None = None) -> Iterator[Any]:
+def serving(engine: Memolith, how: ServerOptions | None = None) -> Iterator[Any]:
     """Give a client of a service that looks at everything anew each time."""
-    app = create_app(engine, how or Serving())
+    app = create_app(engine, how or ServerOptions())
     with TestClient(app, base_url="http://10.0.0.7:8377") as client:  # by address, as probes do
         readiness: Readiness = app.state.readiness
         ticking = iter(range(0, 1_000_000, 1_000))
@@ -71,7 +71,7 @@ def until(is_so: Callable[[], bool]) -> None:
 def test_all_that_is_looked_at_is_named(tmp_path: Path) -> None:
     with (
         opened(tmp_path / "memory.db") as engine,
-        serving(engine, Serving(folder=tmp_path)) as client,
+        serving(engine, ServerOptions(store_folder=tmp_path)) as client,
     ):
         assert client.get("/readyz").json()["checks"] == {**WELL, "disk": "ok"}
 
@@ -99,7 +99,7 @@ def _looks_at_a_small_disk(folder: Path) -> None:
     mount_tmpfs(folder, 100_000)
     (folder / "own").mkdir()
     path = folder / "own" / "memory.db"
-    with opened(path) as engine, serving(engine, Serving(folder=path.parent)) as client:
+    with opened(path) as engine, serving(engine, ServerOptions(store_folder=path.parent)) as client:
         assert problems(client) == {}
         with filled(folder, but_for_kilobytes=1_000):
             assert problems(client) == {"disk": "failed"}
@@ -110,7 +110,7 @@ def _looks_at_a_small_disk(folder: Path) -> None:
         with serving(engine) as client:
             assert problems(client) == {"write": "read-only"}
             make_writable(folder)
-        with serving(engine, Serving(read_only=True)) as client:
+        with serving(engine, ServerOptions(read_only=True)) as client:
             assert problems(client) == {}
 
 
@@ -158,10 +158,12 @@ def test_an_embedding_service_that_fails_is_told_and_what_it_said_is_not(tmp_pat
     def embed(_: Asked) -> Answer | None:
         return refused(500, message="secret") if broken.is_set() else None
 
-    told = chosen("of-my-own", 0)
-    care = Care(retrying=Retrying(most=1), breaking=Breaking(failures=1_000))
+    told = select_model("of-my-own", 0)
+    care = ServiceGuard(
+        retry_policy=RetryPolicy(max_retries=1), breaker_policy=BreakerPolicy(failures=1_000)
+    )
     with ModelServer(embed=embed) as service:
-        asked = OpenAIVectors(told, api_key="key", base_url=service.openai_url, timeout_s=20)
+        asked = OpenAIVectorService(told, api_key="key", base_url=service.openai_url, timeout_s=20)
         with (
             closing(ServiceEmbedder(asked, told, None, care)) as embedder,
             opened(tmp_path / "m.db", embedder=embedder) as engine,
@@ -177,7 +179,7 @@ def test_an_embedding_service_that_fails_is_told_and_what_it_said_is_not(tmp_pat
 
 def test_a_worker_that_died_is_told(tmp_path: Path) -> None:
     with opened(tmp_path / "memory.db") as engine:
-        app = create_app(engine, Serving(works=True))
+        app = create_app(engine, ServerOptions(runs_jobs=True))
         with TestClient(app, base_url="http://localhost") as client:
             assert problems(client) == {}
             ended = threading.Thread(target=str)
@@ -206,7 +208,7 @@ def test_what_hangs_is_slow_holds_up_nothing_else_and_is_looked_at_once() -> Non
         timeout_s=0.1,
         now_s=lambda: float(next(times)),
     )
-    states = [asyncio.run(readiness.states()) for _ in range(3)]
+    states = [asyncio.run(readiness.get_states()) for _ in range(3)]
     go_on.set()
     readiness.close()
     assert states == [{"hangs": "slow", "fails": "failed", "is": "ok"}] * 3
@@ -217,9 +219,9 @@ def test_who_asks_often_costs_little() -> None:
     looks: list[float] = []
     now = [0.0]
     readiness = Readiness(
-        (Check("is", lambda: looks.append(now[0]), kept_s=30),), now_s=lambda: now[0]
+        (Check("is", lambda: looks.append(now[0]), cache_s=30),), now_s=lambda: now[0]
     )
     for now[0] in (0.0, 1.0, 29.0, 31.0, 40.0):
-        assert asyncio.run(readiness.states()) == {"is": "ok"}
+        assert asyncio.run(readiness.get_states()) == {"is": "ok"}
     readiness.close()
     assert looks == [0.0, 31.0]

@@ -15,8 +15,8 @@ from fastapi.testclient import TestClient
 
 from memolith import Memolith
 from memolith.config import load
-from memolith.entrypoints.http.app import Serving, create_app
-from memolith.entrypoints.http.proxying.configured import configured, proxying
+from memolith.entrypoints.http.app import ServerOptions, create_app
+from memolith.entrypoints.http.proxying.configured import build_proxy_options, build_upstream
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 from memolith.testing.model_server import Asked, ModelServer
 from support.chat_proxy import user
@@ -69,8 +69,8 @@ def within(env: dict[str, str], model: ModelServer) -> Iterator[TestClient]:
         tokens=WordCounter(),
         chat=client(model.openai_url),
     ) as engine:
-        upstream = configured(loaded.settings.chat, env)
-        how = Serving(upstream=upstream, proxying=proxying(loaded.settings))
+        upstream = build_upstream(loaded.settings.chat, env)
+        how = ServerOptions(upstream=upstream, proxy_options=build_proxy_options(loaded.settings))
         with TestClient(create_app(engine, how), base_url="http://localhost") as opened:
             yield opened
 
@@ -142,7 +142,7 @@ def test_a_conversation_goes_on_at_the_other_and_is_learned_from_once(two: Two) 
         return [each["content"] for each in sent.json()["messages"]]
 
     until(lambda: len(said()) == 6)
-    until(lambda: two.keys.owner("dave").backlog().waiting == 0)
+    until(lambda: two.keys.owner("dave").backlog().pending_messages == 0)
     assert [each for each in said() if each != "I see."] == texts
     learned = [each.user for each in two.model.asked if each.schema is not None]
     assert learned

@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 from mcp import Client, MCPError
 
 from memolith import Memolith
-from memolith.entrypoints.http.app import Serving, create_app
+from memolith.entrypoints.http.app import ServerOptions, create_app
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 from memolith.tools import TOOLS
@@ -40,7 +40,7 @@ def memory(clock: SettableClock) -> Iterator[Memolith]:
 
 @pytest.fixture
 def address(memory: Memolith) -> Iterator[str]:
-    with running(create_app(memory, Serving())) as url:
+    with running(create_app(memory, ServerOptions())) as url:
         yield url
 
 
@@ -211,7 +211,7 @@ def test_requests_are_counted_by_their_route(address: str, key: Callable[..., st
 
 def test_without_the_sdk_it_says_so(memory: Memolith, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memolith.entrypoints.mcp.over_http.find_spec", lambda _name: None)
-    app = create_app(memory, Serving(open_for="alice"))
+    app = create_app(memory, ServerOptions(anonymous_owner="alice"))
     with TestClient(app, base_url="http://localhost") as anybody:
         answer = anybody.post("/mcp", json=HELLO)
     assert answer.status_code == 501

@@ -43,7 +43,7 @@ def test_what_is_stored_in_any_category_is_found_by_it(memory: Memolith, profile
     kept = store(alice, "[2026-02-01 10:00] We spoke of lamps", "ctx_1", "timeline")
     spoken = found(alice, "[2026-02-01 10:00] We spoke of lamps", category="timeline", limit=20)
     assert any("We spoke of lamps" in text for text in spoken)
-    assert kept["kind"] == alice.kind_like("summary")
+    assert kept["kind"] == alice.equivalent_kind("summary")
 
 
 def test_a_category_nobody_knows_is_a_label(memory: Memolith) -> None:

@@ -8,8 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memolith.text.chunking.blocks import blocks
-from memolith.text.chunking.chunks import chunks, stream_chunks
-from memolith.text.chunking.model import Chunk, Sizes
+from memolith.text.chunking.chunks import split_chunks, stream_chunks
+from memolith.text.chunking.model import Chunk, ChunkSizes
 
 _PARTS = [
     "Dr. ",
@@ -54,7 +54,7 @@ _PARTS = [
 ]
 texts = st.text() | st.lists(st.sampled_from(_PARTS), max_size=60).map("".join)
 sizes = st.builds(
-    lambda least, more, hard, chars, ahead: Sizes(
+    lambda least, more, hard, chars, ahead: ChunkSizes(
         least, least + more, least + more + hard, chars, chars + ahead
     ),
     st.integers(0, 12),
@@ -83,19 +83,21 @@ def bare(text: str) -> str:
 
 
 @given(texts, sizes, st.integers(0, 2))
-def test_chunks_joined_are_the_text_but_for_white_space(text: str, s: Sizes, space: int) -> None:
+def test_chunks_joined_are_the_text_but_for_white_space(
+    text: str, s: ChunkSizes, space: int
+) -> None:
     end = 0
-    for chunk in chunks(text, Words(space), sizes=s):
+    for chunk in split_chunks(text, Words(space), sizes=s):
         assert not text[end : chunk.span.start].strip()
-        assert chunk.text == chunk.span.of(text) == chunk.text.strip() != ""
+        assert chunk.text == chunk.span.extract(text) == chunk.text.strip() != ""
         end = chunk.span.end
     assert not text[end:].strip()
 
 
 @given(texts, sizes, st.integers(0, 2))
-def test_no_chunk_is_too_large(text: str, s: Sizes, space: int) -> None:
+def test_no_chunk_is_too_large(text: str, s: ChunkSizes, space: int) -> None:
     counter = Words(space)
-    for chunk in chunks(text, counter, sizes=s):
+    for chunk in split_chunks(text, counter, sizes=s):
         assert [chunk.tokens] == counter.count([chunk.text])
         assert len(chunk.text) <= s.max_chars
         assert chunk.tokens <= s.hard_max_tokens or len(chunk.text) == 1
@@ -106,7 +108,7 @@ def test_no_chunk_is_too_large(text: str, s: Sizes, space: int) -> None:
     st.integers(0, 2),
 )
 def test_prose_is_never_over_the_maximum(parts: list[str], space: int) -> None:
-    found = chunks("".join(parts), Words(space), sizes=Sizes(5, 12, 100))
+    found = split_chunks("".join(parts), Words(space), sizes=ChunkSizes(5, 12, 100))
     assert all(chunk.tokens <= 12 for chunk in found)
 
 
@@ -118,9 +120,9 @@ class Letters:
 
 
 @given(texts, sizes)
-def test_short_neighbours_that_fit_are_merged(text: str, s: Sizes) -> None:
+def test_short_neighbours_that_fit_are_merged(text: str, s: ChunkSizes) -> None:
     # Of other counters the parts may cost more than the whole: a pair is joined by what they cost.
-    found = chunks(text, Letters(), sizes=s)
+    found = split_chunks(text, Letters(), sizes=s)
     for first, second in pairwise(found):
         short = min(first.tokens, second.tokens) < s.min_tokens
         fit = first.tokens + second.tokens <= s.max_tokens
@@ -129,16 +131,18 @@ def test_short_neighbours_that_fit_are_merged(text: str, s: Sizes) -> None:
 
 @given(texts, sizes, st.lists(st.integers(0, 400)), st.integers(0, 1))
 def test_a_stream_gives_the_same_chunks_however_it_is_cut(
-    text: str, s: Sizes, cuts: list[int], space: int
+    text: str, s: ChunkSizes, cuts: list[int], space: int
 ) -> None:
     places = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
     parts = [text[a:b] for a, b in pairwise(places)]
-    assert list(stream_chunks(parts, Words(space), sizes=s)) == chunks(text, Words(space), sizes=s)
+    assert list(stream_chunks(parts, Words(space), sizes=s)) == split_chunks(
+        text, Words(space), sizes=s
+    )
 
 
 @given(texts, sizes)
-def test_a_stream_of_characters_gives_the_same_chunks(text: str, s: Sizes) -> None:
-    assert list(stream_chunks(text, Words(), sizes=s)) == chunks(text, Words(), sizes=s)
+def test_a_stream_of_characters_gives_the_same_chunks(text: str, s: ChunkSizes) -> None:
+    assert list(stream_chunks(text, Words(), sizes=s)) == split_chunks(text, Words(), sizes=s)
 
 
 @example("a | b\n|---|---|\n", 12)
@@ -157,7 +161,7 @@ def test_blocks_are_the_whole_text_and_none_is_longer_than_is_looked_at(
 @given(texts, st.integers(8, 30))
 def test_words_that_fit_stay_whole(text: str, most: int) -> None:
     counter = Words()
-    found = chunks(text, counter, sizes=Sizes(0, most, most, 500))
+    found = split_chunks(text, counter, sizes=ChunkSizes(0, most, most, 500))
     kept = [word for chunk in found for word in chunk.text.split()]
     marks = re.compile(r"[–—，、；：。！？｡،]")
     for word in text.split():
@@ -173,4 +177,4 @@ def assert_whole(block: str, found: list[Chunk]) -> None:
 def test_code_that_fits_stays_whole(lines: list[str], around: str) -> None:
     block = "\n".join(["~~~~~~~", *lines, "~~~~~~~"])
     text = f"Words before.\n\n{block}\n\n{around}"
-    assert_whole(block, chunks(text, Words(), sizes=Sizes(5, 12, 100)))
+    assert_whole(block, split_chunks(text, Words(), sizes=ChunkSizes(5, 12, 100)))

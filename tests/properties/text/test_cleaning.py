@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from memolith.errors import InvalidInput
 from memolith.text.cleaning import clean
-from memolith.text.code import code_blocks, without_code
+from memolith.text.code import code_blocks, mask_code
 
 # Any code point, lone surrogates and all; and texts dense with what cleaning looks at.
 anything = st.text(st.characters(codec=None, exclude_categories=()))
@@ -61,7 +61,7 @@ def test_a_text_over_its_limit_is_refused_and_no_other(text: str, limit: int) ->
 
 @given(texts)
 def test_blanking_code_moves_nothing(text: str) -> None:
-    blanked = without_code(text)
+    blanked = mask_code(text)
     assert len(blanked) == len(text)
     assert all(b in (" ", t) for b, t in zip(blanked, text, strict=True))
 

@@ -9,7 +9,7 @@ from corpora.meaning_edits import swaps
 from corpora.pairs import load_pairs
 from memolith.errors import InvalidInput
 from memolith.text.cleaning import clean
-from memolith.text.normal import content_key, normal_words
+from memolith.text.normal import canonical_words, content_key
 
 SENTENCES = sorted({text for pair in load_pairs() for text in (pair.a, pair.b)})
 sentences = st.sampled_from(SENTENCES)
@@ -60,7 +60,7 @@ def test_a_text_that_is_something_has_a_key(text: str) -> None:
 
 @given(texts)
 def test_no_word_is_empty_or_has_blanks(text: str) -> None:
-    words = normal_words(text)
+    words = canonical_words(text)
     assert all(words)
     if len(words) > 1:
         assert not any(char.isspace() for word in words for char in word)
@@ -101,4 +101,4 @@ def test_no_swap_is_the_same_fact(text: str) -> None:
 
 @given(st.lists(st.sampled_from(["Anna", "Bob", "owes", "likes", "7", "tea"]), max_size=6))
 def test_plain_words_keep_their_order_and_number(words: list[str]) -> None:
-    assert list(normal_words(" ".join(words))) == [word.lower() for word in words]
+    assert list(canonical_words(" ".join(words))) == [word.lower() for word in words]

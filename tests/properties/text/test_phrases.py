@@ -3,11 +3,11 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.text.cues import CueKind, languages
-from memolith.text.cues.matching import compiled, folded, phrase_regex
-from memolith.text.cues.phrases import Phrases, runs
+from memolith.text.cues import CueKind, load_cues
+from memolith.text.cues.matching import build_phrase_regex, compile_phrases, fold_prose
+from memolith.text.cues.phrases import PhraseIndex, get_runs
 
-_CUES = [(cues.fillers, cues.phrases(kind)) for cues in languages() for kind in CueKind]
+_CUES = [(cues.fillers, cues.phrases(kind)) for cues in load_cues() for kind in CueKind]
 _WORDS = sorted({word for _, phrases in _CUES for phrase in phrases for word in phrase.split()})
 words = st.sampled_from([word.strip("^!*").replace("#", "7") for word in _WORDS])
 texts = st.lists(words | st.sampled_from(["really", ".", ",\n", "Straße", "I’M"]), max_size=12).map(
@@ -17,16 +17,16 @@ texts = st.lists(words | st.sampled_from(["really", ".", ",\n", "Straße", "I’
 
 @given(texts | st.sampled_from([phrase.strip("^*") for _, ps in _CUES for phrase in ps]))
 def test_no_phrase_is_missed(text: str) -> None:
-    lower = folded(text)
+    lower = fold_prose(text)
     for fillers, phrases in _CUES:
-        slow = compiled(phrase_regex(phrase, fillers) for phrase in phrases)
-        quick = Phrases(phrases, fillers).within(runs(text))
+        slow = compile_phrases(build_phrase_regex(phrase, fillers) for phrase in phrases)
+        quick = PhraseIndex(phrases, fillers).get_pattern(get_runs(text))
         found = None if quick is None else quick.search(lower)
         assert (found is None) == (slow.search(lower) is None)
 
 
 def test_a_text_with_none_of_the_words_needs_no_pattern() -> None:
-    phrases = Phrases(["i prefer", "mein lieblings*", "# days"])
-    assert phrases.within(runs("It rained.")) is None
-    assert phrases.within(runs("Mein Lieblingsessen")) is not None
-    assert phrases.within(runs("It rained for 5 days.")) is not None
+    phrases = PhraseIndex(["i prefer", "mein lieblings*", "# days"])
+    assert phrases.get_pattern(get_runs("It rained.")) is None
+    assert phrases.get_pattern(get_runs("Mein Lieblingsessen")) is not None
+    assert phrases.get_pattern(get_runs("It rained for 5 days.")) is not None

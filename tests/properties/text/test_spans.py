@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memolith.domain.items import Span
-from memolith.text.cues import cue_sentences
+from memolith.text.cues import find_cue_sentences
 from memolith.text.passages import passages
 from memolith.text.sentences import sentences
 
@@ -67,7 +67,7 @@ def assert_cover(text: str, spans: list[Span]) -> None:
     for span in spans:
         assert span.start >= end
         assert not text[end : span.start].strip()
-        assert span.of(text) == span.of(text).strip() != ""
+        assert span.extract(text) == span.extract(text).strip() != ""
         end = span.end
     assert not text[end:].strip()
 
@@ -79,7 +79,7 @@ def test_sentences_hold_the_whole_text(text: str) -> None:
 
 @given(texts)
 def test_no_sentence_runs_over_a_line_end(text: str) -> None:
-    assert not any("\n" in span.of(text) for span in sentences(text))
+    assert not any("\n" in span.extract(text) for span in sentences(text))
 
 
 @given(texts, st.integers(1, 30), st.integers(0, 2))
@@ -92,7 +92,7 @@ def test_passages_hold_the_whole_text(text: str, max_tokens: int, space: int) ->
 def test_no_passage_costs_more_than_it_may(text: str, max_tokens: int, space: int) -> None:
     counter = Words(space)
     for span, tokens in passages(text, counter, max_tokens=max_tokens):
-        assert [tokens] == counter.count([span.of(text)])
+        assert [tokens] == counter.count([span.extract(text)])
         assert tokens <= max_tokens or span.end - span.start == 1
 
 
@@ -100,7 +100,7 @@ def test_no_passage_costs_more_than_it_may(text: str, max_tokens: int, space: in
 def test_words_that_fit_stay_whole(text: str, max_tokens: int) -> None:
     counter = Words(0)
     cut = passages(text, counter, max_tokens=max_tokens)
-    kept = [word for span, _ in cut for word in span.of(text).split()]
+    kept = [word for span, _ in cut for word in span.extract(text).split()]
     fitting = [word for word in text.split() if counter.count([word])[0] <= max_tokens]
     clause_marks = re.compile(r"[–—，、；：。！？｡]")
     for word in fitting:
@@ -109,6 +109,6 @@ def test_words_that_fit_stay_whole(text: str, max_tokens: int) -> None:
 
 @given(texts)
 def test_sentences_with_cues_are_some_of_the_sentences(text: str) -> None:
-    told = cue_sentences(text)
+    told = find_cue_sentences(text)
     assert [span for span, _ in told] == [s for s in sentences(text) if s in {t for t, _ in told}]
     assert all(kinds for _, kinds in told)

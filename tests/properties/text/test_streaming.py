@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memolith.errors import InvalidInput
-from memolith.text.cleaning import cleaned
-from memolith.text.streaming import cleaned_pieces
+from memolith.text.cleaning import clean_text
+from memolith.text.streaming import clean_stream
 
 TEXTS = st.lists(
     st.sampled_from(
@@ -27,25 +27,25 @@ def split(text: str, places: list[int]) -> list[str]:
 def test_the_pieces_joined_are_the_cleaned_text_but_for_white_space(
     text: str, places: list[int]
 ) -> None:
-    joined = "".join(cleaned_pieces(split(text, places), segment_chars=20, longest_chars=90))
-    assert "".join(joined.split()) == "".join(cleaned(text).split())
+    joined = "".join(clean_stream(split(text, places), segment_chars=20, longest_chars=90))
+    assert "".join(joined.split()) == "".join(clean_text(text).split())
 
 
 @given(TEXTS, st.lists(st.integers(0, 200)))
 def test_a_text_short_enough_is_cleaned_as_a_whole(text: str, places: list[int]) -> None:
-    assert "".join(cleaned_pieces(split(text, places))) == cleaned(text)
+    assert "".join(clean_stream(split(text, places))) == clean_text(text)
 
 
 def test_fenced_code_is_not_parted_at_its_blank_lines() -> None:
     code = "```\n" + "a = 1\n\n" * 50 + "```"
     text = f"Before.\n\n{code}\n\nAfter.\n\nEnd."
-    pieces = list(cleaned_pieces([text], segment_chars=20))
+    pieces = list(clean_stream([text], segment_chars=20))
     assert any(code in piece for piece in pieces)
 
 
 def test_what_is_no_text_is_refused() -> None:
     with pytest.raises(InvalidInput):
-        list(cleaned_pieces(["a", b"b"]))  # type: ignore[list-item] # what is tested
+        list(clean_stream(["a", b"b"]))  # type: ignore[list-item] # what is tested
 
 
 def times_searched(pieces: list[str]) -> int:
@@ -58,7 +58,7 @@ def times_searched(pieces: list[str]) -> int:
 
     sys.setprofile(note)
     try:
-        list(cleaned_pieces(pieces, segment_chars=100, longest_chars=10_000))
+        list(clean_stream(pieces, segment_chars=100, longest_chars=10_000))
     finally:
         sys.setprofile(None)
     return len(searches)
@@ -69,6 +69,6 @@ def test_many_small_pieces_without_a_blank_line_are_not_searched_for_each_of_the
 
 
 def test_a_huge_piece_is_taken_a_stretch_at_a_time() -> None:
-    taken = list(cleaned_pieces(["word " * 10_000], segment_chars=100, longest_chars=1_000))
+    taken = list(clean_stream(["word " * 10_000], segment_chars=100, longest_chars=1_000))
     assert "".join("".join(taken).split()) == "word" * 10_000
     assert max(map(len, taken)) <= 1_000 + len("\n\n")

@@ -3,11 +3,11 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.policies.importance import companion_kind, importance, standard_kind
+from memolith.policies.importance import get_companion_kind, get_standard_kind, score_importance
 from memolith.text.analysis import MAX_TERM_CHARS, terms
 from memolith.text.cleaning import clean
-from memolith.text.cues import CueKind, found
-from memolith.text.features import count_words, features
+from memolith.text.cues import CueKind, find_cue_kinds
+from memolith.text.features import count_words, extract_features
 
 word = st.sampled_from(
     [
@@ -64,33 +64,35 @@ def test_a_word_has_its_terms_wherever_it_stands(before: str, after: str) -> Non
 
 @given(texts)
 def test_features_take_any_text(text: str) -> None:
-    assert features(text, tokens=3).words == count_words(text) <= max(1, len(text))
+    assert extract_features(text, tokens=3).words == count_words(text) <= max(1, len(text))
 
 
 @given(texts)
 def test_cues_take_any_text(text: str) -> None:
-    assert found(text) <= frozenset(CueKind)
+    assert find_cue_kinds(text) <= frozenset(CueKind)
 
 
 @given(kinds, st.integers(0, 10_000))
 def test_importance_stays_in_its_range(held: frozenset[CueKind], words: int) -> None:
-    assert 0.2 <= importance(held, words=words) <= 0.9
+    assert 0.2 <= score_importance(held, word_count=words) <= 0.9
 
 
 @given(kinds, kinds, st.integers(0, 10_000))
 def test_more_cues_are_never_less_important(
     held: frozenset[CueKind], more: frozenset[CueKind], words: int
 ) -> None:
-    assert importance(held, words=words) <= importance(held | more, words=words)
+    assert score_importance(held, word_count=words) <= score_importance(
+        held | more, word_count=words
+    )
 
 
 @given(kinds, st.integers(0, 10_000), st.integers(0, 10_000))
 def test_more_words_are_never_less_important(held: frozenset[CueKind], a: int, b: int) -> None:
     fewer, more = sorted((a, b))
-    assert importance(held, words=fewer) <= importance(held, words=more)
+    assert score_importance(held, word_count=fewer) <= score_importance(held, word_count=more)
 
 
 @given(kinds)
 def test_each_set_of_cues_has_a_kind(held: frozenset[CueKind]) -> None:
-    assert companion_kind(held) in {"fact", "correction", "preference", "context"}
-    assert standard_kind(held) in {"fact", "correction", "preference", "identity"}
+    assert get_companion_kind(held) in {"fact", "correction", "preference", "context"}
+    assert get_standard_kind(held) in {"fact", "correction", "preference", "identity"}

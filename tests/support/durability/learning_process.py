@@ -74,5 +74,5 @@ def _talk(
         say_one(memory, clock, number, exchange)
         telling.send(number + 1)
         patience.wait(_PAUSE_S)
-    while begin < len(script) and own.backlog().waiting:
+    while begin < len(script) and own.backlog().pending_messages:
         patience.wait(0.01)

@@ -50,13 +50,13 @@ def _memories(own: OwnerMemory) -> Sequence[Memory]:
 
 def _told(own: OwnerMemory, memory: Memory) -> Iterator[str]:
     for event in own.history(memory.id).events:
-        yield f"{memory.content} | {event.action} by {event.by} | version {event.version}"
+        yield f"{memory.content} | {event.action} by {event.actor} | version {event.version}"
     for source in memory.sources:
         yield f"{memory.content} | of {_named(own, source)}"
 
 
 def _named(own: OwnerMemory, source: Source) -> str:
-    if source.of != "message":
+    if source.record_type != "message":
         return own.get(source.id).content
     message = own.message(source.id)
     return f"{message.session_id}, {message.sequence}"

@@ -48,9 +48,9 @@ def tell(what: object) -> None:
 
 def remade(
     store: str, key: str, pause_s: float = 0.0, embedder: Turned | None = None
-) -> reembed.Reembedded:
+) -> reembed.ReembedResult:
     """Make a store's vectors anew, few at a time."""
-    reembed.BATCH = FEW
+    reembed.BATCH_SIZE = FEW
     return Memolith.reembed(store, embedder=embedder or Turned(pause_s), cipher=ciphers(key))
 
 
@@ -73,6 +73,6 @@ def use(store: str, key: str) -> int:
 if __name__ == "__main__":
     if sys.argv[3:]:
         tell("begun")
-        tell(remade(sys.argv[1], sys.argv[2], float(sys.argv[3])).made)
+        tell(remade(sys.argv[1], sys.argv[2], float(sys.argv[3])).vectors_created)
     else:
         tell(use(sys.argv[1], sys.argv[2]))

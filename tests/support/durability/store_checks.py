@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 
 from memolith import Memolith
-from memolith.domain.recall import Mode
+from memolith.domain.recall import SearchMode
 from support.durability.write_log import Ledger, everything
 
 COLUMNS = (
@@ -72,7 +72,7 @@ def check_all(memory: Memolith, ledger: Ledger, tally: Tally) -> None:
 
 def search(memory: Memolith, ledger: Ledger, keys: Iterable[Key], tally: Tally) -> None:
     """Search for records by vector and by word."""
-    missed: list[tuple[Mode, Key]] = []
+    missed: list[tuple[SearchMode, Key]] = []
     for owner, id_ in keys:
         content = ledger.records[owner][id_]
         word = content.rsplit(maxsplit=1)[-1]
@@ -86,9 +86,11 @@ def search(memory: Memolith, ledger: Ledger, keys: Iterable[Key], tally: Tally) 
     assert missed == []
 
 
-def finds(memory: Memolith, owner: str, id_: str, content: str, *, ask: str, mode: Mode) -> bool:
+def finds(
+    memory: Memolith, owner: str, id_: str, content: str, *, ask: str, mode: SearchMode
+) -> bool:
     """Return whether a search comes upon a record, or upon one that says the same."""
     result = memory.recall(ask, owner=owner, mode=mode, touch=False)
     return any(
-        id_ in (each.id, *each.folded) or each.content == content for each in result.memories
+        id_ in (each.id, *each.collapsed_ids) or each.content == content for each in result.memories
     )

@@ -8,9 +8,9 @@ import pytest
 
 from memolith.adapters.chat.callable import CallableChat
 from memolith.errors import ServiceFailed
-from memolith.ports.chat import Prompt, Reply, Schema, Turn
+from memolith.ports.chat import ChatMessage, Completion, Prompt, ResponseSchema
 
-ASKED = Prompt((Turn("system", "Be brief."), Turn("user", "My PIN is 4711")))
+ASKED = Prompt((ChatMessage("system", "Be brief."), ChatMessage("user", "My PIN is 4711")))
 
 
 def echo(messages: list[dict[str, str]]) -> str:
@@ -19,17 +19,17 @@ def echo(messages: list[dict[str, str]]) -> str:
 
 def test_a_function_is_given_messages_and_gives_a_text() -> None:
     model = CallableChat(echo)
-    assert model.complete(ASKED) == Reply("system: Be brief. / user: My PIN is 4711")
+    assert model.complete(ASKED) == Completion("system: Be brief. / user: My PIN is 4711")
     assert model.name == f"{__name__}.echo"
 
 
 def test_a_schema_is_asked_for_in_words_where_the_system_speaks() -> None:
-    schema = Schema("facts", {"type": "object", "properties": {"fact": {"type": "string"}}})
-    asked = Prompt(ASKED.turns, schema)
+    schema = ResponseSchema("facts", {"type": "object", "properties": {"fact": {"type": "string"}}})
+    asked = Prompt(ASKED.messages, schema)
     said = CallableChat(echo).complete(asked).text
     assert said.startswith("system: Be brief.\n\nReply with one JSON value and nothing else")
     assert '{"fact": {"type": "string"}}' in said
-    alone = CallableChat(echo).complete(Prompt(ASKED.turns[1:], schema)).text
+    alone = CallableChat(echo).complete(Prompt(ASKED.messages[1:], schema)).text
     assert alone.startswith("system: Reply with one JSON value")
 
 
@@ -78,4 +78,4 @@ def test_nobody_waits_longer_than_the_timeout() -> None:
 
 
 def test_an_empty_reply_streams_as_nothing_but_itself() -> None:
-    assert list(CallableChat(lambda _: "").stream(ASKED)) == [Reply("")]
+    assert list(CallableChat(lambda _: "").stream(ASKED)) == [Completion("")]

@@ -10,15 +10,15 @@ import pytest
 
 from memolith import Memolith
 from memolith.adapters.chat.anthropic import AnthropicChat
-from memolith.adapters.chat.configured import configured
+from memolith.adapters.chat.configured import build_chat_model
 from memolith.adapters.chat.ollama import OllamaChat
 from memolith.adapters.chat.openai import OpenAIChat
 from memolith.bootstrap import open_chat
 from memolith.config import load
-from memolith.config.reference import in_force
+from memolith.config.reference import iter_effective_settings
 from memolith.config.settings import Chat
 from memolith.errors import InvalidConfiguration, InvalidInput
-from memolith.ports.chat import Prompt, Reply, Turn
+from memolith.ports.chat import ChatMessage, Completion, Prompt
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 from support.rows import check_each
 
@@ -26,7 +26,7 @@ KEYS = {"OPENAI_API_KEY": "sk-open", "ANTHROPIC_API_KEY": "sk-anthropic", "MINE"
 
 
 def key_of(chat: Chat, env: dict[str, str] | None = None) -> str:
-    model: Any = configured(chat, KEYS if env is None else env)
+    model: Any = build_chat_model(chat, KEYS if env is None else env)
     holder: Any = getattr(model, "_client", None) or model
     key: str = holder._api_key
     return key
@@ -34,21 +34,21 @@ def key_of(chat: Chat, env: dict[str, str] | None = None) -> str:
 
 def problem(chat: Chat, env: dict[str, str] | None = None) -> str:
     with pytest.raises(InvalidConfiguration) as caught:
-        configured(chat, env or {})
+        build_chat_model(chat, env or {})
     return str(caught.value)
 
 
 def test_none_is_no_model() -> None:
-    assert configured(Chat(), {}) is None
+    assert build_chat_model(Chat(), {}) is None
     assert open_chat(load().settings) is None
 
 
 def test_each_provider_has_its_client() -> None:
-    openai = configured(Chat("openai", "gpt"), KEYS)
+    openai = build_chat_model(Chat("openai", "gpt"), KEYS)
     assert isinstance(openai, OpenAIChat)
     assert openai.name == "openai:gpt"
-    assert isinstance(configured(Chat("ollama", "llama"), {}), OllamaChat)
-    assert isinstance(configured(Chat("anthropic", "claude"), KEYS), AnthropicChat)
+    assert isinstance(build_chat_model(Chat("ollama", "llama"), {}), OllamaChat)
+    assert isinstance(build_chat_model(Chat("anthropic", "claude"), KEYS), AnthropicChat)
 
 
 def test_a_model_must_be_named() -> None:
@@ -89,7 +89,7 @@ def test_a_key_in_the_place_of_its_variable_is_not_repeated() -> None:
         "MEMOLITH_CHAT__API_KEY_ENV": "sk-abcdef",
         "MEMOLITH_CHAT__BASE_URL": "http://me:pw@x/v1",
     }
-    shown = {row.name: row.value for row in in_force(load(env=env))}
+    shown = {row.name: row.value for row in iter_effective_settings(load(env=env))}
     assert shown["chat.api_key_env"] == "***"
     assert shown["chat.base_url"] == "http://***@x/v1"
 
@@ -134,15 +134,15 @@ def opened(**options: Any) -> Memolith:
 def said(engine: Memolith, text: str) -> str:
     chat = engine.chat_model("alice")
     assert chat is not None
-    return chat.complete(Prompt((Turn("user", text),))).text
+    return chat.complete(Prompt((ChatMessage("user", text),))).text
 
 
 def test_a_function_or_a_port_may_be_given() -> None:
     class Own:
         name = "own"
 
-        def complete(self, prompt: Prompt) -> Reply:
-            return Reply(prompt.turns[0].content.lower())
+        def complete(self, prompt: Prompt) -> Completion:
+            return Completion(prompt.messages[0].content.lower())
 
     with opened(chat=lambda messages: messages[0]["content"].upper()) as engine:
         assert said(engine, "Hi") == "HI"

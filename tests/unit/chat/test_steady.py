@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from memolith.adapters.chat.callable import CallableChat
-from memolith.adapters.chat.steady import Care, SteadyChat
+from memolith.adapters.chat.steady import ResilientChat, ServiceGuard
 from memolith.errors import LimitReached, ServiceFailed
-from memolith.policies.retrying import Breaking, Retrying
-from memolith.ports.chat import Prompt, Reply, Turn
+from memolith.policies.retrying import BreakerPolicy, RetryPolicy
+from memolith.ports.chat import ChatMessage, Completion, Prompt
 
-ASKED = Prompt((Turn("user", "Hello"),))
+ASKED = Prompt((ChatMessage("user", "Hello"),))
 
 
 def down(retry_after_s: float | None = None) -> ServiceFailed:
@@ -34,10 +34,12 @@ class Time:
         self.slept_s.append(seconds)
         self.now_s += seconds
 
-    def care(self, retrying: Retrying | None = None, breaking: Breaking | None = None) -> Care:
-        return Care(
-            retrying=retrying or Retrying(),
-            breaking=breaking or Breaking(failures=100),
+    def care(
+        self, retrying: RetryPolicy | None = None, breaking: BreakerPolicy | None = None
+    ) -> ServiceGuard:
+        return ServiceGuard(
+            retry_policy=retrying or RetryPolicy(),
+            breaker_policy=breaking or BreakerPolicy(failures=100),
             monotonic_s=self.monotonic_s,
             sleep=self.sleep,
             chance=lambda: 0.5,
@@ -69,8 +71,8 @@ def time() -> Time:
 
 def test_what_fails_is_asked_again_after_growing_pauses(time: Time) -> None:
     script = Script(down(), down(), "yes")
-    model = SteadyChat(CallableChat(script), time.care())
-    assert model.complete(ASKED) == Reply("yes")
+    model = ResilientChat(CallableChat(script), time.care())
+    assert model.complete(ASKED) == Completion("yes")
     assert model.name == "scripted"
     assert time.slept_s == [0.25, 0.5]
 
@@ -78,15 +80,15 @@ def test_what_fails_is_asked_again_after_growing_pauses(time: Time) -> None:
 def test_retries_are_bounded(time: Time) -> None:
     script = Script(down())
     with pytest.raises(ServiceFailed, match="is down"):
-        SteadyChat(CallableChat(script), time.care(Retrying(most=3))).complete(ASKED)
+        ResilientChat(CallableChat(script), time.care(RetryPolicy(max_retries=3))).complete(ASKED)
     assert script.calls == 4
 
 
 def test_the_whole_time_is_bounded(time: Time) -> None:
     script = Script(down())
-    retrying = Retrying(most=1000, first_pause_s=8, longest_pause_s=8, total_s=20)
+    retrying = RetryPolicy(max_retries=1000, first_pause_s=8, max_pause_s=8, max_total_s=20)
     with pytest.raises(ServiceFailed):
-        SteadyChat(CallableChat(script), time.care(retrying)).complete(ASKED)
+        ResilientChat(CallableChat(script), time.care(retrying)).complete(ASKED)
     assert sum(time.slept_s) < 20
     assert script.calls == 5
 
@@ -94,12 +96,12 @@ def test_the_whole_time_is_bounded(time: Time) -> None:
 def test_a_failure_that_stays_is_not_tried_again(time: Time) -> None:
     script = Script(ServiceFailed("m", "refused the key", status=401))
     with pytest.raises(ServiceFailed, match="refused the key"):
-        SteadyChat(CallableChat(script), time.care()).complete(ASKED)
+        ResilientChat(CallableChat(script), time.care()).complete(ASKED)
     assert script.calls == 1
 
 
 def test_what_the_service_asks_is_waited(time: Time) -> None:
-    model = SteadyChat(CallableChat(Script(down(7), "yes")), time.care())
+    model = ResilientChat(CallableChat(Script(down(7), "yes")), time.care())
     assert model.complete(ASKED).text == "yes"
     assert time.slept_s == [7.25]
 
@@ -107,14 +109,14 @@ def test_what_the_service_asks_is_waited(time: Time) -> None:
 def test_a_wait_that_is_too_long_is_a_failure_at_once(time: Time) -> None:
     script = Script(down(3600), "yes")
     with pytest.raises(ServiceFailed) as caught:
-        SteadyChat(CallableChat(script), time.care()).complete(ASKED)
+        ResilientChat(CallableChat(script), time.care()).complete(ASKED)
     assert (script.calls, time.slept_s) == (1, [])
     assert caught.value.retry_after_s == 3600
 
 
 def test_a_limit_is_no_failure_of_the_service(time: Time) -> None:
     script = Script(LimitReached("m", "chat.calls_per_hour", 3, 60), "yes")
-    model = SteadyChat(CallableChat(script), time.care(breaking=Breaking(failures=1)))
+    model = ResilientChat(CallableChat(script), time.care(breaking=BreakerPolicy(failures=1)))
     with pytest.raises(LimitReached, match=r"chat\.calls_per_hour = 3"):
         model.complete(ASKED)
     assert model.complete(ASKED).text == "yes"
@@ -122,8 +124,8 @@ def test_a_limit_is_no_failure_of_the_service(time: Time) -> None:
 
 def test_a_service_that_keeps_failing_is_left_alone_then_tried_once(time: Time) -> None:
     script = Script(down(), down(), down(), "yes")
-    care = time.care(Retrying(most=0), Breaking(failures=2, pause_s=30))
-    model = SteadyChat(CallableChat(script), care)
+    care = time.care(RetryPolicy(max_retries=0), BreakerPolicy(failures=2, pause_s=30))
+    model = ResilientChat(CallableChat(script), care)
     for _ in range(2):
         with pytest.raises(ServiceFailed, match="is down"):
             model.complete(ASKED)
@@ -144,7 +146,7 @@ def test_a_service_that_keeps_failing_is_left_alone_then_tried_once(time: Time) 
 
 def test_failures_that_are_the_askers_fault_do_not_count(time: Time) -> None:
     script = Script(ServiceFailed("m", "refused what it was asked", status=400))
-    model = SteadyChat(CallableChat(script), time.care(breaking=Breaking(failures=1)))
+    model = ResilientChat(CallableChat(script), time.care(breaking=BreakerPolicy(failures=1)))
     for _ in range(3):
         with pytest.raises(ServiceFailed, match="refused what it was asked"):
             model.complete(ASKED)
@@ -157,13 +159,13 @@ def test_an_error_of_ours_frees_the_trial(time: Time) -> None:
         def __init__(self) -> None:
             self.errors: list[Exception] = [down(), ZeroDivisionError()]
 
-        def complete(self, prompt: Prompt) -> Reply:
+        def complete(self, prompt: Prompt) -> Completion:
             if self.errors:
                 raise self.errors.pop(0)
-            return Reply(prompt.turns[0].content)
+            return Completion(prompt.messages[0].content)
 
-    care = time.care(Retrying(most=0), Breaking(failures=1, pause_s=30))
-    model = SteadyChat(Odd(), care)
+    care = time.care(RetryPolicy(max_retries=0), BreakerPolicy(failures=1, pause_s=30))
+    model = ResilientChat(Odd(), care)
     with pytest.raises(ServiceFailed):
         model.complete(ASKED)
     time.now_s += 30
@@ -181,10 +183,10 @@ class Streaming:
         self.scripts = list(scripts)
         self.closed = 0
 
-    def complete(self, prompt: Prompt) -> Reply:
+    def complete(self, prompt: Prompt) -> Completion:
         raise NotImplementedError
 
-    def stream(self, prompt: Prompt) -> Iterator[str | Reply]:
+    def stream(self, prompt: Prompt) -> Iterator[str | Completion]:
         del prompt
         said = ""
         try:
@@ -193,19 +195,19 @@ class Streaming:
                     raise piece
                 said += piece
                 yield piece
-            yield Reply(said)
+            yield Completion(said)
         finally:
             self.closed += 1
 
 
 def test_a_stream_is_asked_again_until_it_begins(time: Time) -> None:
-    model = SteadyChat(Streaming([down()], ["a", "b"]), time.care())
-    assert list(model.stream(ASKED)) == ["a", "b", Reply("ab")]
+    model = ResilientChat(Streaming([down()], ["a", "b"]), time.care())
+    assert list(model.stream(ASKED)) == ["a", "b", Completion("ab")]
 
 
 def test_a_stream_that_breaks_off_is_not_begun_again(time: Time) -> None:
     source = Streaming(["a", down()], ["b"])
-    model = SteadyChat(source, time.care(breaking=Breaking(failures=1)))
+    model = ResilientChat(source, time.care(breaking=BreakerPolicy(failures=1)))
     pieces = model.stream(ASKED)
     assert next(pieces) == "a"
     with pytest.raises(ServiceFailed, match="is down"):
@@ -216,7 +218,7 @@ def test_a_stream_that_breaks_off_is_not_begun_again(time: Time) -> None:
 
 def test_a_stream_that_nobody_reads_on_is_ended(time: Time) -> None:
     source = Streaming(["a", "b"])
-    pieces = SteadyChat(source, time.care()).stream(ASKED)
+    pieces = ResilientChat(source, time.care()).stream(ASKED)
     assert next(pieces) == "a"
     pieces.close()  # type: ignore[attr-defined] # it is a generator
     assert source.closed == 1
@@ -226,28 +228,31 @@ def test_a_model_that_can_not_stream_gives_its_reply_in_one_piece(time: Time) ->
     class Plain:
         name = "plain"
 
-        def complete(self, prompt: Prompt) -> Reply:
-            return Reply(prompt.turns[0].content)
+        def complete(self, prompt: Prompt) -> Completion:
+            return Completion(prompt.messages[0].content)
 
-    assert list(SteadyChat(Plain(), time.care()).stream(ASKED)) == ["Hello", Reply("Hello")]
+    assert list(ResilientChat(Plain(), time.care()).stream(ASKED)) == ["Hello", Completion("Hello")]
     function = CallableChat(lambda messages: messages[0]["content"])
-    assert list(SteadyChat(function, time.care()).stream(ASKED)) == ["Hello", Reply("Hello")]
+    assert list(ResilientChat(function, time.care()).stream(ASKED)) == [
+        "Hello",
+        Completion("Hello"),
+    ]
 
 
 def test_a_wrapping_sees_each_try(time: Time) -> None:
     seen: list[str] = []
 
     class Seen:
-        def __init__(self, complete: Callable[[Prompt], Reply]) -> None:
+        def __init__(self, complete: Callable[[Prompt], Completion]) -> None:
             self.name = "seen"
             self._complete = complete
 
-        def complete(self, prompt: Prompt) -> Reply:
+        def complete(self, prompt: Prompt) -> Completion:
             seen.append(prompt.purpose)
             return self._complete(prompt)
 
-    model = SteadyChat(CallableChat(Script(down(), "yes")), time.care())
-    assert model.around(lambda inner: Seen(inner.complete)).complete(ASKED).text == "yes"
+    model = ResilientChat(CallableChat(Script(down(), "yes")), time.care())
+    assert model.with_wrapper(lambda inner: Seen(inner.complete)).complete(ASKED).text == "yes"
     assert seen == ["chat", "chat"]
 
 
@@ -265,7 +270,7 @@ def test_only_so_many_calls_are_under_way() -> None:
             together -= 1
         return messages[0]["content"]
 
-    model = SteadyChat(CallableChat(slow), Care(calls_at_once=2))
+    model = ResilientChat(CallableChat(slow), ServiceGuard(max_concurrent_calls=2))
     threads = [threading.Thread(target=model.complete, args=(ASKED,)) for _ in range(6)]
     for thread in threads:
         thread.start()
@@ -282,7 +287,10 @@ def test_who_finds_no_place_is_told_so() -> None:
         done.wait(5)
         return messages[0]["content"]
 
-    model = SteadyChat(CallableChat(slow), Care(calls_at_once=1, retrying=Retrying(total_s=0.01)))
+    model = ResilientChat(
+        CallableChat(slow),
+        ServiceGuard(max_concurrent_calls=1, retry_policy=RetryPolicy(max_total_s=0.01)),
+    )
     other = threading.Thread(target=model.complete, args=(ASKED,))
     other.start()
     held.wait(5)

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from memolith import Memolith
-from memolith.config import Loaded
+from memolith.config import LoadedSettings
 from memolith.entrypoints.cli.main import cli
 from memolith.ports.clock import Clock
 from memolith.ports.embedder import Embedder
@@ -33,7 +33,7 @@ class WithoutModel:
 
     def engine(
         self,
-        loaded: Loaded,
+        loaded: LoadedSettings,
         *,
         store: Path | None = None,
         embedder: Embedder | None = None,
@@ -49,11 +49,11 @@ class WithoutModel:
             worker=worker,
         )
 
-    def embedder(self, loaded: Loaded) -> Embedder:
+    def embedder(self, loaded: LoadedSettings) -> Embedder:
         del loaded
         return self.hashing
 
-    def counter(self, loaded: Loaded) -> TokenCounter:
+    def counter(self, loaded: LoadedSettings) -> TokenCounter:
         del loaded
         return WordCounter()
 

@@ -235,7 +235,7 @@ def test_what_comes_before_a_bad_conversation_is_kept_and_said(memolith: Any) ->
 def test_an_interrupted_import_keeps_whole_batches(
     memolith: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = imports.store
+    store = imports.store_batch
     calls = []
 
     def interrupted(*args: Any) -> int:
@@ -284,7 +284,7 @@ def test_a_message_that_says_nothing_is_passed_over_and_counted(memolith: Any) -
 
 
 def test_a_missing_file_is_an_error(memolith: Any) -> None:
-    for format_ in imports.FORMATS:
+    for format_ in imports.IMPORT_FORMATS:
         answer = memolith("import", format_, "none.json")
         assert answer.code == 2
         assert "none.json" in answer.err

@@ -6,7 +6,7 @@ import pytest
 
 from memolith import errors
 from memolith.entrypoints import exits
-from memolith.entrypoints.cli.main import outcome
+from memolith.entrypoints.cli.main import run_to_exit_code
 
 
 def all_errors(kind: type[errors.MemolithError] = errors.MemolithError) -> Iterator[type]:
@@ -16,17 +16,25 @@ def all_errors(kind: type[errors.MemolithError] = errors.MemolithError) -> Itera
 
 
 def test_every_error_of_ours_has_a_code_and_no_two_the_same() -> None:
-    assert set(exits.CODES) == {kind for kind in all_errors() if kind.__module__ == errors.__name__}
-    assert len(set(exits.CODES.values())) == len(exits.CODES)
-    others = {0, exits.FILES, exits.FINDINGS, exits.INTERRUPTED, exits.PIPE_CLOSED}
-    assert others.isdisjoint(exits.CODES.values())
+    assert set(exits.EXIT_CODES) == {
+        kind for kind in all_errors() if kind.__module__ == errors.__name__
+    }
+    assert len(set(exits.EXIT_CODES.values())) == len(exits.EXIT_CODES)
+    others = {
+        0,
+        exits.EXIT_FILE_ERROR,
+        exits.EXIT_FINDINGS,
+        exits.EXIT_INTERRUPTED,
+        exits.EXIT_PIPE_CLOSED,
+    }
+    assert others.isdisjoint(exits.EXIT_CODES.values())
 
 
 def test_an_error_below_ours_has_the_code_of_the_nearest_above() -> None:
     class Timeout(errors.ServiceFailed):
         pass
 
-    assert exits.exit_code(Timeout("s", "slow")) == exits.CODES[errors.ServiceFailed]
+    assert exits.get_exit_code(Timeout("s", "slow")) == exits.EXIT_CODES[errors.ServiceFailed]
 
 
 def raising(error: BaseException) -> object:
@@ -50,7 +58,7 @@ def raising(error: BaseException) -> object:
 def test_an_error_becomes_one_sentence_and_its_code(
     error: BaseException, code: int, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert outcome(raising(error)) == code  # type: ignore[arg-type]
+    assert run_to_exit_code(raising(error)) == code  # type: ignore[arg-type]
     out, err = capsys.readouterr()
     assert out == ""
     assert said in err
@@ -63,4 +71,4 @@ def test_an_unforeseen_error_is_shown_in_full_where_that_is_asked_for(
 ) -> None:
     monkeypatch.setenv("MEMOLITH_DEBUG", "1")
     with pytest.raises(ZeroDivisionError, match="details"):
-        outcome(raising(ZeroDivisionError("details")))  # type: ignore[arg-type]
+        run_to_exit_code(raising(ZeroDivisionError("details")))  # type: ignore[arg-type]

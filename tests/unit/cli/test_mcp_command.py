@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from memolith.entrypoints.mcp.clients import CLIENTS, Surroundings
+from memolith.entrypoints.mcp.clients import CLIENTS, ClientEnvironment
 from memolith.errors import InvalidInput
 from support.rows import check_each
 
@@ -132,10 +132,10 @@ def test_without_the_sdk_it_is_said_which_extra_brings_it(
 def test_claude_desktop_is_looked_for_where_the_platform_has_it(
     platform: str, expected: str
 ) -> None:
-    around = Surroundings(Path("/h"), Path("/p"), platform, Path("/h/Roaming"))
-    assert CLIENTS["claude-desktop"].place(around) == Path(expected)
+    around = ClientEnvironment(Path("/h"), Path("/p"), platform, Path("/h/Roaming"))
+    assert CLIENTS["claude-desktop"].locate_config(around) == Path(expected)
 
 
 def test_what_is_no_object_is_refused() -> None:
     with pytest.raises(InvalidInput):
-        CLIENTS["cursor"].merged("[1]", COMMAND)
+        CLIENTS["cursor"].merge_config("[1]", COMMAND)

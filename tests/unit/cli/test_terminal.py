@@ -7,7 +7,12 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.entrypoints.cli.terminal import VisiblePieces, escaped_json, one_line, visible
+from memolith.entrypoints.cli.terminal import (
+    StreamEscaper,
+    escape_controls,
+    escape_json,
+    to_one_line,
+)
 from support.rows import check_each
 
 ANY_TEXT = st.text(st.characters() | st.sampled_from("\x1b\x9b\x07\r\n\t\u202e\u2066\ufeff\ud800"))
@@ -30,24 +35,24 @@ def harmful(text: str) -> list[str]:
 
 @given(ANY_TEXT)
 def test_nothing_harmful_is_left(text: str) -> None:
-    assert not harmful(visible(text))
-    assert not harmful(escaped_json(text))
-    visible(text).encode()
+    assert not harmful(escape_controls(text))
+    assert not harmful(escape_json(text))
+    escape_controls(text).encode()
 
 
 @given(ANY_TEXT)
 def test_making_visible_twice_changes_nothing(text: str) -> None:
-    assert visible(visible(text)) == visible(text)
+    assert escape_controls(escape_controls(text)) == escape_controls(text)
 
 
 @given(ANY_TEXT)
 def test_one_line_is_one_line(text: str) -> None:
-    assert len(one_line(text).splitlines()) <= 1
+    assert len(to_one_line(text).splitlines()) <= 1
 
 
 @given(ANY_TEXT)
 def test_escaped_json_means_the_same(text: str) -> None:
-    assert json.loads(escaped_json(json.dumps([text], ensure_ascii=False))) == [text]
+    assert json.loads(escape_json(json.dumps([text], ensure_ascii=False))) == [text]
 
 
 @check_each(
@@ -63,15 +68,15 @@ def test_escaped_json_means_the_same(text: str) -> None:
     ],
 )
 def test_what_would_act_is_written_out(text: str, expected: str) -> None:
-    assert visible(text) == expected
+    assert escape_controls(text) == expected
 
 
 @given(text=ANY_TEXT, cuts=st.lists(st.integers(0, 40)))
 def test_a_text_in_pieces_is_shown_as_it_would_be_whole(text: str, cuts: list[int]) -> None:
     places = [0, *sorted(cuts), len(text)]
-    pieces = VisiblePieces()
-    shown = "".join(pieces.after(text[start:end]) for start, end in pairwise(places))
-    assert shown + pieces.end() == visible(text)
+    pieces = StreamEscaper()
+    shown = "".join(pieces.feed(text[start:end]) for start, end in pairwise(places))
+    assert shown + pieces.flush() == escape_controls(text)
 
 
 @check_each(
@@ -86,5 +91,5 @@ def test_a_text_in_pieces_is_shown_as_it_would_be_whole(text: str, cuts: list[in
     ],
 )
 def test_what_a_pieces_end_may_mean_is_held_back(pieces: list[str], shown: str) -> None:
-    told = VisiblePieces()
-    assert "".join(map(told.after, pieces)) + told.end() == shown
+    told = StreamEscaper()
+    assert "".join(map(told.feed, pieces)) + told.flush() == shown

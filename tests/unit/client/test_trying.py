@@ -9,9 +9,17 @@ from typing import Any
 
 import pytest
 
-from memolith.client.asking import METHODS
+from memolith.client.asking import OWNER_METHODS
 from memolith.client.calls import Call
-from memolith.client.service import Conversation, Lost, Outcome, Pausing, Reply, Sending, Service
+from memolith.client.service import (
+    AttemptResult,
+    CallRunner,
+    RequestAttempt,
+    RequestFailure,
+    Response,
+    RetryPause,
+    ServiceConnection,
+)
 from memolith.errors import (
     Conflict,
     Forbidden,
@@ -23,36 +31,43 @@ from memolith.errors import (
 from support.rows import check_each
 
 URL, KEY = "http://127.0.0.1:8377", "mnk_secret"
-READ = Call("GET", "/v1/owners", answer=list[str], inside="owners", again=True)
-WRITE = Call("POST", "/v1/retry", once=True)
+READ = Call("GET", "/v1/owners", response_type=list[str], response_key="owners", is_retryable=True)
+WRITE = Call("POST", "/v1/retry", use_idempotency_key=True)
 ONLY_ONCE = Call("POST", "/v1/owner/readmit")
-DONE = Reply(204, {}, b"")
-CUT, UNSENT = Lost("broke off the connection"), Lost("can't be reached", is_unsent=True)
+DONE = Response(204, {}, b"")
+CUT, UNSENT = (
+    RequestFailure("broke off the connection"),
+    RequestFailure("can't be reached", is_unsent=True),
+)
 
 
-def problem(status: int, detail: str, wait_s: int | None = None, **more: Any) -> Reply:
+def problem(status: int, detail: str, wait_s: int | None = None, **more: Any) -> Response:
     headers = {} if wait_s is None else {"retry-after": str(wait_s)}
     body = {"type": "about:blank", "detail": detail, "errors": [], "facts": {}, **more}
-    return Reply(status, headers, json.dumps(body).encode())
+    return Response(status, headers, json.dumps(body).encode())
 
 
-def tried(call: Call, *outcomes: Outcome) -> tuple[list[Sending], list[float], Any]:
+def tried(call: Call, *outcomes: AttemptResult) -> tuple[list[RequestAttempt], list[float], Any]:
     """Return what was sent, the pauses, and what came of it, where these are what comes."""
     tokens = iter(range(9))
-    conversation = Conversation(
-        Service(URL, KEY, 5.0), "alice", lambda: 0.0, lambda: 1.0, lambda: str(next(tokens))
+    conversation = CallRunner(
+        ServiceConnection(URL, KEY, 5.0),
+        "alice",
+        lambda: 0.0,
+        lambda: 1.0,
+        lambda: str(next(tokens)),
     )
-    steps, coming = conversation.answered(call), iter(outcomes)
-    sent: list[Sending] = []
+    steps, coming = conversation.run_call(call), iter(outcomes)
+    sent: list[RequestAttempt] = []
     pauses: list[float] = []
-    outcome: Outcome = None
+    outcome: AttemptResult = None
     while True:
         try:
             step = steps.send(outcome)
         except StopIteration as end:
             assert next(coming, None) is None
             return sent, pauses, end.value
-        if isinstance(step, Pausing):
+        if isinstance(step, RetryPause):
             pauses.append(step.seconds)
             outcome = None
         else:
@@ -74,10 +89,10 @@ def test_after_five_more_tries_it_gives_up_and_names_the_address_not_the_key() -
 
 def test_how_long_was_tried_counts_all_tries_and_pauses() -> None:
     times = itertools.count(0.0, 10.0)
-    conversation = Conversation(
-        Service(URL, KEY, 5.0), None, lambda: next(times), lambda: 1.0, lambda: "0"
+    conversation = CallRunner(
+        ServiceConnection(URL, KEY, 5.0), None, lambda: next(times), lambda: 1.0, lambda: "0"
     )
-    steps = conversation.answered(ONLY_ONCE)
+    steps = conversation.run_call(ONLY_ONCE)
     next(steps)
     cut = replace(CUT, waited_s=0.1)
     with pytest.raises(StoreUnavailable, match="tried for 20 s"):
@@ -91,8 +106,8 @@ def test_how_long_was_tried_counts_all_tries_and_pauses() -> None:
         (WRITE, CUT, True),
         (ONLY_ONCE, CUT, False),
         (ONLY_ONCE, UNSENT, True),
-        (READ, Lost("gave no answer in time", is_overdue=True), False),
-        (WRITE, Lost("gave no answer in time", is_overdue=True), False),
+        (READ, RequestFailure("gave no answer in time", is_timeout=True), False),
+        (WRITE, RequestFailure("gave no answer in time", is_timeout=True), False),
         (WRITE, problem(429, "too many requests", 3), True),
         (ONLY_ONCE, problem(503, "too many requests are under way", 1), True),
         (WRITE, problem(409, "being done", 1, type="urn:memolith:error:conflict"), True),
@@ -104,10 +119,10 @@ def test_how_long_was_tried_counts_all_tries_and_pauses() -> None:
     ],
 )
 def test_it_is_tried_again_where_that_does_no_harm(
-    call: Call, outcome: Outcome, *, again: bool
+    call: Call, outcome: AttemptResult, *, again: bool
 ) -> None:
     if again:
-        last = Reply(200, {}, b'{"owners": []}')
+        last = Response(200, {}, b'{"owners": []}')
         assert len(tried(call, outcome, last)[0]) == 2
     else:
         with pytest.raises((StoreUnavailable, Conflict, ServiceFailed)):
@@ -126,16 +141,16 @@ def test_it_waits_for_as_long_as_it_is_asked_to() -> None:
         (problem(404, "Not Found"), ServiceFailed, "404"),
         (problem(413, "a body has at most 10 bytes"), InvalidInput, "at most 10 bytes"),
         (problem(429, "too many requests", 60), ServiceFailed, "too many requests"),
-        (Reply(302, {"location": "http://elsewhere"}, b""), ServiceFailed, "302"),
-        (Reply(200, {}, b"<html>Welcome</html>"), ServiceFailed, "can't be read"),
-        (Reply(200, {}, b'{"owners": 1}'), ServiceFailed, "can't be read"),
-        (Reply(200, {}, b"[" * 100_000), ServiceFailed, "can't be read"),
-        (Reply(502, {}, b"<html>Bad gateway</html>"), ServiceFailed, "502"),
-        (Reply(422, {}, b'{"errors": ["x"], "facts": []}'), InvalidInput, "request"),
+        (Response(302, {"location": "http://elsewhere"}, b""), ServiceFailed, "302"),
+        (Response(200, {}, b"<html>Welcome</html>"), ServiceFailed, "can't be read"),
+        (Response(200, {}, b'{"owners": 1}'), ServiceFailed, "can't be read"),
+        (Response(200, {}, b"[" * 100_000), ServiceFailed, "can't be read"),
+        (Response(502, {}, b"<html>Bad gateway</html>"), ServiceFailed, "502"),
+        (Response(422, {}, b'{"errors": ["x"], "facts": []}'), InvalidInput, "request"),
         (problem(429, "spent", 9, type="urn:memolith:error:limit-reached"), LimitReached, "spent"),
     ],
 )
-def test_an_answer_that_is_none_is_told_of(reply: Reply, kind: type, words: str) -> None:
+def test_an_answer_that_is_none_is_told_of(reply: Response, kind: type, words: str) -> None:
     with pytest.raises(kind, match=words):
         tried(READ, reply)
 
@@ -158,11 +173,11 @@ def test_an_argument_is_called_what_the_library_calls_it(place: str, field: str)
 
 
 def test_a_method_of_several_calls_sends_each_with_a_key_of_its_own() -> None:
-    asking = METHODS["store_fact"](content="Likes tea", importance=None)
+    asking = OWNER_METHODS["store_fact"](content="Likes tea", importance=None)
     first = next(asking)
     assert (first.path, first.query) == ("/v1/profile/kind", (("kind", "fact"),))
     second = asking.send("semantic")
-    assert (second.once, second.body["kind"]) == (True, "semantic")
+    assert (second.use_idempotency_key, second.body["kind"]) == (True, "semantic")
 
 
 @check_each("errors", [5, {"a": 1}, "text", [5], True])
@@ -172,6 +187,6 @@ def test_errors_of_another_form_are_still_an_error_of_the_librarys(errors: objec
 
 
 def test_a_number_beyond_all_is_an_answer_that_cant_be_read() -> None:
-    call = Call("GET", "/v1/x", answer=float, inside="x")
+    call = Call("GET", "/v1/x", response_type=float, response_key="x")
     with pytest.raises(ServiceFailed, match="can't be read"):
-        tried(call, Reply(200, {}, b'{"x": 1' + b"0" * 400 + b"}"))
+        tried(call, Response(200, {}, b'{"x": 1' + b"0" * 400 + b"}"))

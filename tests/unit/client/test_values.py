@@ -13,29 +13,29 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memolith import errors
-from memolith.client.decoding import _parts, decoded, encoded
+from memolith.client.decoding import _get_field_types, decode, encode
 from memolith.domain.base_memory import BaseMemory
-from memolith.domain.ingestion import Ingested
+from memolith.domain.ingestion import IngestResult
 from memolith.domain.memories import History, Memory, Page
 from memolith.domain.messages import Message, Role, Session
 from memolith.domain.owners import Statistics
 from memolith.domain.recall import RecallResult
-from memolith.domain.work import Backlog
-from memolith.entrypoints.http.problems import document, problem_of
+from memolith.domain.work import PendingWork
+from memolith.entrypoints.http.problems import build_document, build_problem
 from memolith.entrypoints.http.wire import answers
 from memolith.errors import InvalidInput, MemolithError
-from memolith.exchange.problems import error_of, facts_of, type_of
-from memolith.services.change import Forgotten
-from memolith.services.compressing import Compressed
-from memolith.services.consolidation.staging import Consolidated
+from memolith.exchange.problems import build_error, get_error_facts, get_problem_type
+from memolith.services.change import ForgetResult
+from memolith.services.compressing import CompressionResult
+from memolith.services.consolidation.staging import ConsolidationResult
 from memolith.services.context import Context
 from memolith.services.inspect import ProfileInfo
-from memolith.services.learn import Learned
-from memolith.services.purge import Erased, Purged
-from memolith.services.spending import Spending
-from memolith.services.switching import Switched
-from memolith.services.transfer import Taken
-from memolith.services.working import Worked
+from memolith.services.learn import LearnResult
+from memolith.services.purge import EraseResult, PurgeResult
+from memolith.services.spending import UsageReport
+from memolith.services.switching import ProfileSwitch
+from memolith.services.transfer import ImportResult
+from memolith.services.working import WorkResult
 from support.rows import check_each
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
@@ -56,28 +56,28 @@ PLAIN: Mapping[Any, st.SearchStrategy[Any]] = {
 STORED = {"role", "at", "learn"}
 """What every message has that is stored, or that is not kept."""
 
-SENT: dict[type, type[answers.Sent]] = {
+SENT: dict[type, type[answers.ResponseModel]] = {
     Memory: answers.MemoryOut,
     Message: answers.MessageOut,
     Page: answers.PageOut,
     History: answers.HistoryOut,
-    Learned: answers.LearnedOut,
+    LearnResult: answers.LearnOut,
     RecallResult: answers.RecallOut,
     Context: answers.ContextOut,
-    Ingested: answers.IngestedOut,
+    IngestResult: answers.IngestOut,
     Session: answers.SessionOut,
     Statistics: answers.StatisticsOut,
     BaseMemory: answers.BaseMemoryOut,
-    Backlog: answers.BacklogOut,
-    Spending: answers.SpendingOut,
-    Compressed: answers.CompressedOut,
-    Switched: answers.SwitchedOut,
-    Taken: answers.TakenOut,
-    Forgotten: answers.ForgottenOut,
-    Purged: answers.PurgedOut,
-    Erased: answers.ErasedOut,
-    Consolidated: answers.ConsolidatedOut,
-    Worked: answers.WorkedOut,
+    PendingWork: answers.PendingWorkOut,
+    UsageReport: answers.UsageOut,
+    CompressionResult: answers.CompressOut,
+    ProfileSwitch: answers.ProfileSwitchOut,
+    ImportResult: answers.ImportOut,
+    ForgetResult: answers.ForgetOut,
+    PurgeResult: answers.PurgeOut,
+    EraseResult: answers.EraseOut,
+    ConsolidationResult: answers.ConsolidationOut,
+    WorkResult: answers.WorkOut,
     ProfileInfo: answers.ProfileOut,
 }
 
@@ -106,7 +106,7 @@ def _within(of: Any, within: tuple[Any, ...]) -> st.SearchStrategy[Any]:
 
 
 def _built(of: Any) -> st.SearchStrategy[Any]:
-    parts = {name: values(part) for name, part in _parts(of)}
+    parts = {name: values(part) for name, part in _get_field_types(of)}
     if of is Message:
         parts = {name: each for name, each in parts.items() if name not in STORED}
         parts |= {"role": st.sampled_from(Role), "at": PLAIN[datetime]}
@@ -119,7 +119,7 @@ def test_what_a_service_sends_is_read_as_what_it_was(kind: type) -> None:
     @given(values(kind))
     def same(value: Any) -> None:
         sent = SENT[kind].model_validate(value).model_dump(mode="json")
-        assert decoded(sent, kind) == value
+        assert decode(sent, kind) == value
 
     same()
 
@@ -128,7 +128,7 @@ def test_what_a_service_sends_is_read_as_what_it_was(kind: type) -> None:
 def test_any_json_is_a_value_or_no_value(sent: Any) -> None:
     for kind in SENT:
         try:
-            decoded(sent, kind)
+            decode(sent, kind)
         except (ValueError, TypeError, KeyError, AttributeError):
             continue
 
@@ -136,7 +136,7 @@ def test_any_json_is_a_value_or_no_value(sent: Any) -> None:
 @check_each("value", [float("nan"), float("inf"), b"x", object()])
 def test_what_json_has_not_is_refused(value: object) -> None:
     with pytest.raises(InvalidInput, match="importance"):
-        encoded({"within": [value]}, "importance")
+        encode({"within": [value]}, "importance")
 
 
 ERRORS: list[MemolithError] = [
@@ -164,8 +164,8 @@ def test_every_error_is_raised_as_it_was() -> None:
     known = {each for each in vars(errors).values() if isinstance(each, type)}
     assert {type(each) for each in ERRORS} == known
     for error in ERRORS:
-        told = document(problem_of(error), "r1").model_dump(mode="json")
-        again = error_of(told["type"], told["detail"], told["facts"])
+        told = build_document(build_problem(error), "r1").model_dump(mode="json")
+        again = build_error(told["type"], told["detail"], told["facts"])
         assert type(again) is type(error)
         assert (str(again), vars(again)) == (str(error), vars(error))
 
@@ -174,6 +174,8 @@ def test_an_error_of_an_adapter_is_raised_as_the_class_above_it() -> None:
     class Odd(errors.NotFound):
         pass
 
-    again = error_of(type_of(Odd("memory", "1")), "no memory '1'", facts_of(Odd("memory", "1")))
+    again = build_error(
+        get_problem_type(Odd("memory", "1")), "no memory '1'", get_error_facts(Odd("memory", "1"))
+    )
     assert type(again) is errors.NotFound
-    assert error_of("about:blank", "", {}) is None
+    assert build_error("about:blank", "", {}) is None

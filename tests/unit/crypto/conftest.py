@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from nacl import pwhash
 
-from memolith.adapters.crypto.master import KeyFile, Source
+from memolith.adapters.crypto.master import KeyFile, MasterKeySource
 from memolith.adapters.crypto.ring import KeyRing
-from memolith.adapters.postgres.places import place_of
-from memolith.adapters.postgres.ring import RingTables
+from memolith.adapters.postgres.places import parse_dsn
+from memolith.adapters.postgres.ring import PostgresKeyStorage
 from support.postgres import dropped, own
 
 CHEAP = (pwhash.argon2id.OPSLIMIT_MIN, pwhash.argon2id.MEMLIMIT_MIN)
@@ -29,7 +29,7 @@ def key_file(tmp_path: Path) -> KeyFile:
 def file_rings(tmp_path: Path, key_file: KeyFile) -> Rings:
     """Opens the ring anew at every call, as another process would."""
 
-    def opened(source: Source | None = None) -> KeyRing:
+    def opened(source: MasterKeySource | None = None) -> KeyRing:
         return KeyRing(tmp_path / "keys" / "memory.key.ring", source or key_file, CHEAP)
 
     return opened
@@ -40,10 +40,10 @@ def database_rings(postgres_url: str, key_file: KeyFile) -> Iterator[Rings]:
     """The same of a ring in a database."""
     schema = own("ring")
     dropped(postgres_url, schema)
-    place, made = place_of(postgres_url, schema, 10), list[KeyRing]()
+    place, made = parse_dsn(postgres_url, schema, 10), list[KeyRing]()
 
-    def opened(source: Source | None = None) -> KeyRing:
-        made.append(KeyRing(RingTables(place), source or key_file, CHEAP))
+    def opened(source: MasterKeySource | None = None) -> KeyRing:
+        made.append(KeyRing(PostgresKeyStorage(place), source or key_file, CHEAP))
         return made[-1]
 
     yield opened

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memolith.adapters.crypto.backup import back_up, needs_passphrase, restore
+from memolith.adapters.crypto.backup import back_up_keys, needs_passphrase, restore_keys
 from memolith.adapters.crypto.master import KeyFile, Passphrase
 from memolith.adapters.crypto.ring import KeyRing
 from memolith.errors import Conflict, KeyUnavailable
@@ -30,13 +30,13 @@ def test_what_was_backed_up_comes_back(
     store, key = rings().add_store()
     rings().ensure(store, OWNER)
     target, elsewhere = tmp_path / "keys.json", KeyFile(tmp_path / "elsewhere" / "key")
-    back_up(rings(), target, passphrase, CHEAP)
+    back_up_keys(rings(), target, passphrase, CHEAP)
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
     assert needs_passphrase(target) == (passphrase is not None)
     ring = KeyRing(tmp_path / "elsewhere" / "ring", elsewhere)
-    restore(target, passphrase, ring, elsewhere)
-    assert ring.store_key(store) == key
-    assert ring.data_key(store, OWNER, 1) == rings().data_key(store, OWNER, 1)
+    restore_keys(target, passphrase, ring, elsewhere)
+    assert ring.get_store_key(store) == key
+    assert ring.get_data_key(store, OWNER, 1) == rings().get_data_key(store, OWNER, 1)
 
 
 @pytest.mark.parametrize("first", ["file_rings", "database_rings"])
@@ -51,15 +51,15 @@ def test_a_ring_moves_between_a_file_and_a_database(
     source(passphrase).ensure(store, OWNER)
     source(passphrase).erase(store, OWNER)
     source(passphrase).ensure(store, OWNER)
-    target().restore(source(passphrase).contents()[1])
-    assert target(passphrase).store_key(store) == key
+    target().restore(source(passphrase).export_contents()[1])
+    assert target(passphrase).get_store_key(store) == key
     assert target(passphrase).versions(store, OWNER) == [2]
     assert target(passphrase).is_erased(store, OWNER, 1)
-    assert target(passphrase).data_key(store, OWNER, 2) == source(passphrase).data_key(
+    assert target(passphrase).get_data_key(store, OWNER, 2) == source(passphrase).get_data_key(
         store, OWNER, 2
     )
     with pytest.raises(KeyUnavailable, match="a key ring already"):
-        target().restore(source(passphrase).contents()[1])
+        target().restore(source(passphrase).export_contents()[1])
     assert not key_file.path.exists()
 
 
@@ -68,15 +68,15 @@ def test_a_backup_with_a_passphrase_holds_no_key_in_the_clear(
 ) -> None:
     rings().add_store()
     target = tmp_path / "keys.json"
-    back_up(rings(), target, "correct horse", CHEAP)
+    back_up_keys(rings(), target, "correct horse", CHEAP)
     content = target.read_bytes()
     assert key_file.path.read_bytes().strip() not in content
     assert b"horse" not in content
     ring = KeyRing(tmp_path / "other", KeyFile(tmp_path / "key"))
     for wrong in (None, "incorrect horse"):
         with pytest.raises(KeyUnavailable, match="passphrase"):
-            restore(target, wrong, ring, KeyFile(tmp_path / "key"))
-    assert not ring.place.exists()
+            restore_keys(target, wrong, ring, KeyFile(tmp_path / "key"))
+    assert not ring.storage.exists()
 
 
 def test_nothing_that_is_there_is_written_over(
@@ -84,13 +84,13 @@ def test_nothing_that_is_there_is_written_over(
 ) -> None:
     rings().add_store()
     target = tmp_path / "keys.json"
-    back_up(rings(), target, None)
+    back_up_keys(rings(), target, None)
     with pytest.raises(Conflict, match="a file already"):
-        back_up(rings(), target, None)
-    before = rings().contents(), key_file.path.read_bytes()
+        back_up_keys(rings(), target, None)
+    before = rings().export_contents(), key_file.path.read_bytes()
     with pytest.raises(Conflict, match="keys already"):
-        restore(target, None, rings(), key_file)
-    assert (rings().contents(), key_file.path.read_bytes()) == before
+        restore_keys(target, None, rings(), key_file)
+    assert (rings().export_contents(), key_file.path.read_bytes()) == before
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe", b'{"format": "other", "keys": ""}'])

@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.adapters.crypto.master import GivenKey, Passphrase, Stretching, parsed, read_key
+from memolith.adapters.crypto.master import (
+    KeyDerivation,
+    Passphrase,
+    ProvidedKey,
+    parse_master_key,
+    read_key,
+)
 from memolith.errors import InvalidConfiguration, KeyUnavailable
 from support.rows import check_each
 
@@ -26,25 +32,25 @@ def test_a_key_is_read_as_digits_and_as_base64(key: bytes) -> None:
         base64.b64encode(key).decode(),
         base64.urlsafe_b64encode(key).decode().rstrip("="),
     ):
-        source = parsed(f" {text}\n", "MEMOLITH_KEY")
-        assert isinstance(source, GivenKey)
+        source = parse_master_key(f" {text}\n", "MEMOLITH_KEY")
+        assert isinstance(source, ProvidedKey)
         assert source.key == key
 
 
 @check_each("text", ["secret-words", "ab" * 31, "zz" * 32, "passphrase:", "é" * 44])
 def test_what_is_no_key_is_refused_without_being_repeated(text: str) -> None:
     with pytest.raises(InvalidConfiguration, match="32 bytes") as refused:
-        parsed(text, "MEMOLITH_KEY")
+        parse_master_key(text, "MEMOLITH_KEY")
     assert text == "passphrase:" or text not in str(refused.value)
 
 
 def test_a_passphrase_gives_the_same_key_only_with_the_same_salt() -> None:
-    source = parsed("passphrase:correct horse", "MEMOLITH_KEY")
+    source = parse_master_key("passphrase:correct horse", "MEMOLITH_KEY")
     assert isinstance(source, Passphrase)
-    salted = Stretching.drawn(CHEAP)
-    assert source.key(salted) == Passphrase("correct horse").key(salted)
-    assert source.key(salted) != source.key(Stretching.drawn(CHEAP))
-    assert len(source.key(salted)) == 32
+    salted = KeyDerivation.with_random_salt(CHEAP)
+    assert source.derive_key(salted) == Passphrase("correct horse").derive_key(salted)
+    assert source.derive_key(salted) != source.derive_key(KeyDerivation.with_random_salt(CHEAP))
+    assert len(source.derive_key(salted)) == 32
 
 
 def test_a_file_that_holds_no_key_is_named_and_not_quoted(tmp_path: Path) -> None:

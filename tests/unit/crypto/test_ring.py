@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from memolith.adapters.crypto.master import GivenKey, KeyFile, Passphrase
+from memolith.adapters.crypto.master import KeyFile, Passphrase, ProvidedKey
 from memolith.adapters.crypto.ring import KeyRing
-from memolith.adapters.crypto.sealed import new_key
+from memolith.adapters.crypto.sealed import generate_key
 from memolith.adapters.postgres.places import session
-from memolith.adapters.postgres.ring import RingTables
+from memolith.adapters.postgres.ring import PostgresKeyStorage
 from memolith.errors import KeyUnavailable
 from support.postgres import own
 from support.processes import killed
@@ -47,8 +47,8 @@ def rings(request: pytest.FixtureRequest) -> Rings:
 @pytest.fixture
 def arguments(request: pytest.FixtureRequest, rings: Rings, key_file: KeyFile) -> list[str]:
     """Where the ring is, for a program."""
-    place = rings().place
-    if isinstance(place, RingTables):
+    place = rings().storage
+    if isinstance(place, PostgresKeyStorage):
         return [str(key_file.path), request.getfixturevalue("postgres_url"), own("ring")]
     return [str(key_file.path), str(place), ""]
 
@@ -60,11 +60,11 @@ def files_of(folder: Path) -> dict[str, bytes]:
 def test_keys_are_the_same_when_opened_again(rings: Rings) -> None:
     store, key = rings().add_store()
     version = rings().ensure(store, OWNER)
-    first = rings().data_key(store, OWNER, version)
+    first = rings().get_data_key(store, OWNER, version)
     assert first is not None
     assert len(first) == 32
-    assert rings().data_key(store, OWNER, version) == first
-    assert rings().store_key(store) == key
+    assert rings().get_data_key(store, OWNER, version) == first
+    assert rings().get_store_key(store) == key
 
 
 def test_key_and_ring_are_for_their_owners_eyes_only(file_rings: Rings, key_file: KeyFile) -> None:
@@ -77,15 +77,15 @@ def test_key_and_ring_are_for_their_owners_eyes_only(file_rings: Rings, key_file
 def test_no_key_and_no_owner_stands_in_the_ring(rings: Rings, key_file: KeyFile) -> None:
     store, key = rings().add_store()
     version = rings().ensure(store, OWNER)
-    data_key = rings().data_key(store, OWNER, version)
+    data_key = rings().get_data_key(store, OWNER, version)
     assert data_key is not None
-    place, (_, rows) = rings().place, rings().contents()
+    place, (_, rows) = rings().storage, rings().export_contents()
     content = b"".join(
         value if isinstance(value, bytes) else b""
         for row in (*rows.ring, *rows.stores, *rows.owners)
         for value in row
     )
-    content += b"" if isinstance(place, RingTables) else Path(str(place)).read_bytes()
+    content += b"" if isinstance(place, PostgresKeyStorage) else Path(str(place)).read_bytes()
     master = bytes.fromhex(key_file.path.read_text())
     assert not any(secret in content for secret in (key, data_key, master, master.hex().encode()))
 
@@ -96,7 +96,7 @@ def test_a_ring_without_its_master_key_stays_shut_and_as_it_is(
     store, _ = rings().add_store()
     key_file.path.unlink()
     before = files_of(key_file.path.parent)
-    for use in (rings().add_store, lambda: rings().store_key(store)):
+    for use in (rings().add_store, lambda: rings().get_store_key(store)):
         with pytest.raises(KeyUnavailable, match="the key file is missing"):
             use()
     assert files_of(key_file.path.parent) == before
@@ -105,12 +105,12 @@ def test_a_ring_without_its_master_key_stays_shut_and_as_it_is(
 def test_a_wrong_master_key_is_refused_and_changes_nothing(rings: Rings, key_file: KeyFile) -> None:
     store, _ = rings().add_store()
     rings().ensure(store, OWNER)
-    key_file.path.write_text(new_key().hex())
+    key_file.path.write_text(generate_key().hex())
     before = files_of(key_file.path.parent)
     for use in (
         rings().add_store,
-        lambda: rings().store_key(store),
-        lambda: rings().data_key(store, OWNER, 1),
+        lambda: rings().get_store_key(store),
+        lambda: rings().get_data_key(store, OWNER, 1),
         lambda: rings().add(store, OWNER),
         rings().rotate,
     ):
@@ -121,52 +121,52 @@ def test_a_wrong_master_key_is_refused_and_changes_nothing(rings: Rings, key_fil
 
 def test_a_missing_ring_is_not_made_by_reading(rings: Rings, tmp_path: Path) -> None:
     with pytest.raises(KeyUnavailable, match="the key ring is missing"):
-        rings().store_key(b"0" * 16)
+        rings().get_store_key(b"0" * 16)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_damaged_ring_is_named(rings: Rings) -> None:
     store, _ = rings().add_store()
-    place = rings().place
-    if isinstance(place, RingTables):
-        with session(place._place) as raw:
+    place = rings().storage
+    if isinstance(place, PostgresKeyStorage):
+        with session(place._location) as raw:
             raw.execute("ALTER TABLE stores DROP COLUMN wrapped")
     else:
         Path(str(place)).write_bytes(b"no ring" * 1_000)
     with pytest.raises(KeyUnavailable, match="cannot be read"):
-        rings().store_key(store)
+        rings().get_store_key(store)
 
 
 def test_a_wrapped_key_opens_only_where_it_was_put(rings: Rings) -> None:
     store, _ = rings().add_store()
     rings().ensure(store, OWNER)
     rings().ensure(store, b"digest of bob...")
-    with rings().place.writing() as ring:
+    with rings().storage.write() as ring:
         ring.run(
             "UPDATE owners SET wrapped = (SELECT wrapped FROM owners WHERE owner = ?1)"
             " WHERE owner <> ?1",
             (OWNER,),
         )
-    assert rings().data_key(store, OWNER, 1)
+    assert rings().get_data_key(store, OWNER, 1)
     with pytest.raises(KeyUnavailable, match="damaged"):
-        rings().data_key(store, b"digest of bob...", 1)
+        rings().get_data_key(store, b"digest of bob...", 1)
 
 
 def test_a_key_file_that_is_there_is_used(rings: Rings, key_file: KeyFile) -> None:
     key_file.path.parent.mkdir()
-    key_file.path.write_text(new_key().hex())
+    key_file.path.write_text(generate_key().hex())
     key_file.path.chmod(0o600)
     given = key_file.path.read_text()
     store, _ = rings().add_store()
     assert key_file.path.read_text() == given
-    assert rings(GivenKey(bytes.fromhex(given))).store_key(store)
+    assert rings(ProvidedKey(bytes.fromhex(given))).get_store_key(store)
 
 
 def test_a_passphrase_opens_what_it_was_set_for(rings: Rings, key_file: KeyFile) -> None:
     store, key = rings(Passphrase("Sesam, öffne dich")).add_store()
-    assert rings(Passphrase("Sesam, öffne dich")).store_key(store) == key
+    assert rings(Passphrase("Sesam, öffne dich")).get_store_key(store) == key
     with pytest.raises(KeyUnavailable, match="the key given does not open"):
-        rings(Passphrase("Sesam, oeffne dich")).store_key(store)
+        rings(Passphrase("Sesam, oeffne dich")).get_store_key(store)
     assert not key_file.path.exists()
 
 
@@ -185,7 +185,7 @@ def test_processes_that_start_at_once_share_one_ring(rings: Rings, arguments: li
     ]
     stores = [bytes.fromhex(each.communicate()[0].decode()) for each in started]
     assert len(set(stores)) == 3
-    assert all(rings().store_key(store) for store in stores)
+    assert all(rings().get_store_key(store) for store in stores)
 
 
 def test_an_erased_owners_keys_are_gone_and_never_come_back(rings: Rings) -> None:
@@ -193,9 +193,9 @@ def test_an_erased_owners_keys_are_gone_and_never_come_back(rings: Rings) -> Non
     rings().ensure(store, OWNER)
     rings().ensure(store, b"digest of bob...")
     rings().erase(store, OWNER)
-    assert rings().data_key(store, OWNER, 1) is None
+    assert rings().get_data_key(store, OWNER, 1) is None
     assert rings().versions(store, OWNER) == []
-    assert rings().data_key(store, b"digest of bob...", 1)
+    assert rings().get_data_key(store, b"digest of bob...", 1)
     assert rings().ensure(store, OWNER) == 2
 
 
@@ -204,9 +204,9 @@ def test_removing_a_store_leaves_the_others(rings: Rings) -> None:
     second, key = rings().add_store()
     rings().ensure(first, OWNER)
     rings().remove_store(first)
-    assert rings().store_key(first) is None
-    assert rings().data_key(first, OWNER, 1) is None
-    assert rings().store_key(second) == key
+    assert rings().get_store_key(first) is None
+    assert rings().get_data_key(first, OWNER, 1) is None
+    assert rings().get_store_key(second) == key
 
 
 def test_where_no_store_is_left_the_next_one_needs_no_old_key(
@@ -216,39 +216,39 @@ def test_where_no_store_is_left_the_next_one_needs_no_old_key(
     key_file.path.unlink()
     rings().remove_store(first)
     second, key = rings().add_store()
-    assert rings().store_key(second) == key
+    assert rings().get_store_key(second) == key
 
 
 def test_rotating_the_master_keeps_every_key(rings: Rings, key_file: KeyFile) -> None:
     other_process = rings()
     store, key = other_process.add_store()
     rings().ensure(store, OWNER)
-    data_key = rings().data_key(store, OWNER, 1)
+    data_key = rings().get_data_key(store, OWNER, 1)
     old = key_file.path.read_text()
     rings().rotate()
     assert key_file.path.read_text() != old
-    assert not key_file.successor.exists()
+    assert not key_file.next_key_path.exists()
     for ring in (rings(), other_process):
-        assert ring.store_key(store) == key
-        assert ring.data_key(store, OWNER, 1) == data_key
+        assert ring.get_store_key(store) == key
+        assert ring.get_data_key(store, OWNER, 1) == data_key
     with pytest.raises(KeyUnavailable):
-        rings(GivenKey(bytes.fromhex(old))).store_key(store)
+        rings(ProvidedKey(bytes.fromhex(old))).get_store_key(store)
 
 
 def test_a_passphrase_can_take_the_files_place(rings: Rings) -> None:
     store, key = rings().add_store()
     rings().rotate(Passphrase("new"))
-    assert rings(Passphrase("new")).store_key(store) == key
+    assert rings(Passphrase("new")).get_store_key(store) == key
     with pytest.raises(KeyUnavailable):
-        rings().store_key(store)
+        rings().get_store_key(store)
 
 
 def test_a_rotation_that_was_not_committed_never_was(rings: Rings, key_file: KeyFile) -> None:
     store, key = rings().add_store()
-    key_file.successor.write_text(new_key().hex())
-    key_file.successor.chmod(0o600)
-    assert rings().store_key(store) == key
-    assert not key_file.successor.exists()
+    key_file.next_key_path.write_text(generate_key().hex())
+    key_file.next_key_path.chmod(0o600)
+    assert rings().get_store_key(store) == key
+    assert not key_file.next_key_path.exists()
 
 
 def test_a_rotation_whose_swap_is_missing_is_finished(rings: Rings, key_file: KeyFile) -> None:
@@ -256,12 +256,12 @@ def test_a_rotation_whose_swap_is_missing_is_finished(rings: Rings, key_file: Ke
     old = key_file.path.read_text()
     rings().rotate()
     new = key_file.path.read_text()
-    key_file.successor.write_text(new)
-    key_file.successor.chmod(0o600)
+    key_file.next_key_path.write_text(new)
+    key_file.next_key_path.chmod(0o600)
     key_file.path.write_text(old)
-    assert rings().store_key(store) == key
+    assert rings().get_store_key(store) == key
     assert key_file.path.read_text() == new
-    assert not key_file.successor.exists()
+    assert not key_file.next_key_path.exists()
 
 
 ROTATE_FOREVER = """
@@ -274,12 +274,12 @@ while True:
 def check_rotation_killed(rings: Rings, arguments: list[str], after_s: float) -> None:
     store, key = rings().add_store()
     rings().ensure(store, OWNER)
-    data_key = rings().data_key(store, OWNER, 1)
+    data_key = rings().get_data_key(store, OWNER, 1)
     killed(["-c", OPENED + ROTATE_FOREVER, *arguments], after_s)
-    assert rings().store_key(store) == key
-    assert rings().data_key(store, OWNER, 1) == data_key
+    assert rings().get_store_key(store) == key
+    assert rings().get_data_key(store, OWNER, 1) == data_key
     rings().rotate()
-    assert rings().store_key(store) == key
+    assert rings().get_store_key(store) == key
 
 
 @pytest.mark.parametrize("after_s", [0.003, 0.011, 0.024])
@@ -300,7 +300,7 @@ def test_a_rotation_killed_at_50_moments_leaves_a_ring_that_opens(
 def test_nothing_of_a_key_is_in_a_repr(rings: Rings, key_file: KeyFile) -> None:
     ring = rings(Passphrase("open sesame"))
     store, key = ring.add_store()
-    shown = repr([ring, ring.source, GivenKey(key), key_file, store])
+    shown = repr([ring, ring.source, ProvidedKey(key), key_file, store])
     assert key.hex() not in shown
     assert repr(key) not in shown
     assert "sesame" not in shown
@@ -312,7 +312,7 @@ def test_a_key_that_others_may_read_is_warned_about_once(
     store, _ = rings().add_store()
     key_file.path.chmod(0o644)
     for _ in range(3):
-        rings().store_key(store)
+        rings().get_store_key(store)
     (record,) = caplog.records
     assert "chmod 600" in record.getMessage()
     assert str(key_file.path) in record.getMessage()
@@ -326,7 +326,7 @@ def test_a_ring_on_a_file_system_without_links_is_made(
 
     monkeypatch.setattr(os, "link", refuse)
     store, key = rings().add_store()
-    assert rings().store_key(store) == key
+    assert rings().get_store_key(store) == key
 
 
 def test_a_ring_is_found_again_by_another_ring_object_only_with_the_same_path(
@@ -335,4 +335,4 @@ def test_a_ring_is_found_again_by_another_ring_object_only_with_the_same_path(
     store, _ = file_rings().add_store()
     other = KeyRing(tmp_path / "other.ring", key_file)
     other.add_store()
-    assert other.store_key(store) is None
+    assert other.get_store_key(store) is None

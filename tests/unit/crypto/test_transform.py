@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from memolith.adapters.crypto.transform import STRETCH, Transform
+from memolith.adapters.crypto.transform import STRETCH, VectorTransform
 from support.rows import check_each
 
 KEY = bytes(range(32))
@@ -24,8 +24,8 @@ def test_what_was_hidden_comes_back_bit_for_bit(
     data: st.DataObject, dimension: int, key: bytes
 ) -> None:
     values = data.draw(vectors(dimension))
-    transform = Transform(key, dimension)
-    shown = transform.show(transform.hide(values))
+    transform = VectorTransform(key, dimension)
+    shown = transform.invert(transform.apply(values))
     assert shown.dtype == np.int8
     assert (shown == values).all()
 
@@ -33,7 +33,7 @@ def test_what_was_hidden_comes_back_bit_for_bit(
 @given(data=st.data(), dimension=DIMENSIONS)
 def test_all_products_grow_by_the_same_factor(data: st.DataObject, dimension: int) -> None:
     values = data.draw(vectors(dimension))
-    hidden = Transform(KEY, dimension).hide(values).astype(np.int64)
+    hidden = VectorTransform(KEY, dimension).apply(values).astype(np.int64)
     plain = values.astype(np.int64)
     assert (hidden @ hidden.T == STRETCH * (plain @ plain.T)).all()
 
@@ -42,39 +42,39 @@ def test_all_products_grow_by_the_same_factor(data: st.DataObject, dimension: in
 def test_the_greatest_values_fit(dimension: int) -> None:
     values = np.full((2, dimension), -128, dtype=np.int8)
     values[1] = np.where(np.arange(dimension) % 2, 127, -127)
-    transform = Transform(KEY, dimension)
-    assert (transform.show(transform.hide(values)) == values).all()
+    transform = VectorTransform(KEY, dimension)
+    assert (transform.invert(transform.apply(values)) == values).all()
 
 
 def test_another_key_gives_other_vectors_and_does_not_show_these() -> None:
     values = np.random.default_rng(1).integers(-127, 128, (5, 384)).astype(np.int8)
-    hidden = Transform(KEY, 384).hide(values)
-    other = Transform(bytes(32), 384)
-    assert not (other.hide(values) == hidden).all(axis=1).any()
+    hidden = VectorTransform(KEY, 384).apply(values)
+    other = VectorTransform(bytes(32), 384)
+    assert not (other.apply(values) == hidden).all(axis=1).any()
     with pytest.raises(ValueError, match="not a vector"):
-        other.show(hidden)
+        other.invert(hidden)
 
 
 def test_a_changed_vector_is_noticed() -> None:
     values = np.random.default_rng(2).integers(-127, 128, (1, 384)).astype(np.int8)
-    transform = Transform(KEY, 384)
-    hidden = transform.hide(values)
+    transform = VectorTransform(KEY, 384)
+    hidden = transform.apply(values)
     hidden[0, 17] += 1
     with pytest.raises(ValueError, match="not a vector"):
-        transform.show(hidden)
+        transform.invert(hidden)
 
 
 def test_the_transform_of_a_key_never_changes() -> None:
-    hidden = Transform(KEY, 6).hide(np.array([[1, 2, 3, 4, 5, 6]], dtype=np.int8))
+    hidden = VectorTransform(KEY, 6).apply(np.array([[1, 2, 3, 4, 5, 6]], dtype=np.int8))
     assert hidden.tolist() == [[-80, -64, -8, -16, 24, 16]]
 
 
 def test_none_and_many_vectors_are_taken() -> None:
-    transform = Transform(KEY, 8)
-    assert transform.hide(np.empty((0, 8), dtype=np.int8)).shape == (0, 8)
+    transform = VectorTransform(KEY, 8)
+    assert transform.apply(np.empty((0, 8), dtype=np.int8)).shape == (0, 8)
     many = np.random.default_rng(3).integers(-127, 128, (20_000, 8)).astype(np.int8)
-    assert (transform.show(transform.hide(many)) == many).all()
+    assert (transform.invert(transform.apply(many)) == many).all()
 
 
 def test_nothing_of_the_key_is_in_its_repr() -> None:
-    assert repr(Transform(KEY, 8)) == "Transform(dimension=8)"
+    assert repr(VectorTransform(KEY, 8)) == "Transform(dimension=8)"

@@ -12,21 +12,21 @@ from memolith.adapters.crypto.plain import PlainCipher
 from memolith.adapters.crypto.ring import KeyRing
 from memolith.adapters.crypto.xchacha import KeyRingCiphers, XChaChaCipher
 from memolith.errors import KeyUnavailable
-from memolith.ports.cipher import KeyCopying, Place, Twinning
+from memolith.ports.cipher import EncryptionContext, SupportsClone, SupportsKeyCopy
 
 from .conftest import Rings
 
-PLACE = Place("alice", "0190-record", "content", 3)
+PLACE = EncryptionContext("alice", "0190-record", "content", 3)
 
 
 @pytest.fixture
 def cipher(rings: Rings) -> XChaChaCipher:
-    return KeyRingCiphers(rings()).new()
+    return KeyRingCiphers(rings()).create()
 
 
 def copied(cipher: XChaChaCipher, ring: KeyRing) -> XChaChaCipher:
-    twin = KeyRingCiphers(ring).twin(cipher)
-    twin.take_keys("alice", cipher)
+    twin = KeyRingCiphers(ring).clone(cipher)
+    twin.copy_keys("alice", cipher)
     return twin
 
 
@@ -38,64 +38,75 @@ def other_ring(tmp_path: Path) -> KeyRing:
 def test_a_twin_opens_what_the_other_seals_and_finds_it_again(
     rings: Rings, cipher: XChaChaCipher, tmp_path: Path, *, elsewhere: bool
 ) -> None:
-    first = cipher.version("alice")
-    sealed = cipher.of("alice", first).seal(b"rain", PLACE)
+    first = cipher.ensure_key_version("alice")
+    sealed = cipher.get_owner_cipher("alice", first).encrypt(b"rain", PLACE)
     ring = other_ring(tmp_path) if elsewhere else rings()
     made = copied(cipher, ring)
-    again = KeyRingCiphers(ring).known(made.name, made.store_id, made.check)
+    again = KeyRingCiphers(ring).load(made.name, made.store_id, made.key_check)
     assert again.store_id != cipher.store_id
-    assert again.check != cipher.check
+    assert again.key_check != cipher.key_check
     for twin in (made, again, copied(made, rings())):  # a copy's copy too
-        own = twin.of("alice", first)
-        assert own.open(sealed, PLACE) == b"rain"
-        assert own.digest("key", b"tea") == cipher.of("alice", first).digest("key", b"tea")
-        assert own.term("tea") == cipher.of("alice", first).term("tea")
+        own = twin.get_owner_cipher("alice", first)
+        assert own.decrypt(sealed, PLACE) == b"rain"
+        assert own.digest("key", b"tea") == cipher.get_owner_cipher("alice", first).digest(
+            "key", b"tea"
+        )
+        assert own.digest_term("tea") == cipher.get_owner_cipher("alice", first).digest_term("tea")
         assert twin.tombstone("bob") == cipher.tombstone("bob")
-        assert cipher.of("alice", first).open(own.seal(b"sun", PLACE), PLACE) == b"sun"
+        assert (
+            cipher.get_owner_cipher("alice", first).decrypt(own.encrypt(b"sun", PLACE), PLACE)
+            == b"sun"
+        )
 
 
 def test_either_store_loses_its_keys_alone(rings: Rings, cipher: XChaChaCipher) -> None:
-    cipher.version("alice")
+    cipher.ensure_key_version("alice")
     twin, third = copied(cipher, rings()), copied(cipher, rings())
     twin.erase("alice")
     with pytest.raises(KeyUnavailable, match="erased"):
-        KeyRingCiphers(rings()).known(twin.name, twin.store_id, twin.check).of("alice", 1)
-    assert cipher.of("alice", 1).term("rain") == third.of("alice", 1).term("rain")
-    cipher.forget_store()
+        KeyRingCiphers(rings()).load(twin.name, twin.store_id, twin.key_check).get_owner_cipher(
+            "alice", 1
+        )
+    assert cipher.get_owner_cipher("alice", 1).digest_term("rain") == third.get_owner_cipher(
+        "alice", 1
+    ).digest_term("rain")
+    cipher.delete_store_keys()
     with pytest.raises(KeyUnavailable):
-        KeyRingCiphers(rings()).known(cipher.name, cipher.store_id, cipher.check)
-    known = KeyRingCiphers(rings()).known(third.name, third.store_id, third.check)
-    assert known.versions("alice") == [1]
+        KeyRingCiphers(rings()).load(cipher.name, cipher.store_id, cipher.key_check)
+    known = KeyRingCiphers(rings()).load(third.name, third.store_id, third.key_check)
+    assert known.key_versions("alice") == [1]
 
 
 def test_keys_are_taken_anew_where_there_are_more(rings: Rings, cipher: XChaChaCipher) -> None:
-    cipher.version("alice")
+    cipher.ensure_key_version("alice")
     twin = copied(cipher, rings())
-    cipher.add_version("alice")
-    cipher.drop_before("alice", 2)
-    twin.take_keys("alice", cipher)
-    twin.take_keys("alice", cipher)
-    twin.take_keys("nobody", cipher)
-    assert twin.versions("alice") == [1, 2]
-    assert twin.versions("nobody") == []
-    assert twin.of("alice", 2).term("rain") == cipher.of("alice", 2).term("rain")
+    cipher.add_key_version("alice")
+    cipher.delete_keys_before("alice", 2)
+    twin.copy_keys("alice", cipher)
+    twin.copy_keys("alice", cipher)
+    twin.copy_keys("nobody", cipher)
+    assert twin.key_versions("alice") == [1, 2]
+    assert twin.key_versions("nobody") == []
+    assert twin.get_owner_cipher("alice", 2).digest_term("rain") == cipher.get_owner_cipher(
+        "alice", 2
+    ).digest_term("rain")
     cipher.erase("alice")
-    cipher.version("alice")
+    cipher.ensure_key_version("alice")
     twin.erase("alice")
-    twin.take_keys("alice", cipher)
-    assert twin.versions("alice") == [3]
+    twin.copy_keys("alice", cipher)
+    assert twin.key_versions("alice") == [3]
 
 
 def test_a_plain_store_has_a_plain_twin(rings: Rings, cipher: XChaChaCipher) -> None:
     for encrypt in (True, False):
         ciphers = ConfiguredCiphers(rings, encrypt=encrypt)
-        assert isinstance(ciphers, Twinning)
-        assert ciphers.twin(PlainCipher()).name == PlainCipher.name
-        assert ciphers.twin(cipher).name == cipher.name
-    assert not isinstance(PlainCipher(), KeyCopying)
+        assert isinstance(ciphers, SupportsClone)
+        assert ciphers.clone(PlainCipher()).name == PlainCipher.name
+        assert ciphers.clone(cipher).name == cipher.name
+    assert not isinstance(PlainCipher(), SupportsKeyCopy)
     with pytest.raises(KeyUnavailable):
-        PlainCipher().twin(cipher)
+        PlainCipher().clone(cipher)
     with pytest.raises(KeyUnavailable):
-        KeyRingCiphers(rings()).twin(PlainCipher())
+        KeyRingCiphers(rings()).clone(PlainCipher())
     with pytest.raises(KeyUnavailable):
-        cipher.take_keys("alice", PlainCipher())
+        cipher.copy_keys("alice", PlainCipher())

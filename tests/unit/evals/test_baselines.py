@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from memolith.domain.messages import Message, Role
 from memolith.evals.baselines import Baselines
-from memolith.evals.conversations import Conversation, Dialogue, Question
+from memolith.evals.conversations import Conversation, DialogueSession, Question
 from memolith.ports.embedder import TextRole
 
 AT = datetime(2024, 5, 1, tzinfo=UTC)
@@ -50,7 +50,7 @@ CONVERSATION = Conversation(
     "c1",
     "ann",
     (
-        Dialogue(
+        DialogueSession(
             "s1",
             (
                 message("m1", "I baked bread."),

@@ -39,12 +39,12 @@ def test_ndcg_is_held_against_all_the_evidence_there_is() -> None:
 
 
 def test_a_result_that_stands_for_many_messages_takes_many_places() -> None:
-    assert metrics.expand([("a", "b"), ("b",), (), ("c", "a")]) == ("a", "b", "c")
+    assert metrics.expand_results([("a", "b"), ("b",), (), ("c", "a")]) == ("a", "b", "c")
 
 
 def test_sessions_stand_where_their_first_message_does() -> None:
     session_of = {"a": "s2", "b": "s1", "c": "s2"}
-    assert metrics.sessions_of(("a", "b", "c", "unknown"), session_of) == ("s2", "s1")
+    assert metrics.get_sessions(("a", "b", "c", "unknown"), session_of) == ("s2", "s1")
 
 
 @given(rankings, evidences, st.integers(1, 30))
@@ -69,18 +69,18 @@ def test_the_evidence_first_is_perfect(evidence: set[str]) -> None:
 def test_the_interval_is_the_same_for_the_same_seed_and_within_the_values(
     values: list[float], seed: int
 ) -> None:
-    first = metrics.bootstrap(values, np.random.default_rng(seed), samples=50)
-    again = metrics.bootstrap(values, np.random.default_rng(seed), samples=50)
+    first = metrics.bootstrap_interval(values, np.random.default_rng(seed), samples=50)
+    again = metrics.bootstrap_interval(values, np.random.default_rng(seed), samples=50)
     assert first == again
     assert min(values) - 1e-9 <= first.low <= first.high <= max(values) + 1e-9
 
 
 def test_the_interval_narrows_with_more_questions() -> None:
-    few = metrics.bootstrap([0.0, 1.0] * 10, np.random.default_rng(1))
-    many = metrics.bootstrap([0.0, 1.0] * 1_000, np.random.default_rng(1))
+    few = metrics.bootstrap_interval([0.0, 1.0] * 10, np.random.default_rng(1))
+    many = metrics.bootstrap_interval([0.0, 1.0] * 1_000, np.random.default_rng(1))
     assert many.high - many.low < few.high - few.low
 
 
 def test_no_values_have_no_mean() -> None:
-    interval = metrics.bootstrap([], np.random.default_rng(1))
+    interval = metrics.bootstrap_interval([], np.random.default_rng(1))
     assert math.isnan(interval.mean)

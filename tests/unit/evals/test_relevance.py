@@ -6,46 +6,48 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from memolith.evals.relevance import Asked, auc, fitted
-from memolith.policies.ranking.relevance import Relevance, Signs
+from memolith.evals.relevance import AskedQuestion, auc, fit_relevance
+from memolith.policies.ranking.relevance import Relevance, RelevanceSignals
 
 TRUE = Relevance(constant=-3.0, nearness=8.0, words=2.0, extent=-0.5, said=0.5, ahead=2.0)
 
 
-def questions(count: int, *, data_set: str = "a", true: Relevance = TRUE) -> list[Asked]:
+def questions(count: int, *, data_set: str = "a", true: Relevance = TRUE) -> list[AskedQuestion]:
     """Return questions that are answered as often as these weights say."""
     chance = np.random.default_rng(1)
     made = []
     for _ in range(count):
-        told = Signs(chance.uniform(0, 1), chance.uniform(0, 1), int(chance.integers(2, 2_000)))
-        made.append(Asked(data_set, told, chance.uniform() < true.likelihood(told)))
+        told = RelevanceSignals(
+            chance.uniform(0, 1), chance.uniform(0, 1), int(chance.integers(2, 2_000))
+        )
+        made.append(AskedQuestion(data_set, told, chance.uniform() < true.likelihood(told)))
     return made
 
 
-def swapped(count: int) -> list[Asked]:
+def swapped(count: int) -> list[AskedQuestion]:
     """Return questions that name somebody, half of them about what another one said."""
     chance = np.random.default_rng(2)
     made = []
     for _ in range(count):
         is_swapped = bool(chance.uniform() < 0.5)
-        told = Signs(0.9, 1.0, 100, ahead=chance.normal(-0.5 if is_swapped else 0.5))
-        made.append(Asked("a", told, not is_swapped, is_swapped))
+        told = RelevanceSignals(0.9, 1.0, 100, ahead=chance.normal(-0.5 if is_swapped else 0.5))
+        made.append(AskedQuestion("a", told, not is_swapped, is_swapped))
     return made
 
 
-def likelihoods(weights: Relevance, asked: Sequence[Asked]) -> list[float]:
-    return [weights.likelihood(one.signs) for one in asked]
+def likelihoods(weights: Relevance, asked: Sequence[AskedQuestion]) -> list[float]:
+    return [weights.likelihood(one.signals) for one in asked]
 
 
 def test_the_weights_that_made_the_answers_are_found() -> None:
-    found = fitted(questions(4_000))
+    found = fit_relevance(questions(4_000))
     told = found.nearness, found.words, found.extent
     assert told == pytest.approx((8.0, 2.0, -0.5), rel=0.2, abs=0.3)
 
 
 def test_answered_questions_count_as_much_as_all_others() -> None:
     asked = questions(2_000)
-    told = likelihoods(fitted(asked), asked)
+    told = likelihoods(fit_relevance(asked), asked)
     sides = [
         [t for t, one in zip(told, asked, strict=True) if one.is_answered is so]
         for so in (True, False)
@@ -56,47 +58,53 @@ def test_answered_questions_count_as_much_as_all_others() -> None:
 def test_a_data_set_counts_the_same_however_large_it_is() -> None:
     other = Relevance(-1.0, 1.0, 5.0, 0.0, 0.0, 0.0)
     one, two = questions(300), questions(300, data_set="b", true=other)
-    few, many = fitted([*one, *two]), fitted([*one, *two * 5])
+    few, many = fit_relevance([*one, *two]), fit_relevance([*one, *two * 5])
     assert (many.nearness, many.words) == pytest.approx((few.nearness, few.words), rel=1e-3)
 
 
 def test_who_said_it_is_learned_from_what_others_said() -> None:
-    found = fitted([*questions(500), *swapped(2_000)])
+    found = fit_relevance([*questions(500), *swapped(2_000)])
     assert found.ahead == pytest.approx(1.0, abs=0.15)  # of two normals, one deviation apart
     assert found.said == pytest.approx(0.0, abs=0.15)
 
 
 def test_what_others_said_changes_nothing_else() -> None:
-    alone = fitted(questions(500))
+    alone = fit_relevance(questions(500))
     others = [one for one in swapped(100) if one.is_swapped]
-    assert fitted([*questions(500), *others]).nearness == pytest.approx(alone.nearness, rel=1e-6)
+    assert fit_relevance([*questions(500), *others]).nearness == pytest.approx(
+        alone.nearness, rel=1e-6
+    )
 
 
 def test_without_what_others_said_it_counts_nothing() -> None:
-    found = fitted(questions(200))
-    near = Signs(1.0, 1.0, 2)
-    behind = Signs(1.0, 1.0, 2, ahead=-20.0)
+    found = fit_relevance(questions(200))
+    near = RelevanceSignals(1.0, 1.0, 2)
+    behind = RelevanceSignals(1.0, 1.0, 2, ahead=-20.0)
     assert found.likelihood(behind) == found.likelihood(near)
 
 
 def test_questions_for_which_nothing_was_found_teach_nothing() -> None:
     asked = questions(200)
-    assert fitted([*asked, Asked("a", None, is_answered=False)]) == fitted(asked)
+    assert fit_relevance([*asked, AskedQuestion("a", None, is_answered=False)]) == fit_relevance(
+        asked
+    )
 
 
 def test_without_both_sorts_there_is_nothing_to_learn() -> None:
     answered = [one for one in questions(50) if one.is_answered]
     with pytest.raises(ValueError, match="no data set"):
-        fitted(answered)
+        fit_relevance(answered)
 
 
 def test_a_sign_that_is_always_alike_weighs_nothing() -> None:
     asked = [
-        Asked("a", Signs(one.signs.nearness, one.signs.words, 100), one.is_answered)
+        AskedQuestion(
+            "a", RelevanceSignals(one.signals.nearness, one.signals.words, 100), one.is_answered
+        )
         for one in questions(200)
-        if one.signs
+        if one.signals
     ]
-    assert math.isclose(fitted(asked).extent, 0.0, abs_tol=1e-6)
+    assert math.isclose(fit_relevance(asked).extent, 0.0, abs_tol=1e-6)
 
 
 def test_the_area_counts_pairs_in_order_and_ties_for_half() -> None:

@@ -13,11 +13,18 @@ from rich.console import Console
 from memolith.domain.items import Span
 from memolith.domain.memories import Memory, Source
 from memolith.domain.messages import Message, Role
-from memolith.domain.recall import Recalled, RecallResult, Score
-from memolith.evals.conversations import Conversation, Dialogue, Question
-from memolith.evals.engine import AskingClock, messages_of, system_of
-from memolith.evals.report import Report, as_json, rendered
-from memolith.evals.runner import ALL, Answer, Recall, figures, run, steps
+from memolith.domain.recall import RecalledItem, RecallResult, Score
+from memolith.evals.conversations import Conversation, DialogueSession, Question
+from memolith.evals.engine import QuestionClock, build_system, get_message_ids
+from memolith.evals.report import Report, render_report, report_as_json
+from memolith.evals.runner import (
+    ALL_CATEGORIES,
+    Answer,
+    Recall,
+    compute_figures,
+    count_steps,
+    run_questions,
+)
 
 BEGIN = datetime(2024, 5, 1, tzinfo=UTC)
 LATER = datetime(2024, 6, 1, tzinfo=UTC)
@@ -35,8 +42,8 @@ CONVERSATION = Conversation(
     "c1",
     "ann",
     (
-        Dialogue("s1", (message("m1"), message("m2"))),
-        Dialogue("s2", (message("m3"),)),
+        DialogueSession("s1", (message("m1"), message("m2"))),
+        DialogueSession("s2", (message("m3"),)),
     ),
     (
         question("first", "m1"),
@@ -57,47 +64,47 @@ def test_only_questions_with_evidence_are_asked() -> None:
         asked.append(asking.text)
         return Answer((), 0)
 
-    run(lambda _conversation: recall, [CONVERSATION])
+    run_questions(lambda _conversation: recall, [CONVERSATION])
     assert asked == ["first", "second"]
 
 
 def test_the_time_of_an_answer_is_taken_in_milliseconds() -> None:
     ticks = iter([1.0, 1.25, 2.0, 2.5])
-    outcomes = run(lambda _: fixed([]), [CONVERSATION], timer=lambda: next(ticks))
+    outcomes = run_questions(lambda _: fixed([]), [CONVERSATION], timer=lambda: next(ticks))
     assert [outcome.ms for outcome in outcomes] == [250.0, 500.0]
 
 
 def test_results_are_measured_by_the_messages_they_stand_for() -> None:
-    first, second = run(lambda _: fixed([("m2", "m3"), ("m1",)]), [CONVERSATION])
+    first, second = run_questions(lambda _: fixed([("m2", "m3"), ("m1",)]), [CONVERSATION])
     assert first.measures["mrr"] == pytest.approx(1 / 3)
     assert second.measures["recall@5"] == 1.0
     assert second.measures["session_recall@10"] == 1.0
 
 
 def test_figures_are_over_all_and_over_each_category() -> None:
-    outcomes = run(lambda _: fixed([("m1",)]), [CONVERSATION])
-    found = figures(outcomes, np.random.default_rng(1))
-    assert list(found) == [ALL, "hard", "plain"]
-    assert found[ALL].questions == 2
-    assert found[ALL].measures["recall@10"].mean == 0.5
+    outcomes = run_questions(lambda _: fixed([("m1",)]), [CONVERSATION])
+    found = compute_figures(outcomes, np.random.default_rng(1))
+    assert list(found) == [ALL_CATEGORIES, "hard", "plain"]
+    assert found[ALL_CATEGORIES].questions == 2
+    assert found[ALL_CATEGORIES].measures["recall@10"].mean == 0.5
     assert found["plain"].measures["recall@10"].mean == 1.0
     assert found["hard"].measures["recall@10"].mean == 0.0
-    assert found[ALL].tokens == 70
+    assert found[ALL_CATEGORIES].tokens == 70
 
 
 def test_no_questions_give_no_figures() -> None:
-    assert figures((), np.random.default_rng(1)) == {}
+    assert compute_figures((), np.random.default_rng(1)) == {}
 
 
 def a_report() -> Report:
-    outcomes = run(lambda _: fixed([("m1",)]), [CONVERSATION])
-    systems = {"mine": figures(outcomes, np.random.default_rng(1))}
+    outcomes = run_questions(lambda _: fixed([("m1",)]), [CONVERSATION])
+    systems = {"mine": compute_figures(outcomes, np.random.default_rng(1))}
     return Report("made up", systems, {"machine": "a small one"})
 
 
 def test_the_table_names_systems_categories_and_facts() -> None:
     shown = StringIO()
-    Console(width=200, file=shown).print(rendered(a_report()))
+    Console(width=200, file=shown).print(render_report(a_report()))
     text = shown.getvalue()
     for word in ("mine", "hard", "plain", "R@10", "session R@10", "50.0", "machine: a small one"):
         assert word in text
@@ -105,7 +112,7 @@ def test_the_table_names_systems_categories_and_facts() -> None:
 
 def test_a_narrow_table_shows_the_chief_measures_whole() -> None:
     shown = StringIO()
-    Console(width=80, file=shown).print(rendered(a_report(), columns=80))
+    Console(width=80, file=shown).print(render_report(a_report(), columns=80))
     text = shown.getvalue()
     assert "…" not in text
     assert "R@10" in text
@@ -115,18 +122,18 @@ def test_a_narrow_table_shows_the_chief_measures_whole() -> None:
 
 def test_each_step_is_told() -> None:
     told: list[int] = []
-    run(lambda _: fixed([]), [CONVERSATION], advance=told.append)
-    assert sum(told) == steps([CONVERSATION]) == 3
+    run_questions(lambda _: fixed([]), [CONVERSATION], on_progress=told.append)
+    assert sum(told) == count_steps([CONVERSATION]) == 3
 
 
 def test_a_system_that_was_asked_nothing_has_no_row() -> None:
     shown = StringIO()
-    Console(width=200, file=shown).print(rendered(Report("made up", {"idle": {}})))
+    Console(width=200, file=shown).print(render_report(Report("made up", {"idle": {}})))
     assert "R@10" in shown.getvalue()
 
 
 def test_the_report_survives_json() -> None:
-    value = json.loads(json.dumps(as_json(a_report())))
+    value = json.loads(json.dumps(report_as_json(a_report())))
     measures = value["systems"]["mine"]["all"]["measures"]
     assert measures["recall@10"]["mean"] == 0.5
     assert set(measures["mrr"]) == {"mean", "low", "high"}
@@ -136,7 +143,7 @@ def test_the_report_survives_json() -> None:
 class MemoryOfOne:
     """An owner whose every recall finds the messages logged, newest first."""
 
-    clock: AskingClock
+    clock: QuestionClock
     logged: dict[str, Sequence[Message]] = field(default_factory=dict)
     asked: list[tuple[str, int, int, bool, datetime]] = field(default_factory=list)
 
@@ -146,13 +153,13 @@ class MemoryOfOne:
     def recall(self, query: str, *, top_k: int, token_budget: int, touch: bool) -> RecallResult:
         self.asked.append((query, top_k, token_budget, touch, self.clock.now()))
         messages = [m for session in self.logged.values() for m in session][::-1]
-        found = tuple(Recalled(m, Score(0.0), Span(0, 1), 1) for m in messages)
+        found = tuple(RecalledItem(m, Score(0.0), Span(0, 1), 1) for m in messages)
         return RecallResult(found, len(found), token_budget)
 
 
 @dataclass
 class Owners:
-    clock: AskingClock
+    clock: QuestionClock
     views: dict[str, MemoryOfOne] = field(default_factory=dict)
 
     def owner(self, owner: str) -> MemoryOfOne:
@@ -160,9 +167,9 @@ class Owners:
 
 
 def test_the_engine_is_told_the_sessions_and_asked_when_the_question_is() -> None:
-    clock = AskingClock()
+    clock = QuestionClock()
     engine = Owners(clock)
-    recall = system_of(engine, clock, token_budget=500)(CONVERSATION)
+    recall = build_system(engine, clock, token_budget=500)(CONVERSATION)
     assert clock.now() == BEGIN
     answer = recall(CONVERSATION.questions[0], 7)
     view = engine.views["ann"]
@@ -174,7 +181,7 @@ def test_the_engine_is_told_the_sessions_and_asked_when_the_question_is() -> Non
 def test_a_memory_stands_for_the_messages_it_was_made_from() -> None:
     sources = (
         Source("1", external_id="m1"),
-        Source("2", of="memory", external_id="not a message"),
+        Source("2", record_type="memory", external_id="not a message"),
         Source("3"),
         Source("4", external_id="m4"),
     )
@@ -187,4 +194,4 @@ def test_a_memory_stands_for_the_messages_it_was_made_from() -> None:
         updated_at=BEGIN,
         sources=sources,
     )
-    assert messages_of(Recalled(memory, Score(0.0), Span(0, 4), 1)) == ("m1", "m4")
+    assert get_message_ids(RecalledItem(memory, Score(0.0), Span(0, 4), 1)) == ("m1", "m4")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from memolith.errors import InvalidInput
 from memolith.exchange import arrays
-from memolith.exchange.arrays import elements
+from memolith.exchange.arrays import iter_elements
 from memolith.policies.arguments import MAX_MESSAGE_CHARS
 from support.rows import check_each
 
@@ -22,7 +22,7 @@ JSON: st.SearchStrategy[Any] = st.recursive(
 
 
 def read(data: bytes) -> list[tuple[int, object]]:
-    return list(elements(io.BytesIO(data), "file.json"))
+    return list(iter_elements(io.BytesIO(data), "file.json"))
 
 
 def refused(data: bytes) -> InvalidInput:
@@ -89,7 +89,7 @@ def test_an_element_over_the_limit_is_refused_without_reading_on(
     monkeypatch.setattr(arrays, "MAX_ELEMENT_CHARS", 1_000)
     file = io.BytesIO(b"[1,\n" + element % (b"1," * 50_000) + b"]")
     with pytest.raises(InvalidInput) as caught:
-        list(elements(file, "file.json"))
+        list(iter_elements(file, "file.json"))
     assert caught.value.field == "file.json:2"
     assert "holds an element of more than 1,000 characters" in str(caught.value)
     assert file.tell() < 2_000

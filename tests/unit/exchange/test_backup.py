@@ -11,8 +11,8 @@ from memolith.domain.memories import Action, Event, History, Memory, Origin, Sou
 from memolith.domain.messages import Message, Role
 from memolith.errors import InvalidInput
 from memolith.exchange import backup
-from memolith.exchange.jsonl import Remembered
-from memolith.exchange.records import Chronicle, Ending, Record
+from memolith.exchange.jsonl import ImportedMemory
+from memolith.exchange.records import MemoryRecord, Record, SessionEnd
 from support.rows import check_each
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678, tzinfo=UTC)
@@ -46,7 +46,7 @@ MEMORIES = st.builds(
     compressed=st.booleans(),
     origin=st.sampled_from(Origin),
     version=st.integers(1, 9),
-    kept_kind=st.none() | TEXTS,
+    previous_kind=st.none() | TEXTS,
 )
 EVENTS = st.builds(
     Event,
@@ -76,7 +76,7 @@ MESSAGES = st.builds(
     st.integers(1, 99),
 )
 REMEMBERED = st.builds(
-    Remembered,
+    ImportedMemory,
     content=TEXTS,
     kind=st.none() | TEXTS,
     tags=st.lists(TEXTS, max_size=2).map(tuple),
@@ -86,24 +86,24 @@ REMEMBERED = st.builds(
 RECORDS = st.lists(
     REMEMBERED
     | MESSAGES
-    | st.builds(Ending, TEXTS, TIMES)
-    | st.builds(Chronicle, MEMORIES, HISTORIES),
+    | st.builds(SessionEnd, TEXTS, TIMES)
+    | st.builds(MemoryRecord, MEMORIES, HISTORIES),
     max_size=4,
 )
 
 
-def written(records: list[Record | Remembered]) -> bytes:
-    return b"".join(backup.write(records, "alice", NOW))
+def written(records: list[Record | ImportedMemory]) -> bytes:
+    return b"".join(backup.write_export(records, "alice", NOW))
 
 
-def read(data: bytes, owner: str = "alice") -> list[Record | Remembered]:
-    return list(backup.read(io.BytesIO(data), "file", owner))
+def read(data: bytes, owner: str = "alice") -> list[Record | ImportedMemory]:
+    return list(backup.read_export(io.BytesIO(data), "file", owner))
 
 
 @given(RECORDS)
-def test_what_was_written_is_read_back(records: list[Record | Remembered]) -> None:
+def test_what_was_written_is_read_back(records: list[Record | ImportedMemory]) -> None:
     data = written(records)
-    assert backup.is_backup(io.BytesIO(data))
+    assert backup.is_export(io.BytesIO(data))
     assert read(data) == records
     assert data.count(b"\n") == len(records) + 1
 
@@ -113,8 +113,8 @@ def test_it_can_be_read_for_another_owner() -> None:
         id="m", owner_id="alice", kind="fact", content="x", created_at=NOW, updated_at=NOW
     )
     history = History((Version(memory, NOW, None),), ())
-    (record,) = read(written([Chronicle(memory, history)]), owner="bob")
-    assert isinstance(record, Chronicle)
+    (record,) = read(written([MemoryRecord(memory, history)]), owner="bob")
+    assert isinstance(record, MemoryRecord)
     assert record.memory.owner_id == "bob"
     assert record.history.versions[0].memory.owner_id == "bob"
 
@@ -122,7 +122,7 @@ def test_it_can_be_read_for_another_owner() -> None:
 @check_each("data", [b"", b"\n", b'{"content": "x"}', b"[]", b"{", b"\xff", b"[" * 9999])
 def test_other_files_are_no_backups(data: bytes) -> None:
     file = io.BytesIO(data)
-    assert not backup.is_backup(file)
+    assert not backup.is_export(file)
     assert file.tell() == 0
 
 
@@ -150,7 +150,9 @@ def test_a_newer_form_is_refused() -> None:
 def test_a_bad_line_is_an_error_that_names_it_before_anything_is_given(
     line: bytes, problem: str
 ) -> None:
-    reading = backup.read(io.BytesIO(written([Ending("s", NOW)]) + line), "file", "alice")
+    reading = backup.read_export(
+        io.BytesIO(written([SessionEnd("s", NOW)]) + line), "file", "alice"
+    )
     with pytest.raises(InvalidInput) as caught:
         next(reading)
     assert caught.value.field == "file:3"

@@ -9,7 +9,7 @@ import pytest
 
 from memolith.domain.messages import Role
 from memolith.errors import InvalidInput
-from memolith.exchange.chatgpt import read
+from memolith.exchange.chatgpt import read_chatgpt
 from memolith.exchange.transcripts import Transcript
 from support.rows import check_each
 
@@ -37,7 +37,7 @@ def conversation(mapping: dict[str, Any], current: str | None, **more: Any) -> d
 
 
 def parsed(*conversations: Any) -> list[Transcript]:
-    return list(read(io.BytesIO(json.dumps(conversations).encode()), "conversations.json"))
+    return list(read_chatgpt(io.BytesIO(json.dumps(conversations).encode()), "conversations.json"))
 
 
 def texts(mapping: dict[str, Any], current: str | None) -> list[str]:
@@ -140,6 +140,6 @@ def test_a_conversation_without_messages_is_left_out() -> None:
 def test_what_is_no_conversation_is_an_error_with_its_line(element: Any, problem: str) -> None:
     data = ("[\n" + json.dumps(element) + "]").encode()
     with pytest.raises(InvalidInput) as caught:
-        list(read(io.BytesIO(data), "conversations.json"))
+        list(read_chatgpt(io.BytesIO(data), "conversations.json"))
     assert caught.value.field == "conversations.json:2"
     assert problem in caught.value.problem

@@ -9,7 +9,7 @@ import pytest
 
 from memolith.domain.messages import Role
 from memolith.errors import InvalidInput
-from memolith.exchange.claude import read
+from memolith.exchange.claude import read_claude
 from memolith.exchange.transcripts import Transcript
 
 
@@ -25,7 +25,7 @@ def said(uuid: str, sender: str, text: str = "", **more: Any) -> dict[str, Any]:
 
 def parsed(*messages: dict[str, Any]) -> list[Transcript]:
     conversation = {"uuid": "c1", "created_at": "2024-05-01T00:00:00Z", "chat_messages": messages}
-    return list(read(io.BytesIO(json.dumps([conversation]).encode()), "conversations.json"))
+    return list(read_claude(io.BytesIO(json.dumps([conversation]).encode()), "conversations.json"))
 
 
 def test_messages_come_with_role_time_and_their_own_ids() -> None:
@@ -82,4 +82,4 @@ def test_an_unknown_sender_is_an_error() -> None:
 
 def test_another_form_is_an_error_with_its_line() -> None:
     with pytest.raises(InvalidInput, match=r"conversations.json:1: .*chat_messages"):
-        list(read(io.BytesIO(b'[{"uuid": "c"}]'), "conversations.json"))
+        list(read_claude(io.BytesIO(b'[{"uuid": "c"}]'), "conversations.json"))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from memolith.errors import InvalidInput
-from memolith.exchange.files import conversation_files, opened, rereadable
+from memolith.exchange.files import iter_conversation_files, open_binary, open_rereadable
 
 
 def archive(members: dict[str, str]) -> io.BytesIO:
@@ -20,7 +20,7 @@ def archive(members: dict[str, str]) -> io.BytesIO:
 
 
 def contents(file: io.BytesIO) -> list[tuple[str, bytes]]:
-    return [(name, inner.read()) for name, inner in conversation_files(file, "export")]
+    return [(name, inner.read()) for name, inner in iter_conversation_files(file, "export")]
 
 
 def test_a_plain_file_is_itself() -> None:
@@ -41,7 +41,7 @@ def test_an_archive_without_conversations_is_an_error() -> None:
 
 
 def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="no such file"), opened(tmp_path / "none"):
+    with pytest.raises(InvalidInput, match="no such file"), open_binary(tmp_path / "none"):
         pass
 
 
@@ -53,7 +53,7 @@ class Pipe(io.BytesIO):
 
 
 def test_a_pipe_can_be_read_twice() -> None:
-    with rereadable(Pipe(b"text")) as file:
+    with open_rereadable(Pipe(b"text")) as file:
         assert file.read() == b"text"
         file.seek(0)
         assert file.read() == b"text"
@@ -61,5 +61,5 @@ def test_a_pipe_can_be_read_twice() -> None:
 
 def test_a_file_is_not_copied() -> None:
     source = io.BytesIO(b"text")
-    with rereadable(source) as file:
+    with open_rereadable(source) as file:
         assert file is source

@@ -8,13 +8,13 @@ import pytest
 from memolith.domain.memories import Origin
 from memolith.domain.messages import Message, Role
 from memolith.errors import InvalidInput
-from memolith.exchange.jsonl import STRETCH, Remembered, read
+from memolith.exchange.jsonl import IMPORT_BATCH_SIZE, ImportedMemory, read_jsonl
 from memolith.exchange.transcripts import Transcript
 from support.rows import check_each
 
 
-def parsed(*lines: str) -> list[Transcript | Remembered]:
-    return list(read(io.BytesIO("\n".join(lines).encode()), "file"))
+def parsed(*lines: str) -> list[Transcript | ImportedMemory]:
+    return list(read_jsonl(io.BytesIO("\n".join(lines).encode()), "file"))
 
 
 def messages(*lines: str) -> list[Message]:
@@ -40,7 +40,7 @@ def test_only_the_content_is_needed() -> None:
 
 def test_a_memory_has_what_its_line_says() -> None:
     (memory,) = parsed('{"type": "memory", "content": "x", "kind": "fact", "tags": ["a"]}')
-    assert memory == Remembered(content="x", kind="fact", tags=("a",), origin=Origin.IMPORT)
+    assert memory == ImportedMemory(content="x", kind="fact", tags=("a",), origin=Origin.IMPORT)
 
 
 def test_lines_of_one_session_come_together_and_the_order_stays() -> None:
@@ -62,9 +62,9 @@ def test_lines_of_one_session_come_together_and_the_order_stays() -> None:
 
 
 def test_long_sessions_come_in_stretches() -> None:
-    found = parsed(*(f'{{"content": "{number}"}}' for number in range(STRETCH + 1)))
+    found = parsed(*(f'{{"content": "{number}"}}' for number in range(IMPORT_BATCH_SIZE + 1)))
     sizes = [len(each.messages) for each in found if isinstance(each, Transcript)]
-    assert sizes == [STRETCH, 1]
+    assert sizes == [IMPORT_BATCH_SIZE, 1]
 
 
 def test_made_up_ids_are_the_same_at_every_reading_and_tell_repetitions_apart() -> None:
@@ -96,7 +96,7 @@ def test_a_bad_line_is_an_error_that_names_it_and_nothing_is_yielded(
     line: str, problem: str
 ) -> None:
     data = b'{"content": "good"}\n\n' + line.encode("utf-8", "surrogateescape")
-    reading = read(io.BytesIO(data), "file")
+    reading = read_jsonl(io.BytesIO(data), "file")
     with pytest.raises(InvalidInput) as caught:
         next(reading)
     assert caught.value.field == "file:3"

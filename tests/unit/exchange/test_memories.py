@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from memolith import Memolith
-from memolith.domain.audits import Told
+from memolith.domain.audits import AuditEntry
 from memolith.domain.memories import Origin
 from memolith.errors import InvalidInput
 from memolith.exchange import backup
-from memolith.exchange.memories import Format, format_of, read
+from memolith.exchange.memories import MemoryFormat, detect_format, read_memories
 from memolith.testing.clock import SettableClock
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 from support.rows import check_each
@@ -32,12 +32,12 @@ MEM0 = {
     ],
     "relations": [],
 }
-TOLD = [Told("0196", "Likes tea", None, Origin.USER), Told("2", "Lives in Oslo")]
+TOLD = [AuditEntry("0196", "Likes tea", None, Origin.USER), AuditEntry("2", "Lives in Oslo")]
 
 
-def found(content: str | bytes, format_: Format | None = None) -> list[Told]:
+def found(content: str | bytes, format_: MemoryFormat | None = None) -> list[AuditEntry]:
     data = content.encode() if isinstance(content, str) else content
-    return list(read(io.BytesIO(data), "m", format_))
+    return list(read_memories(io.BytesIO(data), "m", format_))
 
 
 @check_each("indent", [None, 2])
@@ -57,10 +57,10 @@ def test_lines_are_read_under_the_names_that_programs_use() -> None:
         '{"type": "message", "content": "Hello!", "speaker": "Ann"}',
     ]
     assert found("\n".join(lines)) == [
-        Told("m:1", "Likes tea"),
-        Told("x", "Likes jazz", "music", Origin.ASSISTANT),
-        Told("m:3", "Likes rain"),
-        Told("m:5", "Likes snow"),
+        AuditEntry("m:1", "Likes tea"),
+        AuditEntry("x", "Likes jazz", "music", Origin.ASSISTANT),
+        AuditEntry("m:3", "Likes rain"),
+        AuditEntry("m:5", "Likes snow"),
     ]
 
 
@@ -70,7 +70,7 @@ def exported(text: str, key: str) -> bytes:
     with Memolith.open(":memory:", embedder=HashingEmbedder(), tokens=WordCounter()) as memory:
         owner = memory.owner("alice")
         owner.remember(text, key=key)
-        return b"".join(backup.write(owner.export(), "alice", clock.now()))
+        return b"".join(backup.write_export(owner.export(), "alice", clock.now()))
 
 
 def test_of_our_own_export_the_active_memories_are_read() -> None:
@@ -82,8 +82,8 @@ def test_of_our_own_export_the_active_memories_are_read() -> None:
         owner.learn("Hello!", "Hi!")
         kept = owner.remember("Likes tea", key="tea", origin="tool")
         owner.supersede(owner.remember("Likes milk").id, kept.id)
-        lines = b"".join(backup.write(owner.export(), "alice", clock.now()))
-    assert found(lines) == [Told(kept.id, "Likes tea", "tea", Origin.TOOL)]
+        lines = b"".join(backup.write_export(owner.export(), "alice", clock.now()))
+    assert found(lines) == [AuditEntry(kept.id, "Likes tea", "tea", Origin.TOOL)]
 
 
 @check_each(
@@ -106,7 +106,7 @@ def test_of_our_own_export_the_active_memories_are_read() -> None:
     ],
 )
 def test_the_form_is_told_by_the_beginning(content: str, form: str) -> None:
-    assert format_of(io.BytesIO(content.encode())) == form
+    assert detect_format(io.BytesIO(content.encode())) == form
 
 
 @check_each(
@@ -141,7 +141,7 @@ SAID = "My password is hunter2-and-more"
 
 
 @check_each("format_", ["mem0", "jsonl", "memolith"])
-def test_secrets_are_left_out(format_: Format) -> None:
+def test_secrets_are_left_out(format_: MemoryFormat) -> None:
     plain = "My password is [REDACTED]"
     (told,) = found(json.dumps(SAID))
     assert told.text == plain

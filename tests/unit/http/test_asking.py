@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memolith.entrypoints.http.problems import Problem
-from memolith.entrypoints.http.proxying.asking import read_ask, told
+from memolith.entrypoints.http.proxying.asking import add_system_text, parse_chat_request
 from support.rows import check_each
 
 HI = {"role": "user", "content": "Hi"}
@@ -22,13 +22,13 @@ def raw(**more: Any) -> bytes:
 
 def test_what_is_not_changed_keeps_its_bytes() -> None:
     given_ = b'{ "messages":[ {"role":"user", "content":"Hi"}], "x": 1.50 }'
-    ask = read_ask(given_)
-    assert ask.saying(list(ask.messages)).raw is given_
+    ask = parse_chat_request(given_)
+    assert ask.with_messages(list(ask.messages)).raw is given_
 
 
 def test_what_is_changed_keeps_all_else() -> None:
-    ask = read_ask(raw(model="m", new={"a": [1, None]}))
-    made = json.loads(ask.saying(told(ask.messages, "Known.")).raw)
+    ask = parse_chat_request(raw(model="m", new={"a": [1, None]}))
+    made = json.loads(ask.with_messages(add_system_text(ask.messages, "Known.")).raw)
     assert made["messages"] == [{"role": "system", "content": "Known."}, HI]
     assert (made["model"], made["new"]) == ("m", {"a": [1, None]})
 
@@ -46,8 +46,8 @@ def test_what_is_changed_keeps_all_else() -> None:
     ],
 )
 def test_the_first_instruction_says_it_too(first: dict[str, Any], content: object) -> None:
-    assert told([first, HI], "Known.") == [{**first, "content": content}, HI]
-    assert told([first, HI], "") == [first, HI]
+    assert add_system_text([first, HI], "Known.") == [{**first, "content": content}, HI]
+    assert add_system_text([first, HI], "") == [first, HI]
 
 
 @check_each(
@@ -70,13 +70,13 @@ def test_the_first_instruction_says_it_too(first: dict[str, Any], content: objec
 )
 def test_what_is_no_request_is_refused(body: bytes, status: int) -> None:
     with pytest.raises(Problem) as caught:
-        read_ask(body)
+        parse_chat_request(body)
     assert caught.value.status == status
 
 
 @given(st.text())
 def test_any_text_comes_back_as_it_went(text: str) -> None:
-    ask = read_ask(raw(x=text))
+    ask = parse_chat_request(raw(x=text))
     assert json.loads(ask.with_model("m").raw) == {"messages": [HI], "x": text, "model": "m"}
 
 
@@ -84,7 +84,7 @@ def test_any_text_comes_back_as_it_went(text: str) -> None:
 def test_a_model_that_is_asked_for_is_named_once(other: str) -> None:
     # A service in Go reads names in any case, the last of them; another the first of the same.
     body = f'{{"{other}":"dear","model":"cheap","messages":[{json.dumps(HI)}]}}'.encode()
-    ask = read_ask(body)
+    ask = parse_chat_request(body)
     assert ask.model == "cheap"
     assert ask.with_model(ask.model).raw.lower().count(b'"model"') == 1
     assert b"dear" not in ask.with_model(ask.model).raw

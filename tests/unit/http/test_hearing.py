@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.entrypoints.http.proxying.hearing import Heard, Hearing, heard
+from memolith.entrypoints.http.proxying.hearing import ModelReply, ReplyAccumulator, parse_reply
 from memolith.testing.model_server import Answer
 from memolith.testing.model_server.asked import Asked
 from memolith.testing.model_server.openai import plain, streamed
@@ -23,10 +23,10 @@ def stream(text: str = TEXT, **more: Any) -> bytes:
     return b"".join(streamed(ASKED, Answer(text, **more)))
 
 
-def hear(*pieces: bytes) -> Heard:
-    hearing = Hearing()
+def hear(*pieces: bytes) -> ModelReply:
+    hearing = ReplyAccumulator()
     for piece in pieces:
-        hearing.hear(piece)
+        hearing.feed(piece)
     return hearing.reply()
 
 
@@ -34,17 +34,17 @@ def hear(*pieces: bytes) -> Heard:
 def test_a_stream_is_heard_wherever_its_bytes_are_parted(places: list[int]) -> None:
     cuts = [0, *sorted(places), len(stream())]
     pieces = [stream()[one:two] for one, two in pairwise(cuts)]
-    assert hear(*pieces) == Heard(TEXT, is_whole=True)
+    assert hear(*pieces) == ModelReply(TEXT, is_complete=True)
 
 
 def test_a_stream_that_is_cut_at_any_byte_is_whole_only_with_all_of_its_text() -> None:
     whole = stream()
-    ends = [end for end in range(len(whole)) if hear(whole[:end]).is_whole]
+    ends = [end for end in range(len(whole)) if hear(whole[:end]).is_complete]
     assert ends, "the mark after the end says nothing"
     for end in range(len(whole)):
         reply = hear(whole[:end])
         assert TEXT.startswith(reply.text)
-        assert not reply.is_whole or reply.text == TEXT
+        assert not reply.is_complete or reply.text == TEXT
 
 
 @check_each(
@@ -53,29 +53,29 @@ def test_a_stream_that_is_cut_at_any_byte_is_whole_only_with_all_of_its_text() -
 )
 def test_why_it_ended_says_whether_it_is_whole(finish: str, *, is_whole: bool) -> None:
     answer = Answer(TEXT, finish=finish)
-    assert hear(stream(finish=finish)) == Heard(TEXT, is_whole)
-    assert heard(json.dumps(plain(ASKED, answer)).encode()) == Heard(TEXT, is_whole)
+    assert hear(stream(finish=finish)) == ModelReply(TEXT, is_whole)
+    assert parse_reply(json.dumps(plain(ASKED, answer)).encode()) == ModelReply(TEXT, is_whole)
 
 
 def test_lines_may_end_in_two_ways() -> None:
-    assert hear(stream().replace(b"\n", b"\r\n")) == Heard(TEXT, is_whole=True)
+    assert hear(stream().replace(b"\n", b"\r\n")) == ModelReply(TEXT, is_complete=True)
 
 
 def test_of_several_replies_none_is_heard() -> None:
     event = {"choices": [{"index": 1, "delta": {"content": "Or so."}, "finish_reason": "stop"}]}
     told = b"data: " + json.dumps(event).encode() + b"\n\n"
-    assert hear(told, stream()) == Heard(is_whole=True)
+    assert hear(told, stream()) == ModelReply(is_complete=True)
     both = plain(ASKED, Answer(TEXT))
     both["choices"] *= 2
-    assert heard(json.dumps(both).encode()) == Heard(is_whole=True)
+    assert parse_reply(json.dumps(both).encode()) == ModelReply(is_complete=True)
 
 
 @check_each(
     "body", [b"", b"{", b"[]", b"7", b'{"choices": 1}', b'{"choices": [[]]}', b"[" * 100_000]
 )
 def test_what_is_no_reply_is_none(body: bytes) -> None:
-    assert heard(body).text == ""
-    assert not hear(b"data: " + body + b"\n\n" + stream()).is_whole or body in (
+    assert parse_reply(body).text == ""
+    assert not hear(b"data: " + body + b"\n\n" + stream()).is_complete or body in (
         b"[]",
         b"7",
         b'{"choices": 1}',
@@ -85,22 +85,22 @@ def test_what_is_no_reply_is_none(body: bytes) -> None:
 
 @given(st.binary())
 def test_nothing_that_comes_is_an_error(told: bytes) -> None:
-    assert isinstance(hear(told, b"\n"), Heard)
-    assert isinstance(hear(b"data: " + told, b"\n"), Heard)
-    assert isinstance(heard(told), Heard)
+    assert isinstance(hear(told, b"\n"), ModelReply)
+    assert isinstance(hear(b"data: " + told, b"\n"), ModelReply)
+    assert isinstance(parse_reply(told), ModelReply)
 
 
 def test_an_event_without_end_is_not_waited_for() -> None:
-    hearing = Hearing()
+    hearing = ReplyAccumulator()
     for _ in range(6):
-        hearing.hear(b"x" * 1_000_000)
-    hearing.hear(b"\n" + stream())
-    assert not hearing.reply().is_whole
+        hearing.feed(b"x" * 1_000_000)
+    hearing.feed(b"\n" + stream())
+    assert not hearing.reply().is_complete
 
 
 @check_each("finish", [{"a": 1}, ["stop"], 1, True])
 def test_an_end_that_is_no_word_is_none(finish: object) -> None:
     choice = {"index": 0, "message": {"content": "Hi"}, "finish_reason": finish}
-    assert heard(json.dumps({"choices": [choice]}).encode()) == Heard("Hi")
+    assert parse_reply(json.dumps({"choices": [choice]}).encode()) == ModelReply("Hi")
     event = {"choices": [{"index": 0, "delta": {"content": "Hi"}, "finish_reason": finish}]}
-    assert hear(b"data: " + json.dumps(event).encode() + b"\n\n") == Heard("Hi")
+    assert hear(b"data: " + json.dumps(event).encode() + b"\n\n") == ModelReply("Hi")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from memolith.entrypoints.http.lately import keep
+from memolith.entrypoints.http.lately import put_bounded
 from memolith.entrypoints.http.metrics import Metrics
 
 
 def test_over_so_many_the_oldest_goes() -> None:
     known: OrderedDict[str, int] = OrderedDict()
     for number, name in enumerate(("a", "b", "a", "c")):
-        keep(known, name, number, most=2)
+        put_bounded(known, name, number, max_entries=2)
     assert known == {"a": 2, "c": 3}
 
 

@@ -11,7 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memolith.entrypoints.http.problems import Problem
-from memolith.entrypoints.http.proxying.translating import completion, problem, request
+from memolith.entrypoints.http.proxying.translating import (
+    translate_completion,
+    translate_error_body,
+    translate_request,
+)
 from support.rows import check_each
 
 HI: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
@@ -28,16 +32,18 @@ TOOL = {"type": "function", "function": {"name": "f", "description": "does"}}
     ],
 )
 def test_a_choice_of_tools_is_told(chosen: object, told: dict[str, str]) -> None:
-    made = request({**HI, "tools": [TOOL], "tool_choice": chosen, "parallel_tool_calls": False})
+    made = translate_request(
+        {**HI, "tools": [TOOL], "tool_choice": chosen, "parallel_tool_calls": False}
+    )
     alone = {} if chosen == "none" else {"disable_parallel_tool_use": True}
     assert made["tool_choice"] == {**told, **alone}
     assert made["tools"][0]["description"] == "does"
-    assert "tool_choice" not in request({**HI, "tool_choice": chosen})
+    assert "tool_choice" not in translate_request({**HI, "tool_choice": chosen})
 
 
 def test_a_schema_is_told() -> None:
     wanted = {"type": "json_schema", "json_schema": {"name": "n", "schema": {"type": "object"}}}
-    made = request({**HI, "response_format": wanted})
+    made = translate_request({**HI, "response_format": wanted})
     assert made["output_config"]["format"] == {"type": "json_schema", "schema": {"type": "object"}}
 
 
@@ -50,7 +56,7 @@ def test_turns_of_one_speaker_are_one() -> None:
         {"role": "developer", "content": "B"},
         {"role": "user", "content": "3"},
     ]
-    made = request({**HI, "messages": said})
+    made = translate_request({**HI, "messages": said})
     assert made["system"] == "A\n\nB"
     (turn,) = made["messages"]
     assert [block["text"] for block in turn["content"]] == ["1", "2", "3"]
@@ -60,7 +66,7 @@ def test_arguments_that_are_no_json_are_refused() -> None:
     call = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{"}}
     said = {"role": "assistant", "content": None, "tool_calls": [call]}
     with pytest.raises(Problem):
-        request({**HI, "messages": [said]})
+        translate_request({**HI, "messages": [said]})
 
 
 @check_each(
@@ -75,7 +81,7 @@ def test_arguments_that_are_no_json_are_refused() -> None:
     ],
 )
 def test_why_it_ended_is_told(stop: str, finish: str) -> None:
-    made = completion({"content": [], "stop_reason": stop}, 0)
+    made = translate_completion({"content": [], "stop_reason": stop}, 0)
     assert made["choices"][0]["finish_reason"] == finish
     assert made["choices"][0]["message"]["content"] is None
 
@@ -101,13 +107,13 @@ fields = ["n", "stop", "tools", "tool_choice", "response_format", "max_tokens", 
 )
 def test_no_request_is_an_error_of_ours(said: list[dict[str, Any]], more: dict[str, Any]) -> None:
     with suppress(Problem):
-        assert json.dumps(request({**more, "model": "m", "messages": said}))
+        assert json.dumps(translate_request({**more, "model": "m", "messages": said}))
 
 
 @given(json_values)
 def test_what_a_failure_says_is_told_in_openais_form(body: object) -> None:
-    assert set(problem(body, 500)["error"]) == {"message", "type", "param", "code"}
+    assert set(translate_error_body(body, 500)["error"]) == {"message", "type", "param", "code"}
 
 
 def test_no_chance_is_a_chance_too() -> None:
-    assert request({**HI, "temperature": 0})["extra_body"] == {"temperature": 0}
+    assert translate_request({**HI, "temperature": 0})["extra_body"] == {"temperature": 0}

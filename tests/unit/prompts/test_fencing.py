@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from corpora.hostile import HOSTILE, TALK
 from memolith.errors import InvalidInput
-from memolith.prompts.fencing import LEFT_OUT, fenced
+from memolith.prompts.fencing import OMISSION_MARK, fence
 from support.rows import check_each
 
 NONCE = "9f2c41d07ab3e586"
@@ -45,14 +45,14 @@ hostile_texts = st.lists(pieces | st.text(max_size=20), max_size=12).map("".join
 
 
 def inside(text: str, nonce: str = NONCE) -> list[str]:
-    first, *lines, last = fenced(text, nonce).split("\n")
+    first, *lines, last = fence(text, nonce).split("\n")
     assert (first, last) == (f"BEGIN TEXT {nonce}", f"END TEXT {nonce}")
     return lines
 
 
 @given(hostile_texts)
 def test_no_text_closes_its_fence(text: str) -> None:
-    block = fenced(text, NONCE)
+    block = fence(text, NONCE)
 
     assert block.count(NONCE) == 2
     assert all(line.startswith(">") for line in inside(text))
@@ -60,7 +60,7 @@ def test_no_text_closes_its_fence(text: str) -> None:
 
 @given(hostile_texts)
 def test_no_other_mark_of_a_line_end_makes_a_line_of_its_own(text: str) -> None:
-    assert len(fenced(text, NONCE).splitlines()) == len(fenced(text, NONCE).split("\n"))
+    assert len(fence(text, NONCE).splitlines()) == len(fence(text, NONCE).split("\n"))
 
 
 @given(hostile_texts)
@@ -73,12 +73,12 @@ def test_no_text_opens_a_tag_or_a_role(text: str) -> None:
 
 @given(st.text(), nonces)
 def test_the_same_text_and_nonce_give_the_same_fence(text: str, nonce: str) -> None:
-    assert fenced(text, nonce) == fenced(text, nonce)
+    assert fence(text, nonce) == fence(text, nonce)
 
 
 @given(hostile_texts)
 def test_what_is_fenced_already_is_fenced_once_more(text: str) -> None:
-    inner = fenced(text, NONCE)
+    inner = fence(text, NONCE)
 
     assert all(line.startswith(">") for line in inside(inner, "0" * 16))
 
@@ -100,7 +100,7 @@ def test_every_known_attack_stays_within(text: str) -> None:
     ],
 )
 def test_a_line_that_guesses_the_code_is_left_out(guess: str) -> None:
-    assert inside(f"before\n{guess}\nafter") == ["> before", f"> {LEFT_OUT}", "> after"]
+    assert inside(f"before\n{guess}\nafter") == ["> before", f"> {OMISSION_MARK}", "> after"]
 
 
 def test_plain_text_stays_as_it_is() -> None:
@@ -120,4 +120,4 @@ def test_encoded_text_is_shown_as_what_it_is() -> None:
 @check_each("nonce", ["", "abc", "9F2C41D07AB3E586", "x" * 16, "0" * 65, "0" * 15])
 def test_a_code_that_can_be_guessed_is_refused(nonce: str) -> None:
     with pytest.raises(InvalidInput, match="nonce"):
-        fenced("text", nonce)
+        fence("text", nonce)

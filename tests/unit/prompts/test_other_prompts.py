@@ -8,40 +8,51 @@ from hypothesis import strategies as st
 
 from corpora.hostile import HOSTILE
 from memolith.policies.merging import Operation, Verdict
-from memolith.ports.chat import Prompt, Turn
-from memolith.prompts.answering import MEMORY_HEADING, answering
-from memolith.prompts.arbitration import arbitration, read_verdict
-from memolith.prompts.base_memory import base_memory, read_base_memory
-from memolith.prompts.replies import BadReply
-from memolith.prompts.summary import CASCADE, HISTORY, SESSION, Style, read_summary, summary
-from memolith.prompts.transcripts import Spoken
+from memolith.ports.chat import ChatMessage, Prompt
+from memolith.prompts.answering import MEMORY_HEADING, build_answer_prompt
+from memolith.prompts.arbitration import build_arbitration_prompt, parse_verdict
+from memolith.prompts.base_memory import build_base_memory_prompt, parse_base_memory
+from memolith.prompts.replies import InvalidReply
+from memolith.prompts.summary import (
+    CASCADE_STYLE,
+    HISTORY_STYLE,
+    SESSION_STYLE,
+    SummaryStyle,
+    build_summary_prompt,
+    parse_summary,
+)
+from memolith.prompts.transcripts import TranscriptTurn
 from support.rows import check_each
 
 NONCE = "9f2c41d07ab3e586"
 AT = datetime(2024, 5, 1, 9, tzinfo=UTC)
-STYLES = (CASCADE, SESSION, HISTORY)
+STYLES = (CASCADE_STYLE, SESSION_STYLE, HISTORY_STYLE)
 
 anything = st.text(max_size=80) | st.sampled_from(HOSTILE)
 
 
 def outside_of_fences(prompt: Prompt) -> str:
     """Return what a prompt says in our own name."""
-    lines = prompt.turns[-1].content.splitlines()
+    lines = prompt.messages[-1].content.splitlines()
     return "\n".join(line for line in lines if not line.startswith(">"))
 
 
 @given(anything, anything)
 def test_memories_to_arbitrate_never_leave_their_fences(existing: str, candidate: str) -> None:
-    plain = arbitration("a", "b", NONCE)
+    plain = build_arbitration_prompt("a", "b", NONCE)
 
-    assert outside_of_fences(arbitration(existing, candidate, NONCE)) == outside_of_fences(plain)
+    assert outside_of_fences(
+        build_arbitration_prompt(existing, candidate, NONCE)
+    ) == outside_of_fences(plain)
 
 
 @given(anything, st.sampled_from(STYLES))
-def test_a_conversation_to_summarise_never_leaves_its_fence(content: str, style: Style) -> None:
-    plain = summary(style, [Spoken("a")], NONCE)
+def test_a_conversation_to_summarise_never_leaves_its_fence(
+    content: str, style: SummaryStyle
+) -> None:
+    plain = build_summary_prompt(style, [TranscriptTurn("a")], NONCE)
 
-    hostile = summary(style, [Spoken(content, "tool", AT)], NONCE)
+    hostile = build_summary_prompt(style, [TranscriptTurn(content, "tool", AT)], NONCE)
     assert outside_of_fences(hostile) == outside_of_fences(plain)
 
 
@@ -49,22 +60,24 @@ def test_a_conversation_to_summarise_never_leaves_its_fence(content: str, style:
 def test_what_a_base_memory_is_made_of_never_leaves_its_fences(
     old: str, said: str, fact: str
 ) -> None:
-    plain = base_memory("", [], [], NONCE)
+    plain = build_base_memory_prompt("", [], [], NONCE)
 
-    assert outside_of_fences(base_memory(old, [said], [fact], NONCE)) == outside_of_fences(plain)
+    assert outside_of_fences(
+        build_base_memory_prompt(old, [said], [fact], NONCE)
+    ) == outside_of_fences(plain)
 
 
 @check_each(
     "prompt",
     [
-        arbitration("a", "b", NONCE),
-        base_memory("", [], [], NONCE),
-        *(summary(style, [], NONCE) for style in STYLES),
+        build_arbitration_prompt("a", "b", NONCE),
+        build_base_memory_prompt("", [], [], NONCE),
+        *(build_summary_prompt(style, [], NONCE) for style in STYLES),
     ],
 )
 def test_rules_come_first_and_hold_no_code(prompt: Prompt) -> None:
-    assert [turn.role for turn in prompt.turns] == ["system", "user"]
-    assert NONCE not in prompt.turns[0].content
+    assert [turn.role for turn in prompt.messages] == ["system", "user"]
+    assert NONCE not in prompt.messages[0].content
     assert prompt.schema is not None
     assert prompt.schema.json["required"] == list(prompt.schema.json["properties"])
 
@@ -79,7 +92,7 @@ def test_rules_come_first_and_hold_no_code(prompt: Prompt) -> None:
     ],
 )
 def test_a_verdict_is_read(reply: str, verdict: Verdict) -> None:
-    assert read_verdict(reply) == verdict
+    assert parse_verdict(reply) == verdict
 
 
 @check_each(
@@ -94,12 +107,14 @@ def test_a_verdict_is_read(reply: str, verdict: Verdict) -> None:
     ],
 )
 def test_another_verdict_is_a_bad_reply(reply: str) -> None:
-    with pytest.raises(BadReply):
-        read_verdict(reply)
+    with pytest.raises(InvalidReply):
+        parse_verdict(reply)
 
 
 def test_a_summary_says_what_length_it_may_have() -> None:
-    rules, asked = summary(CASCADE, [Spoken("Hi", "user (Anna)", AT)], NONCE).turns
+    rules, asked = build_summary_prompt(
+        CASCADE_STYLE, [TranscriptTurn("Hi", "user (Anna)", AT)], NONCE
+    ).messages
 
     assert "3 to 5 sentences" in rules.content
     assert "3 to 5 sentences" in asked.content
@@ -107,20 +122,20 @@ def test_a_summary_says_what_length_it_may_have() -> None:
 
 
 def test_a_summary_is_read_as_one_paragraph() -> None:
-    assert read_summary('{"summary": " Anna\\n moved. "}') == "Anna moved."
+    assert parse_summary('{"summary": " Anna\\n moved. "}') == "Anna moved."
 
 
 @check_each("reply", ["Anna moved.", '{"summary": ""}', '{"summary": ["a"]}', "{}"])
 def test_another_summary_is_a_bad_reply(reply: str) -> None:
-    with pytest.raises(BadReply):
-        read_summary(reply)
+    with pytest.raises(InvalidReply):
+        parse_summary(reply)
 
 
 def test_a_base_memory_has_its_sections_in_order_and_none_that_is_empty() -> None:
     reply = """{"key_history": ["- Moved to Oslo in 2019", "Moved to Oslo in 2019", " "],
         "preferences": [], "ongoing_topics": [], "user_profile": ["Name: Alex\\nat NASA"]}"""
 
-    assert read_base_memory(reply) == (
+    assert parse_base_memory(reply) == (
         "User Profile:\n- Name: Alex at NASA\n\nKey History:\n- Moved to Oslo in 2019"
     )
 
@@ -135,23 +150,27 @@ def test_a_base_memory_has_its_sections_in_order_and_none_that_is_empty() -> Non
     ],
 )
 def test_another_base_memory_is_a_bad_reply(reply: str) -> None:
-    with pytest.raises(BadReply):
-        read_base_memory(reply)
+    with pytest.raises(InvalidReply):
+        parse_base_memory(reply)
 
 
 def test_an_answer_is_asked_for_with_what_is_remembered_at_the_end_of_the_rules() -> None:
-    said = (Turn("user", "hi"), Turn("assistant", "hello"), Turn("user", "who am I?"))
+    said = (
+        ChatMessage("user", "hi"),
+        ChatMessage("assistant", "hello"),
+        ChatMessage("user", "who am I?"),
+    )
 
-    prompt = answering("<memory>\n- Alex\n</memory>", said, date(2024, 5, 1))
+    prompt = build_answer_prompt("<memory>\n- Alex\n</memory>", said, date(2024, 5, 1))
 
-    assert prompt.turns[1:] == said
-    assert prompt.turns[0].content.endswith(f"{MEMORY_HEADING}\n<memory>\n- Alex\n</memory>")
-    assert "2024-05-01" in prompt.turns[0].content
+    assert prompt.messages[1:] == said
+    assert prompt.messages[0].content.endswith(f"{MEMORY_HEADING}\n<memory>\n- Alex\n</memory>")
+    assert "2024-05-01" in prompt.messages[0].content
     assert prompt.schema is None
 
 
 def test_with_nothing_remembered_the_rules_say_so() -> None:
-    prompt = answering("", (), date(2024, 5, 1))
+    prompt = build_answer_prompt("", (), date(2024, 5, 1))
 
-    assert MEMORY_HEADING not in prompt.turns[0].content
-    assert "holds nothing" in prompt.turns[0].content
+    assert MEMORY_HEADING not in prompt.messages[0].content
+    assert "holds nothing" in prompt.messages[0].content

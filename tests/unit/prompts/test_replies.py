@@ -8,7 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.prompts.replies import MAX_CHARS, MAX_DEPTH, BadReply, read_json
+from memolith.prompts.replies import (
+    MAX_REPLY_CHARS,
+    MAX_REPLY_DEPTH,
+    InvalidReply,
+    parse_json_reply,
+)
 from support.rows import check_each
 
 
@@ -46,13 +51,13 @@ values = st.recursive(
     ],
 )
 def test_an_answer_is_read_wherever_it_stands(reply: str) -> None:
-    assert read_json(reply, Answer) == ANSWER
+    assert parse_json_reply(reply, Answer) == ANSWER
 
 
 def test_unknown_fields_are_passed_over_and_of_two_the_last_counts() -> None:
     reply = '{"text": "one", "more": {"deep": [1]}, "text": "two"}'
 
-    assert read_json(reply, Answer) == Answer("two")
+    assert parse_json_reply(reply, Answer) == Answer("two")
 
 
 @check_each(
@@ -70,18 +75,18 @@ def test_unknown_fields_are_passed_over_and_of_two_the_last_counts() -> None:
         ("{text: 'a'}", "other JSON"),
         ("[1, 2]", "other JSON"),
         ('{"text": "one"} {"text": "two"}', "more than one"),
-        ("[" * (MAX_DEPTH + 1), "deeper"),
-        (" " * (MAX_CHARS + 1), "characters long"),
+        ("[" * (MAX_REPLY_DEPTH + 1), "deeper"),
+        (" " * (MAX_REPLY_CHARS + 1), "characters long"),
     ],
 )
 def test_a_bad_reply_says_what_is_wrong(reply: str, problem: str) -> None:
-    with pytest.raises(BadReply, match=problem):
-        read_json(reply, Answer)
+    with pytest.raises(InvalidReply, match=problem):
+        parse_json_reply(reply, Answer)
 
 
 def test_what_is_wrong_never_holds_what_was_said() -> None:
-    with pytest.raises(BadReply) as raised:
-        read_json('{"text": ["s3cret-word"], "s3cret-field": "s3cret-value"}', Answer)
+    with pytest.raises(InvalidReply) as raised:
+        parse_json_reply('{"text": ["s3cret-word"], "s3cret-field": "s3cret-value"}', Answer)
 
     assert "s3cret" not in str(raised.value)
 
@@ -89,9 +94,9 @@ def test_what_is_wrong_never_holds_what_was_said() -> None:
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_any_reply_is_read_or_refused(before: str, after: str) -> None:
     try:
-        read_json(before + GOOD + after, Answer)
-        read_json(before + GOOD[:-1] + after, Answer)
-    except BadReply:
+        parse_json_reply(before + GOOD + after, Answer)
+        parse_json_reply(before + GOOD[:-1] + after, Answer)
+    except InvalidReply:
         pass
 
 
@@ -99,12 +104,12 @@ def test_any_reply_is_read_or_refused(before: str, after: str) -> None:
 def test_any_json_of_an_answer_among_prose_is_found(value: Any) -> None:
     reply = f"So: {json.dumps({'text': 'x', 'unknown': value})}. Done."
 
-    assert read_json(reply, Answer) == Answer("x")
+    assert parse_json_reply(reply, Answer) == Answer("x")
 
 
 @check_each("mark", ["{", "[", '"', "\\", '{"', "[{", "]", "{]", '{"a":', "[]", "<think>"])
 def test_a_hostile_reply_of_any_length_is_refused(mark: str) -> None:
-    reply = (mark * MAX_CHARS)[:MAX_CHARS]
+    reply = (mark * MAX_REPLY_CHARS)[:MAX_REPLY_CHARS]
 
-    with pytest.raises(BadReply):
-        read_json(reply, Answer)
+    with pytest.raises(InvalidReply):
+        parse_json_reply(reply, Answer)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.policies.ranking.bm25 import HALF_AT, saturated
+from memolith.policies.ranking.bm25 import SATURATION_MIDPOINT, saturate
 from memolith.policies.ranking.facts import HybridRanking
 from memolith.policies.ranking.model import Query, Ranking
 from memolith.testing.builders import candidates
@@ -25,7 +25,7 @@ def test_the_query_is_searched_as_it_was_asked() -> None:
 
 @check_each(("top_k", "pool"), [(0, 200), (5, 200), (100, 400)])
 def test_the_pool_grows_with_what_is_wanted(top_k: int, pool: int) -> None:
-    assert HybridRanking().pool(top_k) == pool
+    assert HybridRanking().get_pool_size(top_k) == pool
 
 
 def test_every_candidate_may_be_returned() -> None:
@@ -46,12 +46,12 @@ def test_nothing_has_no_scores() -> None:
 
 
 def test_saturation_is_one_half_where_it_says() -> None:
-    assert saturated(np.array([0.0, HALF_AT, 1e9])) == pytest.approx([0.0, 0.5, 1.0])
+    assert saturate(np.array([0.0, SATURATION_MIDPOINT, 1e9])) == pytest.approx([0.0, 0.5, 1.0])
 
 
 @given(st.floats(0, 1e3), st.floats(0, 1e3))
 def test_saturation_is_a_share_and_keeps_the_order(one: float, other: float) -> None:
-    low, high = saturated(np.array(sorted([one, other])))
+    low, high = saturate(np.array(sorted([one, other])))
     assert 0 <= low <= high < 1
 
 

@@ -2,31 +2,31 @@
 
 from memolith.policies.indexing import (
     WINDOW_TOKENS,
-    embedded_text,
-    passage_terms,
+    add_window_terms,
+    build_embedded_text,
+    count_passage_terms,
     proper_name,
-    window_terms,
 )
 from support.rows import check_each
 
 
 def test_a_speaker_with_a_name_stands_before_what_is_embedded() -> None:
-    assert embedded_text("Ines", "I bought a kayak.") == "Ines: I bought a kayak."
+    assert build_embedded_text("Ines", "I bought a kayak.") == "Ines: I bought a kayak."
 
 
 @check_each("speaker", [None, "", "user", "Assistant", "tool"])
 def test_a_role_is_no_name(speaker: str | None) -> None:
     assert proper_name(speaker) is None
-    assert embedded_text(speaker, "Hello") == "Hello"
-    assert passage_terms(speaker, "kayak") == passage_terms(None, "kayak")
+    assert build_embedded_text(speaker, "Hello") == "Hello"
+    assert count_passage_terms(speaker, "kayak") == count_passage_terms(None, "kayak")
 
 
 def test_a_name_finds_what_was_said_under_it() -> None:
-    assert passage_terms("Kayak", "A kayak, and another kayak")["kayak"] == 3
+    assert count_passage_terms("Kayak", "A kayak, and another kayak")["kayak"] == 3
 
 
 def test_a_window_adds_the_message_before_where_both_fit() -> None:
     own, previous = {"yes": 1, "week": 1}, {"week": 2, "kayak": 1}
-    fits = window_terms(own, 20, previous, WINDOW_TOKENS - 20)
+    fits = add_window_terms(own, 20, previous, WINDOW_TOKENS - 20)
     assert fits == {"yes": 1, "week": 3, "kayak": 1}
-    assert window_terms(own, 20, previous, WINDOW_TOKENS - 19) == own
+    assert add_window_terms(own, 20, previous, WINDOW_TOKENS - 19) == own

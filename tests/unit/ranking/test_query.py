@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta, timezone
 
 from memolith.domain.items import Trait
 from memolith.domain.messages import Participant, Role
-from memolith.policies.ranking.query import Cues, cues_of, prepared
-from memolith.policies.ranking.query_dates import YEARS, periods
-from memolith.policies.ranking.query_phrasing import without_phrasing
+from memolith.policies.ranking.query import QueryCues, get_cues, prepare_query
+from memolith.policies.ranking.query_dates import MAX_YEARS_BACK, find_periods
+from memolith.policies.ranking.query_phrasing import strip_phrasing
 from support.rows import check_each
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
@@ -17,8 +17,8 @@ ASSISTANT = Participant(3, "assistant", Role.ASSISTANT)
 EVERYBODY = (INES, TOM, USER, ASSISTANT)
 
 
-def cues(text: str) -> Cues:
-    return cues_of(prepared(text, EVERYBODY, NOW))
+def cues(text: str) -> QueryCues:
+    return get_cues(prepare_query(text, EVERYBODY, NOW))
 
 
 def days(text: str) -> list[tuple[str, int]]:
@@ -29,7 +29,7 @@ def days(text: str) -> list[tuple[str, int]]:
             (epoch + timedelta(microseconds=start)).date().isoformat(),
             (end - start) // 86_400_000_000,
         )
-        for start, end in periods(text, NOW)
+        for start, end in find_periods(text, NOW)
     ]
 
 
@@ -51,7 +51,7 @@ def days(text: str) -> list[tuple[str, int]]:
     ],
 )
 def test_phrasing_about_the_conversation_is_taken_out(text: str, left: str) -> None:
-    assert without_phrasing(text) == left
+    assert strip_phrasing(text) == left
 
 
 @check_each(
@@ -65,11 +65,11 @@ def test_phrasing_about_the_conversation_is_taken_out(text: str, left: str) -> N
     ],
 )
 def test_other_questions_stay_as_they_are(text: str) -> None:
-    assert without_phrasing(text) == text
+    assert strip_phrasing(text) == text
 
 
 def test_a_participants_name_is_searched_for_by_keyword_only() -> None:
-    query = prepared("When did Ines's sister visit?", EVERYBODY, NOW)
+    query = prepare_query("When did Ines's sister visit?", EVERYBODY, NOW)
     assert query.dense_text == "When did sister visit?"
     assert "ine" in " ".join(query.terms)
 
@@ -88,20 +88,20 @@ def test_a_name_within_a_word_is_no_name() -> None:
 
 
 def test_a_role_is_nobodys_name() -> None:
-    query = prepared("What did the assistant cook?", EVERYBODY, NOW)
+    query = prepare_query("What did the assistant cook?", EVERYBODY, NOW)
     assert cues("What did the assistant cook?").only_named is None
     assert "assistant" in query.dense_text
 
 
 def test_a_name_alone_stays() -> None:
-    query = prepared("Ines?", EVERYBODY, NOW)
+    query = prepare_query("Ines?", EVERYBODY, NOW)
     assert query.dense_text == "Ines?"
     assert query.terms
 
 
 @check_each("text", ["Did I mention", "the", "", "?!", "Do you remember?"])
 def test_a_question_of_nothing_but_phrasing_stays(text: str) -> None:
-    assert prepared(text, EVERYBODY, NOW).dense_text == text
+    assert prepare_query(text, EVERYBODY, NOW).dense_text == text
 
 
 @check_each(
@@ -150,16 +150,18 @@ def test_the_last_word_of_a_date_means_nothing_else() -> None:
 
 def test_the_year_is_that_of_the_day_of_asking_in_utc() -> None:
     ahead = datetime(2027, 1, 1, 5, tzinfo=timezone(timedelta(hours=14)))
-    assert periods("in May", ahead) == periods("in May", ahead.astimezone(UTC))
+    assert find_periods("in May", ahead) == find_periods("in May", ahead.astimezone(UTC))
 
 
 @check_each("month", ["APRİL", "aprıl", "April"])
 def test_an_i_of_the_turkish_alphabet_does_no_harm(month: str) -> None:
-    assert periods(f"in {month} 2023", NOW) == periods("in April 2023", NOW)
+    assert find_periods(f"in {month} 2023", NOW) == find_periods("in April 2023", NOW)
 
 
 def test_a_date_without_a_year_is_of_any_of_the_last_years() -> None:
-    assert days("in May") == [(f"{year}-05-01", 31) for year in range(2024 - YEARS + 1, 2025)]
+    assert days("in May") == [
+        (f"{year}-05-01", 31) for year in range(2024 - MAX_YEARS_BACK + 1, 2025)
+    ]
     assert ("2024-05-08", 1) in days("What was on May 8?")
 
 
@@ -211,13 +213,13 @@ def test_the_kind_of_answer_is_read(text: str, kind: Trait) -> None:
     ],
 )
 def test_a_question_about_the_user_is_told(text: str, about_user: bool) -> None:  # noqa: FBT001
-    assert cues(text).about_user is about_user
+    assert cues(text).is_about_user is about_user
 
 
 def test_a_query_of_another_ranking_has_no_cues() -> None:
-    query = prepared("When?", (), NOW)
+    query = prepare_query("When?", (), NOW)
     other = type(query)(query.text, query.dense_text, query.terms, cues={"mine": 1})
-    assert cues_of(other) == Cues()
+    assert get_cues(other) == QueryCues()
 
 
 @check_each(
@@ -235,7 +237,7 @@ def test_a_query_of_another_ranking_has_no_cues() -> None:
     ],
 )
 def test_a_question_for_several_pieces_is_told(text: str) -> None:
-    assert cues(text).several
+    assert cues(text).asks_several
 
 
 @check_each(
@@ -250,4 +252,4 @@ def test_a_question_for_several_pieces_is_told(text: str) -> None:
     ],
 )
 def test_a_question_for_one_piece_is_told(text: str) -> None:
-    assert not cues(text).several
+    assert not cues(text).asks_several

@@ -10,8 +10,13 @@ from hypothesis import strategies as st
 
 from memolith.domain.messages import Participant, Role
 from memolith.policies.ranking.model import Candidates, Query
-from memolith.policies.ranking.query import Cues
-from memolith.policies.ranking.relevance import Extent, Relevance, Signs, signs_of
+from memolith.policies.ranking.query import QueryCues
+from memolith.policies.ranking.relevance import (
+    Relevance,
+    RelevanceSignals,
+    SearchExtent,
+    build_signals,
+)
 from memolith.policies.ranking.relevance_fitted import FITTED
 from memolith.policies.ranking.standard import StandardRanking
 from memolith.ports.store import Postings
@@ -19,11 +24,11 @@ from memolith.testing.builders import candidates
 from support.rows import check_each
 
 RANKING = StandardRanking()
-KNOWN = Extent(passages=100, attainable=10.0)
+KNOWN = SearchExtent(passages=100, max_score=10.0)
 ASKED = Query("the ferry", "the ferry", ("ferri",))
-OF_ANNA = replace(ASKED, cues=Cues(only_named=1))
+OF_ANNA = replace(ASKED, cues=QueryCues(only_named=1))
 SIGNS = st.builds(
-    Signs,
+    RelevanceSignals,
     nearness=st.floats(-1, 1),
     words=st.floats(0, 3),
     passages=st.integers(0, 10**9),
@@ -32,34 +37,36 @@ SIGNS = st.builds(
 WEIGHTS = st.sampled_from(list(FITTED.values()))
 
 
-def signs(found: Candidates, query: Query = ASKED) -> Signs:
-    told = signs_of(query, found, RANKING.score(query, found), KNOWN)
+def signs(found: Candidates, query: Query = ASKED) -> RelevanceSignals:
+    told = build_signals(query, found, RANKING.score(query, found), KNOWN)
     assert told is not None
     return told
 
 
 @given(WEIGHTS, SIGNS)
-def test_a_likelihood_is_a_share(weights: Relevance, of: Signs) -> None:
+def test_a_likelihood_is_a_share(weights: Relevance, of: RelevanceSignals) -> None:
     assert 0.0 <= weights.likelihood(of) <= 1.0
 
 
 @given(WEIGHTS, SIGNS, st.floats(0, 1), st.floats(0, 1))
 def test_what_is_nearer_or_has_more_of_the_words_is_no_less_likely(
-    weights: Relevance, of: Signs, nearer: float, more: float
+    weights: Relevance, of: RelevanceSignals, nearer: float, more: float
 ) -> None:
     better = replace(of, nearness=of.nearness + nearer, words=of.words + more)
     assert weights.likelihood(better) >= weights.likelihood(of)
 
 
 @given(WEIGHTS, SIGNS, st.integers(0, 10**9))
-def test_the_best_of_more_is_no_likelier(weights: Relevance, of: Signs, more: int) -> None:
+def test_the_best_of_more_is_no_likelier(
+    weights: Relevance, of: RelevanceSignals, more: int
+) -> None:
     among_more = replace(of, passages=of.passages + more)
     assert weights.likelihood(among_more) <= weights.likelihood(of)
 
 
 @given(WEIGHTS, SIGNS, st.floats(-20, 20), st.floats(0, 20))
 def test_what_others_said_makes_it_no_likelier(
-    weights: Relevance, of: Signs, ahead: float, more: float
+    weights: Relevance, of: RelevanceSignals, ahead: float, more: float
 ) -> None:
     unknown = weights.likelihood(replace(of, ahead=None))
     behind = weights.likelihood(replace(of, ahead=ahead))
@@ -68,7 +75,7 @@ def test_what_others_said_makes_it_no_likelier(
 
 def test_where_nothing_was_found_nothing_is_relevant() -> None:
     nothing = candidates(0)
-    told = signs_of(ASKED, nothing, RANKING.score(ASKED, nothing), KNOWN)
+    told = build_signals(ASKED, nothing, RANKING.score(ASKED, nothing), KNOWN)
     assert told is None
     assert all(each.likelihood(told) == 0.0 for each in FITTED.values())
 
@@ -77,7 +84,7 @@ def test_the_signs_are_of_the_best_in_each() -> None:
     found = candidates(
         3, best_similarity=np.array([0.2, np.nan, 0.4]), text=np.array([5.0, 1.0, 0.0])
     )
-    assert signs(found) == Signs(nearness=0.4, words=0.5, passages=100, ahead=None)
+    assert signs(found) == RelevanceSignals(nearness=0.4, words=0.5, passages=100, ahead=None)
 
 
 def test_what_has_no_vector_is_near_to_nothing() -> None:
@@ -100,7 +107,7 @@ def test_what_another_person_said_is_ahead_or_behind() -> None:
 def test_that_the_ranking_prefers_who_is_named_changes_nothing() -> None:
     weighty = StandardRanking(replace(RANKING.weights, by_named_speaker=5.0))
     found = said_by(2, 1)
-    told = signs_of(OF_ANNA, found, weighty.score(OF_ANNA, found), KNOWN)
+    told = build_signals(OF_ANNA, found, weighty.score(OF_ANNA, found), KNOWN)
     assert told is not None
     assert told.ahead == pytest.approx(signs(found, OF_ANNA).ahead)
 
@@ -135,7 +142,7 @@ def test_words_that_stand_nowhere_weigh_most() -> None:
         mean_length=4.0,
     )
     known, unknown = np.log(1 + 9.5 / 1.5), np.log(1 + 10.5 / 0.5)
-    extent = Extent.of(postings)
+    extent = SearchExtent.from_postings(postings)
     assert extent.passages == 10
-    assert extent.attainable == pytest.approx(known + unknown)
+    assert extent.max_score == pytest.approx(known + unknown)
     assert unknown > known

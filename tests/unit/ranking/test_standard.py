@@ -9,15 +9,15 @@ import pytest
 from memolith.domain.items import Trait
 from memolith.domain.messages import Participant, Role
 from memolith.policies.ranking.model import Candidates, Query, Ranking
-from memolith.policies.ranking.query import Cues
-from memolith.policies.ranking.standard import StandardRanking, Weights, scaled
+from memolith.policies.ranking.query import QueryCues
+from memolith.policies.ranking.standard import StandardRanking, Weights, scale
 from memolith.testing.builders import candidates
 from support.rows import check_each
 
 DAY = 86_400_000_000
 
 
-def totals(found: Candidates, cues: Cues | None = None) -> list[float]:
+def totals(found: Candidates, cues: QueryCues | None = None) -> list[float]:
     query = Query("text", "text", ("text",), cues)
     return [float(total) for total in StandardRanking().score(query, found).total]
 
@@ -78,7 +78,7 @@ def test_a_good_next_message_is_worth_something() -> None:
 
 def test_the_one_named_comes_before_others() -> None:
     named, other, nobody = totals(
-        candidates(3, speaker=np.array([4, 5, -1])), Cues(only_named=4, about_user=True)
+        candidates(3, speaker=np.array([4, 5, -1])), QueryCues(only_named=4, is_about_user=True)
     )
     assert named == pytest.approx(other + Weights().by_named_speaker)
     assert other == nobody
@@ -86,20 +86,20 @@ def test_the_one_named_comes_before_others() -> None:
 
 def test_the_user_comes_first_where_the_user_asks_of_himself() -> None:
     roles = [Role.USER, Role.PARTICIPANT]
-    user, other = totals(candidates(2, role=roles), Cues(about_user=True))
+    user, other = totals(candidates(2, role=roles), QueryCues(is_about_user=True))
     assert user == pytest.approx(other + Weights().by_named_speaker)
 
 
 def test_the_day_that_is_asked_about_comes_first() -> None:
     at = np.array([DAY - 1, DAY, 2 * DAY - 1, 2 * DAY])
-    before, first, last, after = totals(candidates(4, at=at), Cues(periods=((DAY, 2 * DAY),)))
+    before, first, last, after = totals(candidates(4, at=at), QueryCues(periods=((DAY, 2 * DAY),)))
     assert first == last == pytest.approx(before + Weights().date_fits)
     assert before == after
 
 
 def test_a_time_counts_only_where_one_is_asked_for() -> None:
     found = candidates(2, traits=np.array([int(Trait.TIME_EXPRESSION), 0]))
-    with_time, without = totals(found, Cues(asks_time=True))
+    with_time, without = totals(found, QueryCues(asks_time=True))
     assert with_time == pytest.approx(without + Weights().time_asked)
     with_time, without = totals(found)
     assert with_time == without
@@ -108,7 +108,7 @@ def test_a_time_counts_only_where_one_is_asked_for() -> None:
 def test_each_kind_of_answer_counts() -> None:
     kinds = Trait.NUMBER | Trait.PLACE
     found = candidates(3, traits=np.array([int(kinds), int(Trait.PLACE), int(Trait.PROPER_NOUN)]))
-    both, one, none = totals(found, Cues(answer_kinds=kinds))
+    both, one, none = totals(found, QueryCues(answer_kinds=kinds))
     assert both == pytest.approx(one + Weights().answer_kind)
     assert one == pytest.approx(none + Weights().answer_kind)
 
@@ -141,7 +141,7 @@ def test_words_that_stand_around_it_count() -> None:
 
 def test_the_best_session_counts_less_where_several_pieces_are_asked_for() -> None:
     found = candidates(3, session=np.array([1, 1, 2]), text=np.array([9.0, 0.0, 0.0]))
-    _, sibling, stranger = totals(found, Cues(several=True))
+    _, sibling, stranger = totals(found, QueryCues(asks_several=True))
     weights = Weights()
     assert sibling == pytest.approx(stranger + weights.session_text + weights.several_sessions)
     assert weights.several_sessions < 0 <= weights.session_text + weights.several_sessions
@@ -158,14 +158,14 @@ def test_strength_and_freshness_decide_between_equals_only() -> None:
 
 def test_a_constant_column_is_one_where_it_is_above_zero() -> None:
     ones = np.array([3.0, 3.0])
-    assert scaled(ones, ones).tolist() == [1.0, 1.0]
-    assert scaled(np.zeros(2), np.zeros(2)).tolist() == [0.0, 0.0]
-    assert scaled(np.array([2.0, np.nan]), np.array([3.0])).tolist() == [0.0, 0.0]
-    assert scaled(np.array([1.0]), np.array([np.nan])).tolist() == [0.0]
+    assert scale(ones, ones).tolist() == [1.0, 1.0]
+    assert scale(np.zeros(2), np.zeros(2)).tolist() == [0.0, 0.0]
+    assert scale(np.array([2.0, np.nan]), np.array([3.0])).tolist() == [0.0, 0.0]
+    assert scale(np.array([1.0]), np.array([np.nan])).tolist() == [0.0]
 
 
 def test_names_are_taken_from_the_participants() -> None:
     ines = Participant(7, "Ines", Role.PARTICIPANT)
     query = StandardRanking().prepare("Who is Ines?", (ines,), datetime(2024, 1, 1, tzinfo=UTC))
-    assert isinstance(query.cues, Cues)
+    assert isinstance(query.cues, QueryCues)
     assert query.cues.only_named == 7

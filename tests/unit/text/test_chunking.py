@@ -13,8 +13,8 @@ import pytest
 
 from memolith.adapters.embedders.wordpiece import WordPieceCounter
 from memolith.errors import InvalidInput
-from memolith.text.chunking.chunks import chunks, stream_chunks
-from memolith.text.chunking.model import Sizes
+from memolith.text.chunking.chunks import split_chunks, stream_chunks
+from memolith.text.chunking.model import ChunkSizes
 from memolith.text.cleaning import clean
 from support.rows import check_each
 
@@ -33,17 +33,17 @@ class Tokens:
 
 
 def cut(text: str, *sizes: int) -> list[str]:
-    return [chunk.text for chunk in chunks(text, Tokens(), sizes=Sizes(*sizes))]
+    return [chunk.text for chunk in split_chunks(text, Tokens(), sizes=ChunkSizes(*sizes))]
 
 
 @check_each("file", CHUNKINGS)
 def test_a_text_has_its_golden_chunks(file: Path) -> None:
     head, _, marked = file.read_text(encoding="utf-8").partition("\n")
-    sizes = Sizes(*map(int, head.split()[1:]))
+    sizes = ChunkSizes(*map(int, head.split()[1:]))
     expected = [chunk.strip() for chunk in marked.split("‖")]
     text = marked.replace("‖", "")
     assert clean(text) == text.strip()
-    found = chunks(text, WordPieceCounter(), sizes=sizes)
+    found = split_chunks(text, WordPieceCounter(), sizes=sizes)
     assert [chunk.text for chunk in found] == expected
 
 
@@ -52,8 +52,8 @@ def test_there_are_golden_chunkings() -> None:
 
 
 def test_a_text_of_nothing_has_no_chunks() -> None:
-    assert chunks("", Tokens()) == []
-    assert chunks(" \n\n ", Tokens()) == []
+    assert split_chunks("", Tokens()) == []
+    assert split_chunks(" \n\n ", Tokens()) == []
 
 
 def test_paragraphs_are_chunks() -> None:
@@ -160,13 +160,13 @@ def test_a_number_at_a_lines_beginning_is_no_item() -> None:
 
 def test_the_last_two_parts_are_evened_only_as_far_as_they_fit() -> None:
     text = "be be be be. xxxxx. xxxxxxxxxxxxxx."
-    found = chunks(text, Tokens(), sizes=Sizes(3, 20, 20, max_chars=20))
+    found = split_chunks(text, Tokens(), sizes=ChunkSizes(3, 20, 20, max_chars=20))
     assert [chunk.text for chunk in found] == ["be be be be. xxxxx.", "xxxxxxxxxxxxxx."]
 
 
 def test_a_line_that_is_too_long_to_look_at_keeps_letters_and_marks_together() -> None:
-    sizes = Sizes(0, 100, 100, max_chars=30, look_ahead_chars=31)
-    found = chunks("x\u0301\u0323" * 60, Tokens(), sizes=sizes)
+    sizes = ChunkSizes(0, 100, 100, max_chars=30, look_ahead_chars=31)
+    found = split_chunks("x\u0301\u0323" * 60, Tokens(), sizes=sizes)
     assert "".join(chunk.text for chunk in found) == "x\u0301\u0323" * 60
     assert all(chunk.text.startswith("x") for chunk in found)
 
@@ -198,7 +198,7 @@ def test_lines_of_running_text_end_no_sentence() -> None:
 
 def test_a_word_is_cut_only_where_it_is_too_long_by_itself() -> None:
     text = "tiny " + "x" * 50 + " words"
-    found = [c.text for c in chunks(text, Tokens(), sizes=Sizes(0, 9, 9, max_chars=20))]
+    found = [c.text for c in split_chunks(text, Tokens(), sizes=ChunkSizes(0, 9, 9, max_chars=20))]
     assert found[0].startswith("tiny")
     assert found[-1].endswith("words")
     assert "".join(found).count("x") == 50
@@ -213,25 +213,27 @@ class Letters:
 
 def test_writing_without_spaces_is_cut_at_its_marks_then_between_words() -> None:
     text = "我喜欢茶，你喜欢咖啡。他用Python写代码，我也一样写得很好很多"
-    found = [c.text for c in chunks(text, Letters(), sizes=Sizes(0, 12))]
+    found = [c.text for c in split_chunks(text, Letters(), sizes=ChunkSizes(0, 12))]
     assert found[:2] == ["我喜欢茶，你喜欢咖啡。", "他用Python写代码，"]
-    found = [c.text for c in chunks("他用Python写" * 9, Letters(), sizes=Sizes(0, 10))]
+    found = [c.text for c in split_chunks("他用Python写" * 9, Letters(), sizes=ChunkSizes(0, 10))]
     assert sum(chunk.count("Python") for chunk in found) == 9
 
 
 def test_thai_is_cut_at_spaces() -> None:
     text = "ฉันอยู่ที่นี่ มาสิบปีแล้ว ทุกเช้าฉันเดิน"
-    assert [c.text for c in chunks(text, Letters(), sizes=Sizes(0, 18))] == text.split()
+    assert [c.text for c in split_chunks(text, Letters(), sizes=ChunkSizes(0, 18))] == text.split()
 
 
 def test_every_chunk_says_where_it_stands() -> None:
     text = "One two three.\n\nFour five six."
-    assert [(c.span.start, c.span.end, c.tokens) for c in chunks(text, Tokens())] == [(0, 30, 8)]
-    assert [c.span.start for c in chunks(text, Tokens(), sizes=Sizes(0, 5))] == [0, 16]
+    assert [(c.span.start, c.span.end, c.tokens) for c in split_chunks(text, Tokens())] == [
+        (0, 30, 8)
+    ]
+    assert [c.span.start for c in split_chunks(text, Tokens(), sizes=ChunkSizes(0, 5))] == [0, 16]
 
 
 def test_a_block_that_is_too_long_to_look_at_is_taken_as_several() -> None:
-    sizes = Sizes(0, 100, 100, max_chars=40, look_ahead_chars=40)
+    sizes = ChunkSizes(0, 100, 100, max_chars=40, look_ahead_chars=40)
     text = "word " * 7 + "two. Three " + "word " * 7
     found = list(stream_chunks([text], Tokens(), sizes=sizes))
     assert all(len(chunk.text) <= 40 for chunk in found)
@@ -254,14 +256,16 @@ def test_a_stream_is_read_no_further_than_it_must() -> None:
 
 def test_counting_takes_few_calls() -> None:
     counter = Tokens()
-    chunks("This is a sentence of some words. " * 10_000 + "\n\n" + "Hi.\n\n" * 10_000, counter)
+    split_chunks(
+        "This is a sentence of some words. " * 10_000 + "\n\n" + "Hi.\n\n" * 10_000, counter
+    )
     assert counter.calls <= 30
 
 
 @check_each("sizes", [(-1, 3), (5, 3), (1, 3, 2), (0, 0), (0, 1, 1, 0), (0, 1, 1, 9, 8)])
 def test_sizes_that_contradict_each_other_are_refused(sizes: tuple[int, ...]) -> None:
     with pytest.raises(InvalidInput, match="sizes"):
-        Sizes(*sizes)
+        ChunkSizes(*sizes)
 
 
 @pytest.mark.timeout(30)
@@ -275,5 +279,5 @@ def test_sizes_that_contradict_each_other_are_refused(sizes: tuple[int, ...]) ->
 )  # fmt: skip
 def test_a_long_hostile_text_is_cut_in_linear_time(unit: str) -> None:
     text = unit * (60_000 // len(unit))
-    found = chunks(text, Letters())
+    found = split_chunks(text, Letters())
     assert sum(len(chunk.text) for chunk in found) <= len(text)

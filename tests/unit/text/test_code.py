@@ -1,6 +1,6 @@
 """Code in a text, by example."""
 
-from memolith.text.code import code_blocks, without_code
+from memolith.text.code import code_blocks, mask_code
 from support.rows import check_each
 
 
@@ -19,7 +19,7 @@ from support.rows import check_each
     ],
 )
 def test_fenced_blocks_are_found(text: str, blocks: list[str]) -> None:
-    assert [block.of(text) for block in code_blocks(text)] == blocks
+    assert [block.extract(text) for block in code_blocks(text)] == blocks
 
 
 @check_each(
@@ -32,4 +32,4 @@ def test_fenced_blocks_are_found(text: str, blocks: list[str]) -> None:
     ],
 )
 def test_code_is_blanked_out_in_place(text: str, expected: str) -> None:
-    assert without_code(text) == expected
+    assert mask_code(text) == expected

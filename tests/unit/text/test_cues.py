@@ -2,7 +2,7 @@
 
 import pytest
 
-from memolith.text.cues import CueKind, Cues, cue_sentences, found, languages
+from memolith.text.cues import CueKind, Cues, find_cue_kinds, find_cue_sentences, load_cues
 from support.rows import check_each
 
 NAMING, IDENTITY = CueKind.NAMING, CueKind.IDENTITY
@@ -38,7 +38,7 @@ CORRECTION, PREFERENCE = CueKind.CORRECTION, CueKind.PREFERENCE
     ],
 )
 def test_a_cue_is_found(kind: CueKind, text: str) -> None:
-    assert kind in found(text)
+    assert kind in find_cue_kinds(text)
 
 
 @check_each(
@@ -61,23 +61,25 @@ def test_a_cue_is_found(kind: CueKind, text: str) -> None:
     ],
 )
 def test_no_cue_is_found(text: str) -> None:
-    assert not found(text)
+    assert not find_cue_kinds(text)
 
 
 def test_a_text_may_hold_several_kinds() -> None:
-    assert found("My name is Al. Actually I like tea, and your name is Bo.") == frozenset(CueKind)
+    assert find_cue_kinds("My name is Al. Actually I like tea, and your name is Bo.") == frozenset(
+        CueKind
+    )
 
 
 def test_each_sentence_with_a_cue_is_given_with_its_kinds() -> None:
     text = "Hi! My name is Anna. It rains.\nActually, I like `rain`."
-    assert [(span.of(text), kinds) for span, kinds in cue_sentences(text)] == [
+    assert [(span.extract(text), kinds) for span, kinds in find_cue_sentences(text)] == [
         ("My name is Anna.", frozenset({IDENTITY})),
         ("Actually, I like `rain`.", frozenset({CORRECTION, PREFERENCE})),
     ]
 
 
 def test_no_sentence_is_given_where_there_is_no_cue() -> None:
-    assert cue_sentences("It rains. It pours.") == []
+    assert find_cue_sentences("It rains. It pours.") == []
 
 
 @check_each(
@@ -91,7 +93,7 @@ def test_no_sentence_is_given_where_there_is_no_cue() -> None:
     ],
 )
 def test_a_question_tells_nothing(text: str) -> None:
-    assert cue_sentences(text) == []
+    assert find_cue_sentences(text) == []
 
 
 @check_each(
@@ -103,17 +105,17 @@ def test_a_question_tells_nothing(text: str) -> None:
     ],
 )
 def test_a_clause_beside_a_question_tells_something(text: str) -> None:
-    [(_, kinds)] = cue_sentences(text)
+    [(_, kinds)] = find_cue_sentences(text)
     assert kinds == {PREFERENCE}
 
 
 def test_a_correction_may_be_asked_for() -> None:
-    [(_, kinds)] = cue_sentences("Could you please remember that I like tea?")
+    [(_, kinds)] = find_cue_sentences("Could you please remember that I like tea?")
     assert kinds == {CORRECTION}
 
 
 def test_english_and_german_are_there() -> None:
-    assert [cues.language for cues in languages()] == ["de", "en"]
+    assert [cues.language for cues in load_cues()] == ["de", "en"]
 
 
 def as_said(phrase: str) -> str:
@@ -121,17 +123,17 @@ def as_said(phrase: str) -> str:
     return " ".join(words).replace("#", "7").strip("^*").upper()
 
 
-@pytest.mark.parametrize("cues", languages(), ids=lambda cues: cues.language)
+@pytest.mark.parametrize("cues", load_cues(), ids=lambda cues: cues.language)
 def test_each_phrase_of_each_language_is_found(cues: Cues) -> None:
     missed = [
         phrase
         for kind in CueKind
         for phrase in cues.phrases(kind)
-        if kind not in found(as_said(phrase))
+        if kind not in find_cue_kinds(as_said(phrase))
     ]
     assert missed == []
 
 
-@pytest.mark.parametrize("cues", languages(), ids=lambda cues: cues.language)
+@pytest.mark.parametrize("cues", load_cues(), ids=lambda cues: cues.language)
 def test_no_exception_is_a_cue(cues: Cues) -> None:
-    assert [phrase for phrase in cues.exceptions if found(phrase)] == []
+    assert [phrase for phrase in cues.exceptions if find_cue_kinds(phrase)] == []

@@ -3,7 +3,7 @@
 import pytest
 
 from memolith.domain.items import Trait
-from memolith.text.features import count_words, features
+from memolith.text.features import count_words, extract_features
 from support.rows import check_each
 
 HAVE: dict[Trait, list[str]] = {
@@ -124,12 +124,12 @@ def listed(table: dict[Trait, list[str]]) -> list[tuple[Trait, str]]:
 
 @check_each(("trait", "text"), [(t, text) for t, texts in HAVE.items() for text in texts])
 def test_a_text_has_the_trait(trait: Trait, text: str) -> None:
-    assert trait in features(text, tokens=1).traits
+    assert trait in extract_features(text, tokens=1).traits
 
 
 @check_each(("trait", "text"), [(t, text) for t, texts in LACK.items() for text in texts])
 def test_a_text_lacks_the_trait(trait: Trait, text: str) -> None:
-    assert trait not in features(text, tokens=1).traits
+    assert trait not in extract_features(text, tokens=1).traits
 
 
 @check_each(
@@ -141,7 +141,7 @@ def test_words_are_counted(text: str, words: int) -> None:
 
 
 def test_the_token_count_is_taken_as_given() -> None:
-    assert features("tea", tokens=42).tokens == 42
+    assert extract_features("tea", tokens=42).tokens == 42
 
 
 @pytest.mark.timeout(20)
@@ -149,4 +149,4 @@ def test_the_token_count_is_taken_as_given() -> None:
     "unit", ["?", "I really ", "please ", "two days", "don't\n", "1:", ".\n\n"]
 )
 def test_a_hostile_megabyte_is_looked_through_in_linear_time(unit: str) -> None:
-    assert features(unit * (1_000_000 // len(unit)), tokens=1).words
+    assert extract_features(unit * (1_000_000 // len(unit)), tokens=1).words

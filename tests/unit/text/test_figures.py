@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.text.figures import figures
+from memolith.text.figures import parse_numbers
 from support.rows import check_each
 
 
@@ -31,14 +31,14 @@ from support.rows import check_each
     ],
 )
 def test_numbers_have_one_way_of_writing(text: str, numbers: str) -> None:
-    assert figures(text) == frozenset(numbers.split())
+    assert parse_numbers(text) == frozenset(numbers.split())
 
 
 @given(st.integers(2, 10**12))
 def test_a_number_is_the_same_with_and_without_separators(number: int) -> None:
-    assert figures(f"{number:,}") == figures(str(number)) == {str(number)}
+    assert parse_numbers(f"{number:,}") == parse_numbers(str(number)) == {str(number)}
 
 
 @given(st.text())
 def test_any_text_has_numbers_or_none(text: str) -> None:
-    assert all(figures(text))
+    assert all(parse_numbers(text))

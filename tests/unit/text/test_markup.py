@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from corpora.hostile import HOSTILE, TALK
 from memolith.text.injection import is_suspicious
-from memolith.text.markup import decoded, unmarked
+from memolith.text.markup import decode_escapes, remove_markup
 from support.rows import check_each
 
 
@@ -74,12 +74,12 @@ def test_most_orders_count_however_they_are_formatted() -> None:
 
 def test_an_entity_of_thousands_of_digits_is_none() -> None:
     text = f"&#{'1' * 10_000}; and &#{'0' * 10_000}73;"
-    assert "&#" not in decoded("&#73;")
+    assert "&#" not in decode_escapes("&#73;")
     assert not is_suspicious(text)
 
 
 def test_what_has_no_marks_stays_as_it_is() -> None:
-    assert unmarked("a plain text, with (brackets) and a/b") == (
+    assert remove_markup("a plain text, with (brackets) and a/b") == (
         "a plain text, with (brackets) and a/b"
     )
-    assert decoded("100% of R & D") == "100% of R & D"
+    assert decode_escapes("100% of R & D") == "100% of R & D"

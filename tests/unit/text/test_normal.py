@@ -4,7 +4,7 @@ import pytest
 
 from corpora.meaning_edits import swaps
 from corpora.pairs import Pair, load_pairs
-from memolith.text.normal import content_key, normal_words
+from memolith.text.normal import canonical_words, content_key
 from support.rows import check_each
 
 PAIRS = load_pairs()
@@ -62,17 +62,20 @@ def test_no_swap_is_the_same_fact(text: str) -> None:
     ],
 )
 def test_a_text_has_this_normal_form(text: str, expected: str) -> None:
-    assert normal_words(text) == tuple(expected.split()) or " ".join(normal_words(text)) == expected
+    assert (
+        canonical_words(text) == tuple(expected.split())
+        or " ".join(canonical_words(text)) == expected
+    )
 
 
 @check_each("text", ["...", "!!!", "—", '"'])
 def test_punctuation_alone_is_its_own_word(text: str) -> None:
-    assert normal_words(text) == (text,)
+    assert canonical_words(text) == (text,)
 
 
 @pytest.mark.parametrize("text", ["", " \n"])
 def test_nothing_has_no_words(text: str) -> None:
-    assert normal_words(text) == ()
+    assert canonical_words(text) == ()
     assert content_key(text) == ""
 
 

@@ -22,13 +22,15 @@ class Tokens:
 
 
 def cut(text: str, counter: Tokens, max_tokens: int) -> list[str]:
-    return [span.of(text) for span, _ in passages(text, counter, max_tokens=max_tokens)]
+    return [span.extract(text) for span, _ in passages(text, counter, max_tokens=max_tokens)]
 
 
 def test_a_short_text_is_one_passage_counted_once() -> None:
     counter = Tokens()
     text = "  I like tea. You too?  "
-    assert [(s.of(text), n) for s, n in passages(text, counter)] == [("I like tea. You too?", 7)]
+    assert [(s.extract(text), n) for s, n in passages(text, counter)] == [
+        ("I like tea. You too?", 7)
+    ]
     assert counter.calls == 1
 
 
@@ -87,7 +89,7 @@ def test_marks_without_end_are_cut_all_the_same() -> None:
 def test_a_character_that_costs_too_much_is_a_passage() -> None:
     text = "ab"
     assert [
-        (s.of(text), n) for s, n in passages(text, Tokens(lambda t: 5 * len(t)), max_tokens=3)
+        (s.extract(text), n) for s, n in passages(text, Tokens(lambda t: 5 * len(t)), max_tokens=3)
     ] == [
         ("a", 5),
         ("b", 5),
@@ -98,7 +100,7 @@ def test_the_true_count_holds_where_joining_costs_extra() -> None:
     counter = Tokens(lambda text: len(re.findall(r"\S+|\s", text)))  # spaces cost, too
     text = "One two. Three four. " * 500
     found = passages(text, counter, max_tokens=20)
-    assert all(tokens == counter.cost(span.of(text)) <= 20 for span, tokens in found)
+    assert all(tokens == counter.cost(span.extract(text)) <= 20 for span, tokens in found)
     assert counter.calls <= 10
 
 

@@ -5,15 +5,15 @@ from datetime import date
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.text.dates import Days
-from memolith.text.relative_dates import dates_meant, days_past
+from memolith.text.dates import DateRange
+from memolith.text.relative_dates import resolve_dates, resolve_past_dates
 from support.rows import check_each
 
 SAID = date(2024, 5, 1)  # a Wednesday
 
 
 def meant(text: str, said: date = SAID) -> list[tuple[str, int]]:
-    return [(str(days.first), days.count) for days in dates_meant(text, said)]
+    return [(str(days.first), days.count_days) for days in resolve_dates(text, said)]
 
 
 @check_each(
@@ -62,11 +62,11 @@ def test_no_phrase_leaves_the_calendar(said: date) -> None:
 
 @given(st.text(), st.dates())
 def test_any_text_means_some_days(text: str, said: date) -> None:
-    assert Days(said, said) in dates_meant(text, said)
+    assert DateRange(said, said) in resolve_dates(text, said)
 
 
 def past(text: str, asked: date = SAID) -> list[tuple[str, int]]:
-    return [(str(days.first), days.count) for days in days_past(text, asked)]
+    return [(str(days.first), days.count_days) for days in resolve_past_dates(text, asked)]
 
 
 @check_each(
@@ -120,7 +120,9 @@ def test_what_may_be_a_plan_means_no_past_day(text: str) -> None:
 
 @check_each("asked", [date.min, date.max, date(1_001, 1, 1), date(1_002, 1, 1)])
 def test_no_question_leaves_the_calendar(asked: date) -> None:
-    days_past("999 years ago, in the last 999 years, the past 999 months, last winter", asked)
+    resolve_past_dates(
+        "999 years ago, in the last 999 years, the past 999 months, last winter", asked
+    )
 
 
 PHRASES = "last past the 3 few ago vor weeks years month monday may summer yesterday letzte tagen"
@@ -128,4 +130,4 @@ PHRASES = "last past the 3 few ago vor weeks years month monday may summer yeste
 
 @given(st.lists(st.sampled_from(PHRASES.split()), max_size=8).map(" ".join), st.dates())
 def test_no_past_day_is_to_come(text: str, asked: date) -> None:
-    assert all(days.first <= asked for days in days_past(text, asked))
+    assert all(days.first <= asked for days in resolve_past_dates(text, asked))

@@ -7,7 +7,7 @@ from support.rows import check_each
 
 
 def split(text: str) -> list[str]:
-    return [span.of(text) for span in sentences(text)]
+    return [span.extract(text) for span in sentences(text)]
 
 
 @check_each(

@@ -3,12 +3,12 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.text.stances import Clause, clauses
+from memolith.text.stances import Clause, split_clauses
 from support.rows import check_each
 
 
 def all_of(text: str) -> list[Clause]:
-    return [clause for sentence in clauses(text) for clause in sentence]
+    return [clause for sentence in split_clauses(text) for clause in sentence]
 
 
 @check_each(
@@ -31,7 +31,7 @@ def all_of(text: str) -> list[Clause]:
     ],
 )
 def test_what_is_denied_is_told_from_what_is_not(text: str, denied: list[str]) -> None:
-    found = [clause.text for clause in all_of(text) if clause.denies]
+    found = [clause.text for clause in all_of(text) if clause.is_negated]
 
     assert len(found) == len(denied)
     assert all(part in clause for part, clause in zip(denied, found, strict=True))
@@ -49,11 +49,11 @@ def test_what_is_denied_is_told_from_what_is_not(text: str, denied: list[str]) -
     ],
 )
 def test_what_is_supposed_is_told_from_what_is_so(text: str, supposes: bool) -> None:  # noqa: FBT001
-    assert all(clause.supposes is supposes for clause in all_of(text))
+    assert all(clause.is_hypothetical is supposes for clause in all_of(text))
 
 
 def test_questions_ask() -> None:
-    assert [clause.asks for clause in all_of("I live here. Do you?")] == [False, True]
+    assert [clause.is_question for clause in all_of("I live here. Do you?")] == [False, True]
 
 
 @check_each(
@@ -71,7 +71,7 @@ def test_questions_ask() -> None:
 def test_who_is_spoken_of(text: str, of_other: bool, of_mine: str) -> None:  # noqa: FBT001
     (clause,) = all_of(text)
 
-    assert (clause.of_other, clause.of_mine) == (of_other, of_mine)
+    assert (clause.is_about_other, clause.possessed_noun) == (of_other, of_mine)
 
 
 @given(st.text())

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memolith.errors import InvalidInput
-from memolith.tools.paths import ROOT, Refused, checked, listing, size
-from memolith.tools.times import instant
+from memolith.tools.paths import ROOT, FileCommandError, format_size, list_directory, normalise_path
+from memolith.tools.times import parse_instant
 from support.rows import check_each
 
 PIECES = st.sampled_from(
@@ -39,22 +39,22 @@ PATHS = st.lists(PIECES, max_size=8).map(lambda pieces: "/memories" + "".join(pi
 @given(st.one_of(PATHS, st.text(max_size=40)))
 def test_a_path_that_is_taken_is_under_the_root_and_in_its_one_form(path: str) -> None:
     try:
-        plain = checked(path)
-    except Refused:
+        plain = normalise_path(path)
+    except FileCommandError:
         return
     assert plain == ROOT or plain.startswith(f"{ROOT}/")
     assert not {"..", ".", ""} & set(plain.split("/")[1:])
-    assert checked(plain) == plain
+    assert normalise_path(plain) == plain
 
 
 def test_one_file_has_one_path() -> None:
     ways = ("/memories/a/é.md", "/memories//a/./é.md/", "/memories/a/e\u0301.md")
-    assert {checked(way) for way in ways} == {"/memories/a/é.md"}
+    assert {normalise_path(way) for way in ways} == {"/memories/a/é.md"}
 
 
 @given(st.dictionaries(PATHS.filter(lambda p: ".." not in p), st.integers(0, 9), max_size=5))
 def test_a_listing_is_in_order_and_at_most_two_levels_deep(sizes: dict[str, int]) -> None:
-    found = listing({f"{ROOT}/{path[10:]}": count for path, count in sizes.items()}, ROOT)
+    found = list_directory({f"{ROOT}/{path[10:]}": count for path, count in sizes.items()}, ROOT)
     names = [name for name, _ in found]
     assert len(names) == len(set(names))
     assert all(name.rstrip("/").count("/") <= 1 for name in names)
@@ -73,23 +73,23 @@ def test_a_listing_is_in_order_and_at_most_two_levels_deep(sizes: dict[str, int]
     ],
 )
 def test_sizes_are_shown_as_anthropics_files_show_them(count: int, shown: str) -> None:
-    assert size(count) == shown
+    assert format_size(count) == shown
 
 
 @given(st.datetimes(datetime(1970, 1, 1), datetime(9000, 1, 1), timezones=st.just(UTC)))  # noqa: DTZ001 - the zone is given beside
 def test_a_time_is_the_same_in_seconds_and_in_iso(at: datetime) -> None:
     whole = at.replace(microsecond=0)
-    assert instant(whole.isoformat(), "since") == whole
-    assert instant(f"{whole:%Y-%m-%dT%H:%M:%S}", "since") == whole
-    assert instant(whole.timestamp(), "since") == whole
+    assert parse_instant(whole.isoformat(), "since") == whole
+    assert parse_instant(f"{whole:%Y-%m-%dT%H:%M:%S}", "since") == whole
+    assert parse_instant(whole.timestamp(), "since") == whole
     if whole.timestamp() >= 10**8:  # a shorter number is a date
-        assert instant(str(int(whole.timestamp())), "since") == whole
+        assert parse_instant(str(int(whole.timestamp())), "since") == whole
 
 
 @given(st.one_of(st.text(max_size=30), st.floats(), st.integers()))
 def test_anything_else_is_a_time_or_refused(value: str | float) -> None:
     try:
-        found = instant(value, "since")
+        found = parse_instant(value, "since")
     except InvalidInput:
         return
     assert found is not None
@@ -99,5 +99,5 @@ def test_anything_else_is_a_time_or_refused(value: str | float) -> None:
 @check_each("value", ["", "soon", "2026-13-01", float("nan"), 1e300])
 def test_what_is_no_time_is_named(value: str | float) -> None:
     with pytest.raises(InvalidInput) as error:
-        instant(value, "since")
+        parse_instant(value, "since")
     assert error.value.field == "since"

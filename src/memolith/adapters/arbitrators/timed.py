@@ -24,10 +24,12 @@ class TimedArbitrator:
     goes wrong is a `ServiceFailed`, so that no memory is lost by it.
     """
 
-    def __init__(self, asked: Arbitrator | Callable[[str, str], Verdict], timeout_s: float) -> None:
+    def __init__(
+        self, arbitrator: Arbitrator | Callable[[str, str], Verdict], timeout_s: float
+    ) -> None:
         """Ask this one, for at most so long each time."""
         self._ask: Callable[[str, str], Verdict] = (
-            asked.arbitrate if hasattr(asked, "arbitrate") else asked
+            arbitrator.arbitrate if hasattr(arbitrator, "arbitrate") else arbitrator
         )
         self._timeout_s = timeout_s
 

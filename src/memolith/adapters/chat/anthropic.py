@@ -6,31 +6,31 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from memolith.adapters.chat.schemas import Schemas
+from memolith.adapters.chat.schemas import SchemaFallback
 from memolith.adapters.clients.wire import (
-    UNREADABLE,
-    attempt,
-    broken_off,
-    count,
+    UNREADABLE_ERRORS,
+    build_http_options,
+    call_service,
     dig,
-    drained,
-    failed,
-    http_library,
-    http_options,
-    keep_quiet,
-    need,
-    overdue,
-    unreachable,
-    unreadable,
+    find_http_library,
+    incomplete_failure,
+    read_stream,
+    require_package,
+    silence_debug_logs,
+    status_failure,
+    timeout_failure,
+    token_count,
+    unreachable_failure,
+    unreadable_failure,
 )
 from memolith.errors import ServiceFailed
-from memolith.ports.chat import Prompt, Reply
+from memolith.ports.chat import Completion, Prompt
 
 if TYPE_CHECKING:
     import anthropic
 
-URL: Final = "https://api.anthropic.com"
-WHOLE: Final = frozenset({"end_turn", "stop_sequence"})
+ANTHROPIC_URL: Final = "https://api.anthropic.com"
+COMPLETE_REASONS: Final = frozenset({"end_turn", "stop_sequence"})
 """Why a reply ended that is whole; the others are limits, refusals and tools."""
 
 _OK: Final = 200
@@ -65,27 +65,31 @@ class AnthropicChat:
         Raises:
             InvalidConfiguration: The client is not installed.
         """
-        need("anthropic", "chat.provider")
+        require_package("anthropic", "chat.provider")
         self.name = f"anthropic:{model}"
         self._model = model
         self._api_key = api_key
-        self._base_url = base_url or URL
+        self._base_url = base_url or ANTHROPIC_URL
         self._timeout_s = timeout_s
         # Its client has no argument for it any more: newer models refuse it, older ones take it.
-        self._more = {} if temperature is None else {"extra_body": {"temperature": temperature}}
-        self._schemas = Schemas()
+        self._extra_fields = (
+            {} if temperature is None else {"extra_body": {"temperature": temperature}}
+        )
+        self._schemas = SchemaFallback()
         self._client: anthropic.Anthropic | None = None
         self._lock = threading.Lock()
 
-    def complete(self, prompt: Prompt) -> Reply:
+    def complete(self, prompt: Prompt) -> Completion:
         """Return the reply to a prompt; see `ChatModel`."""
-        return self._schemas.asked(prompt, self._complete)
+        return self._schemas.call(prompt, self._complete)
 
-    def stream(self, prompt: Prompt) -> Iterator[str | Reply]:
+    def stream(self, prompt: Prompt) -> Iterator[str | Completion]:
         """Yield the reply in pieces, then whole; see `StreamingModel`."""
-        events = self._schemas.asked(prompt, self._begin)
+        events = self._schemas.call(prompt, self._start_stream)
         try:
-            yield from self._read(drained(iter(events), self._failures(), self._told))
+            yield from self._read_stream(
+                read_stream(iter(events), self._error_types(), self._to_failure)
+            )
         finally:
             events.close()
 
@@ -96,61 +100,68 @@ class AnthropicChat:
         if client is not None:
             client.close()
 
-    def _complete(self, prompt: Prompt) -> Reply:
-        ask = self._opened().messages.create
-        done = attempt(lambda: ask(**self._request(prompt)), self._failures(), self._told)
+    def _complete(self, prompt: Prompt) -> Completion:
+        ask = self._get_client().messages.create
+        done = call_service(
+            lambda: ask(**self._request(prompt)), self._error_types(), self._to_failure
+        )
         blocks, stop = dig(done, "content"), dig(done, "stop_reason")
         if not isinstance(blocks, list) or stop is None:
-            raise unreadable(self.name)
+            raise unreadable_failure(self.name)
         texts = (dig(block, "text") for block in blocks if dig(block, "type") == "text")
         said = "".join(text for text in texts if isinstance(text, str))
         usage = dig(done, "usage")
-        return Reply(said, _input(usage), count(dig(usage, "output_tokens")), stop in WHOLE)
+        return Completion(
+            said,
+            _input_tokens(usage),
+            token_count(dig(usage, "output_tokens")),
+            stop in COMPLETE_REASONS,
+        )
 
-    def _begin(self, prompt: Prompt) -> Any:
-        ask = self._opened().messages.create
+    def _start_stream(self, prompt: Prompt) -> Any:
+        ask = self._get_client().messages.create
         request = self._request(prompt) | {"stream": True}
-        return attempt(lambda: ask(**request), self._failures(), self._told)
+        return call_service(lambda: ask(**request), self._error_types(), self._to_failure)
 
-    def _read(self, events: Iterator[Any]) -> Iterator[str | Reply]:
+    def _read_stream(self, events: Iterator[Any]) -> Iterator[str | Completion]:
         said: list[str] = []
         stop: Any = None
         asked = replied = 0
         for event in events:
-            asked = _input(dig(event, "message", "usage")) or asked
-            replied = count(dig(event, "usage", "output_tokens")) or replied
+            asked = _input_tokens(dig(event, "message", "usage")) or asked
+            replied = token_count(dig(event, "usage", "output_tokens")) or replied
             stop = dig(event, "delta", "stop_reason") or stop
             piece = dig(event, "delta", "text")
             if isinstance(piece, str) and piece:
                 said.append(piece)
                 yield piece
         if stop is None:
-            raise broken_off(self.name)
-        yield Reply("".join(said), asked, replied, is_whole=stop in WHOLE)
+            raise incomplete_failure(self.name)
+        yield Completion("".join(said), asked, replied, is_complete=stop in COMPLETE_REASONS)
 
     def _request(self, prompt: Prompt) -> dict[str, Any]:
-        system = "\n\n".join(turn.content for turn in prompt.turns if turn.role == "system")
-        said = [turn for turn in prompt.turns if turn.role != "system"]
+        system = "\n\n".join(turn.content for turn in prompt.messages if turn.role == "system")
+        said = [turn for turn in prompt.messages if turn.role != "system"]
         request: dict[str, Any] = {
             "model": self._model,
             "messages": [{"role": turn.role, "content": turn.content} for turn in said],
             "max_tokens": prompt.max_tokens,
             **({"system": system} if system else {}),
-            **self._more,
+            **self._extra_fields,
         }
         if prompt.schema is not None:
             wanted = {"type": "json_schema", "schema": prompt.schema.json}
             request["output_config"] = {"format": wanted}
         return request
 
-    def _opened(self) -> anthropic.Anthropic:
+    def _get_client(self) -> anthropic.Anthropic:
         with self._lock:
             if self._client is None:
                 import anthropic
 
-                keep_quiet("anthropic", "anthropic._base_client")
-                httpx = http_library(anthropic.DefaultHttpxClient)
-                options = http_options(httpx, self._base_url, self._timeout_s)
+                silence_debug_logs("anthropic", "anthropic._base_client")
+                httpx = find_http_library(anthropic.DefaultHttpxClient)
+                options = build_http_options(httpx, self._base_url, self._timeout_s)
                 self._client = anthropic.Anthropic(
                     api_key=self._api_key,
                     base_url=self._base_url,
@@ -161,26 +172,28 @@ class AnthropicChat:
                 )
             return self._client
 
-    def _failures(self) -> tuple[type[Exception], ...]:
+    def _error_types(self) -> tuple[type[Exception], ...]:
         import anthropic
 
-        httpx = http_library(anthropic.DefaultHttpxClient)
-        return (anthropic.AnthropicError, httpx.HTTPError, *UNREADABLE)
+        httpx = find_http_library(anthropic.DefaultHttpxClient)
+        return (anthropic.AnthropicError, httpx.HTTPError, *UNREADABLE_ERRORS)
 
-    def _told(self, error: Exception) -> ServiceFailed:
+    def _to_failure(self, error: Exception) -> ServiceFailed:
         import anthropic
 
-        httpx = http_library(anthropic.DefaultHttpxClient)
+        httpx = find_http_library(anthropic.DefaultHttpxClient)
         if isinstance(error, anthropic.APITimeoutError | httpx.TimeoutException):
-            return overdue(self.name, self._timeout_s)
+            return timeout_failure(self.name, self._timeout_s)
         if isinstance(error, anthropic.APIStatusError) and error.status_code != _OK:
-            return failed(self.name, error.status_code, error.response.headers)
+            return status_failure(self.name, error.status_code, error.response.headers)
         if isinstance(error, anthropic.APIConnectionError | httpx.HTTPError):
-            return unreachable(self.name)
-        return (broken_off if isinstance(error, anthropic.APIError) else unreadable)(self.name)
+            return unreachable_failure(self.name)
+        return (
+            incomplete_failure if isinstance(error, anthropic.APIError) else unreadable_failure
+        )(self.name)
 
 
-def _input(usage: Any) -> int:
+def _input_tokens(usage: Any) -> int:
     """Return what was asked took; what the service had cached is part of it."""
     parts = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-    return sum(count(dig(usage, part)) for part in parts)
+    return sum(token_count(dig(usage, part)) for part in parts)

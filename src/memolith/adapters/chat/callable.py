@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from queue import Empty, SimpleQueue
 from threading import Thread
 
-from memolith.adapters.chat.schemas import in_words
-from memolith.adapters.clients.wire import overdue
+from memolith.adapters.chat.schemas import describe_schema_in_prompt
+from memolith.adapters.clients.wire import timeout_failure
 from memolith.errors import ServiceFailed
-from memolith.ports.chat import Prompt, Reply
+from memolith.ports.chat import Completion, Prompt
 
 Message = dict[str, str]
 
@@ -33,32 +33,35 @@ class CallableChat:
         own = getattr(function, "__qualname__", type(function).__qualname__)
         self.name = str(getattr(function, "name", f"{module}.{own}"))
 
-    def complete(self, prompt: Prompt) -> Reply:
+    def complete(self, prompt: Prompt) -> Completion:
         """Return the function's reply; see `ChatModel`."""
-        messages = [{"role": turn.role, "content": turn.content} for turn in in_words(prompt).turns]
-        given = self._called(messages)
+        messages = [
+            {"role": turn.role, "content": turn.content}
+            for turn in describe_schema_in_prompt(prompt).messages
+        ]
+        given = self._call(messages)
         if isinstance(given, ServiceFailed):
             raise given
         if isinstance(given, Exception):
             raise ServiceFailed(self.name, f"raised {type(given).__name__}", retryable=True)
         if not isinstance(given, str):
             raise ServiceFailed(self.name, f"gave a {type(given).__name__}, not a text")
-        return Reply(given)
+        return Completion(given)
 
-    def stream(self, prompt: Prompt) -> Iterator[str | Reply]:
+    def stream(self, prompt: Prompt) -> Iterator[str | Completion]:
         """Yield the function's reply in one piece, then again as a `Reply`."""
         reply = self.complete(prompt)
         if reply.text:
             yield reply.text
         yield reply
 
-    def _called(self, messages: list[Message]) -> object:
+    def _call(self, messages: list[Message]) -> object:
         answer: SimpleQueue[object] = SimpleQueue()
         Thread(target=self._work, args=(messages, answer), daemon=True).start()
         try:
             return answer.get(timeout=self._timeout_s)
         except Empty:
-            failure = overdue(self.name, self._timeout_s)
+            failure = timeout_failure(self.name, self._timeout_s)
         raise failure
 
     def _work(self, messages: list[Message], answer: SimpleQueue[object]) -> None:

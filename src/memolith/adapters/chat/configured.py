@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from memolith.adapters.chat.steady import Care, SteadyChat
+from memolith.adapters.chat.steady import ResilientChat, ServiceGuard
 from memolith.adapters.clients.keys import (
     check_url,
     check_variable,
-    key_in_file,
-    key_in_variable,
+    read_key_file,
+    read_key_variable,
 )
 from memolith.errors import InvalidConfiguration
-from memolith.policies.retrying import Retrying
+from memolith.policies.retrying import RetryPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from memolith.config.settings import Chat
     from memolith.ports.chat import ChatModel
 
-NONE: Final = "none"
-SECTION: Final = "chat"
-_USUAL: Final = "OPENAI_API_KEY"
-_OWN_VARIABLE: Final[Mapping[str, str]] = {"anthropic": "ANTHROPIC_API_KEY", "ollama": ""}
+NO_PROVIDER: Final = "none"
+CHAT_SECTION: Final = "chat"
+_DEFAULT_KEY_VARIABLE: Final = "OPENAI_API_KEY"
+_PROVIDER_KEY_VARIABLES: Final[Mapping[str, str]] = {"anthropic": "ANTHROPIC_API_KEY", "ollama": ""}
 _MS: Final = 1000
 
 
-def configured(settings: Chat, env: Mapping[str, str]) -> ChatModel | None:
+def build_chat_model(settings: Chat, env: Mapping[str, str]) -> ChatModel | None:
     """Return the model that is configured, None where none is; nothing is asked yet.
 
     Args:
@@ -40,13 +40,13 @@ def configured(settings: Chat, env: Mapping[str, str]) -> ChatModel | None:
         InvalidConfiguration: The model's name, the key, or the service's client is missing, or
             the service's address is none.
     """
-    if settings.provider == NONE:
+    if settings.provider == NO_PROVIDER:
         return None
     if not settings.model.strip():
         problem = f"names no model, which chat.provider = {settings.provider!r} needs"
         raise InvalidConfiguration("chat.model", problem)
-    check_url(settings.base_url, SECTION)
-    key = key_of(settings, env)
+    check_url(settings.base_url, CHAT_SECTION)
+    key = get_api_key(settings, env)
     timeout_s = settings.timeout_ms / _MS
     temperature = settings.temperature if settings.temperature >= 0 else None
     if settings.provider == "ollama":
@@ -60,7 +60,7 @@ def configured(settings: Chat, env: Mapping[str, str]) -> ChatModel | None:
             temperature=temperature,
             context_window=settings.context_window,
         )
-    return _by_key(settings.provider)(
+    return _get_chat_class(settings.provider)(
         settings.model,
         api_key=key,
         base_url=settings.base_url,
@@ -69,20 +69,20 @@ def configured(settings: Chat, env: Mapping[str, str]) -> ChatModel | None:
     )
 
 
-def steady(model: ChatModel, settings: Chat) -> SteadyChat:
+def build_resilient_chat(model: ChatModel, settings: Chat) -> ResilientChat:
     """Return a model that is asked again as the settings have it."""
     timeout_s = settings.timeout_ms / _MS
     total_s = timeout_s * (settings.max_retries + 1)
-    return SteadyChat(
+    return ResilientChat(
         model,
-        Care(
-            retrying=Retrying(most=settings.max_retries, total_s=total_s),
-            calls_at_once=settings.calls_at_once,
+        ServiceGuard(
+            retry_policy=RetryPolicy(max_retries=settings.max_retries, max_total_s=total_s),
+            max_concurrent_calls=settings.calls_at_once,
         ),
     )
 
 
-def _by_key(provider: str) -> type[AnthropicChat | OpenAIChat]:
+def _get_chat_class(provider: str) -> type[AnthropicChat | OpenAIChat]:
     if provider == "anthropic":
         from memolith.adapters.chat.anthropic import AnthropicChat
 
@@ -92,23 +92,23 @@ def _by_key(provider: str) -> type[AnthropicChat | OpenAIChat]:
     return OpenAIChat
 
 
-def key_of(settings: Chat, env: Mapping[str, str]) -> str:
+def get_api_key(settings: Chat, env: Mapping[str, str]) -> str:
     """Return the key, "" where the service wants none.
 
     Raises:
         InvalidConfiguration: There is none, and the service wants one.
     """
     if settings.api_key_file:
-        return key_in_file(settings.api_key_file, SECTION)
+        return read_key_file(settings.api_key_file, CHAT_SECTION)
     variable = settings.api_key_env
-    check_variable(variable, SECTION)
-    if variable == _USUAL:
-        variable = _OWN_VARIABLE.get(settings.provider, _USUAL)
-    return key_in_variable(variable, SECTION, env, is_wanted=_wants_key(settings))
+    check_variable(variable, CHAT_SECTION)
+    if variable == _DEFAULT_KEY_VARIABLE:
+        variable = _PROVIDER_KEY_VARIABLES.get(settings.provider, _DEFAULT_KEY_VARIABLE)
+    return read_key_variable(variable, CHAT_SECTION, env, is_required=_requires_key(settings))
 
 
-def _wants_key(settings: Chat) -> bool:
+def _requires_key(settings: Chat) -> bool:
     """Tell whether a key must be there: for the services themselves, and where one is named."""
-    is_named = settings.api_key_env not in {"", _USUAL}
+    is_named = settings.api_key_env not in {"", _DEFAULT_KEY_VARIABLE}
     is_theirs = settings.provider == "openai" and not settings.base_url
     return is_named or is_theirs or settings.provider == "anthropic"

@@ -7,11 +7,11 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from memolith.adapters.chat.steady import SteadyChat, close_pieces
+from memolith.adapters.chat.steady import ResilientChat, close_stream
 from memolith.errors import LimitReached, StoreReadOnly, StoreUnavailable
-from memolith.ports.chat import Reply
-from memolith.ports.usage import Prices, Spent
-from memolith.steps import step
+from memolith.ports.chat import Completion
+from memolith.ports.usage import ModelUsage, Prices
+from memolith.steps import span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from memolith.ports.chat import ChatModel, Prompt
     from memolith.ports.clock import Clock
     from memolith.ports.tokens import TokenCounter
-    from memolith.ports.usage import Usage
+    from memolith.ports.usage import UsageCounter
 
 _HOUR_S: Final = 3600
 
@@ -28,14 +28,14 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class UsageLimits:
     """What an owner may spend in an hour; 0: as much as there is."""
 
     calls: int = 0
     tokens: int = 0
 
 
-class MeteredChats:
+class MeteredChatProvider:
     """A model as each owner may use it. Thread-safe.
 
     Every try of a call counts, failed ones too, before it is made: a process that dies has still
@@ -52,11 +52,11 @@ class MeteredChats:
 
     def __init__(
         self,
-        chat: SteadyChat,
-        usage: Usage,
+        chat: ResilientChat,
+        usage: UsageCounter,
         clock: Clock,
         tokens: TokenCounter,
-        limits: Limits | None = None,
+        limits: UsageLimits | None = None,
         prices: Prices | None = None,
     ) -> None:
         """Count there, by this clock, and hold these limits."""
@@ -66,20 +66,20 @@ class MeteredChats:
         self._usage = usage
         self._clock = clock
         self._tokens = tokens
-        self._limits = limits or Limits()
-        self._here = _SpentHere()
+        self._limits = limits or UsageLimits()
+        self._local_usage = _LocalUsage()
         self._is_uncounted = False
         self._lock = threading.Lock()
 
-    def of(self, owner_id: str) -> SteadyChat:
+    def for_owner(self, owner_id: str) -> ResilientChat:
         """Return the model as one owner may use it."""
-        return self._chat.around(lambda model: _Metered(model, owner_id, self))
+        return self._chat.with_wrapper(lambda model: _MeteredChat(model, owner_id, self))
 
     def close(self) -> None:
         """End the connections, where the model holds any."""
         self._chat.close()
 
-    def begin(self, owner_id: str, service: str, purpose: str) -> None:
+    def record_call(self, owner_id: str, service: str, purpose: str) -> None:
         """Count a call that is about to be made.
 
         Raises:
@@ -87,20 +87,20 @@ class MeteredChats:
         """
         with self._lock:  # so that of several threads no two take the last call
             now = self._clock.now()
-            self._check(owner_id, service, now)
-            self._here.add(owner_id, Spent(calls=1), now)
-            self._keep(owner_id, purpose, Spent(calls=1), now)
+            self._check_limits(owner_id, service, now)
+            self._local_usage.add(owner_id, ModelUsage(calls=1), now)
+            self._store_usage(owner_id, purpose, ModelUsage(calls=1), now)
 
-    def end(self, owner_id: str, prompt: Prompt, reply: Reply) -> None:
+    def record_tokens(self, owner_id: str, prompt: Prompt, reply: Completion) -> None:
         """Count the tokens of a call."""
-        asked = reply.input_tokens or self._counted(turn.content for turn in prompt.turns)
-        said = reply.output_tokens or self._counted([reply.text])
-        now, spent = self._clock.now(), Spent(0, asked, said)
+        asked = reply.input_tokens or self._count_tokens(turn.content for turn in prompt.messages)
+        said = reply.output_tokens or self._count_tokens([reply.text])
+        now, spent = self._clock.now(), ModelUsage(0, asked, said)
         with self._lock:
-            self._here.add(owner_id, spent, now)
-        self._keep(owner_id, prompt.purpose, spent, now)
+            self._local_usage.add(owner_id, spent, now)
+        self._store_usage(owner_id, prompt.purpose, spent, now)
 
-    def _keep(self, owner_id: str, purpose: str, spent: Spent, now: datetime) -> None:
+    def _store_usage(self, owner_id: str, purpose: str, spent: ModelUsage, now: datetime) -> None:
         try:
             self._usage.add(owner_id, purpose, spent, at=now)
         except (StoreReadOnly, StoreUnavailable) as error:
@@ -110,11 +110,11 @@ class MeteredChats:
         else:
             self._is_uncounted = False
 
-    def _check(self, owner_id: str, service: str, now: datetime) -> None:
+    def _check_limits(self, owner_id: str, service: str, now: datetime) -> None:
         if not (self._limits.calls or self._limits.tokens):
             return
-        kept = sum(self._usage.since(owner_id, now).values(), Spent())
-        here = self._here.of(owner_id, now)
+        kept = sum(self._usage.get_usage(owner_id, now).values(), ModelUsage())
+        here = self._local_usage.get(owner_id, now)
         spent_of = {
             "chat.calls_per_hour": (max(kept.calls, here.calls), self._limits.calls),
             "chat.tokens_per_hour": (max(kept.tokens, here.tokens), self._limits.tokens),
@@ -124,31 +124,31 @@ class MeteredChats:
                 left_s = _HOUR_S - now.timestamp() % _HOUR_S
                 raise LimitReached(service, setting, limit, left_s)
 
-    def _counted(self, texts: Iterable[str]) -> int:
+    def _count_tokens(self, texts: Iterable[str]) -> int:
         return sum(self._tokens.count(list(texts)))
 
 
-class _SpentHere:
+class _LocalUsage:
     """What this process has spent for each owner in the hour that it is."""
 
     def __init__(self) -> None:
         self._hour = 0
-        self._spent: dict[str, Spent] = {}
+        self._spent: dict[str, ModelUsage] = {}
 
-    def add(self, owner_id: str, spent: Spent, now: datetime) -> None:
-        self._spent[owner_id] = self.of(owner_id, now) + spent
+    def add(self, owner_id: str, spent: ModelUsage, now: datetime) -> None:
+        self._spent[owner_id] = self.get(owner_id, now) + spent
 
-    def of(self, owner_id: str, now: datetime) -> Spent:
+    def get(self, owner_id: str, now: datetime) -> ModelUsage:
         hour = int(now.timestamp() // _HOUR_S)
         if hour != self._hour:
             self._hour, self._spent = hour, {}
-        return self._spent.get(owner_id, Spent())
+        return self._spent.get(owner_id, ModelUsage())
 
 
-class _Metered:
+class _MeteredChat:
     """A model whose calls are counted for one owner."""
 
-    def __init__(self, model: ChatModel, owner_id: str, meter: MeteredChats) -> None:
+    def __init__(self, model: ChatModel, owner_id: str, meter: MeteredChatProvider) -> None:
         self.name = model.name
         self._model: Any = model
         self._owner_id = owner_id
@@ -156,22 +156,22 @@ class _Metered:
         if hasattr(model, "stream"):
             self.stream = self._stream
 
-    def complete(self, prompt: Prompt) -> Reply:
-        self._meter.begin(self._owner_id, self.name, prompt.purpose)
-        with step("chat"):
-            reply: Reply = self._model.complete(prompt)
-        self._meter.end(self._owner_id, prompt, reply)
+    def complete(self, prompt: Prompt) -> Completion:
+        self._meter.record_call(self._owner_id, self.name, prompt.purpose)
+        with span("chat"):
+            reply: Completion = self._model.complete(prompt)
+        self._meter.record_tokens(self._owner_id, prompt, reply)
         return reply
 
-    def _stream(self, prompt: Prompt) -> Iterator[str | Reply]:
-        self._meter.begin(self._owner_id, self.name, prompt.purpose)
-        said = Reply("")
+    def _stream(self, prompt: Prompt) -> Iterator[str | Completion]:
+        self._meter.record_call(self._owner_id, self.name, prompt.purpose)
+        said = Completion("")
         pieces = self._model.stream(prompt)
         try:
             for piece in pieces:
-                said = piece if isinstance(piece, Reply) else Reply(said.text + piece)
+                said = piece if isinstance(piece, Completion) else Completion(said.text + piece)
                 yield piece
         finally:  # what came was paid for, though it broke off or nobody reads on
-            close_pieces(pieces)
+            close_stream(pieces)
             if said.text:
-                self._meter.end(self._owner_id, prompt, said)
+                self._meter.record_tokens(self._owner_id, prompt, said)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from memolith.adapters.chat.schemas import Schemas
+from memolith.adapters.chat.schemas import SchemaFallback
 from memolith.adapters.clients.ollama import OllamaClient
 from memolith.adapters.clients.wire import (
-    broken_off,
-    count,
     dig,
-    unreadable,
+    incomplete_failure,
+    token_count,
+    unreadable_failure,
 )
-from memolith.ports.chat import Prompt, Reply
+from memolith.ports.chat import Completion, Prompt
 
 
 class OllamaChat:
@@ -50,20 +50,20 @@ class OllamaChat:
             self._options["temperature"] = temperature
         if context_window:
             self._options["num_ctx"] = context_window
-        self._schemas = Schemas()
+        self._schemas = SchemaFallback()
         self._client = OllamaClient(
             self.name, "chat.provider", api_key=api_key, base_url=base_url, timeout_s=timeout_s
         )
 
-    def complete(self, prompt: Prompt) -> Reply:
+    def complete(self, prompt: Prompt) -> Completion:
         """Return the reply to a prompt; see `ChatModel`."""
-        return self._schemas.asked(prompt, self._complete)
+        return self._schemas.call(prompt, self._complete)
 
-    def stream(self, prompt: Prompt) -> Iterator[str | Reply]:
+    def stream(self, prompt: Prompt) -> Iterator[str | Completion]:
         """Yield the reply in pieces, then whole; see `StreamingModel`."""
-        parts: Any = self._schemas.asked(prompt, self._begin)
+        parts: Any = self._schemas.call(prompt, self._start_stream)
         try:
-            yield from self._read(parts)
+            yield from self._read_stream(parts)
         finally:
             parts.close()
 
@@ -71,23 +71,23 @@ class OllamaChat:
         """End the connections. The next call makes new ones."""
         self._client.close()
 
-    def _complete(self, prompt: Prompt) -> Reply:
+    def _complete(self, prompt: Prompt) -> Completion:
         request = self._request(prompt)
         done = self._client.call(lambda client: client.chat(**request))
         text = dig(done, "message", "content")
         if not isinstance(text, str) or not dig(done, "done"):
-            raise unreadable(self.name)
-        return _reply(text, done)
+            raise unreadable_failure(self.name)
+        return _build_reply(text, done)
 
-    def _begin(self, prompt: Prompt) -> Any:
+    def _start_stream(self, prompt: Prompt) -> Any:
         """Return the parts of a reply, the first of which is there: only then is it asked."""
         request = self._request(prompt) | {"stream": True}
         source: Any = self._client.call(lambda client: client.chat(**request))
-        parts = self._client.drained(source)
+        parts = self._client.read_stream(source)
         first = next(parts, None)
-        return _rest(source, first, parts)
+        return _chain_and_close(source, first, parts)
 
-    def _read(self, parts: Iterator[Any]) -> Iterator[str | Reply]:
+    def _read_stream(self, parts: Iterator[Any]) -> Iterator[str | Completion]:
         said: list[str] = []
         for part in parts:
             piece = dig(part, "message", "content")
@@ -95,14 +95,14 @@ class OllamaChat:
                 said.append(piece)
                 yield piece
             if dig(part, "done"):
-                yield _reply("".join(said), part)
+                yield _build_reply("".join(said), part)
                 return
-        raise broken_off(self.name)
+        raise incomplete_failure(self.name)
 
     def _request(self, prompt: Prompt) -> dict[str, Any]:
         request: dict[str, Any] = {
             "model": self._model,
-            "messages": [{"role": turn.role, "content": turn.content} for turn in prompt.turns],
+            "messages": [{"role": turn.role, "content": turn.content} for turn in prompt.messages],
             "options": {"num_predict": prompt.max_tokens, **self._options},
         }
         if prompt.schema is not None:
@@ -110,7 +110,7 @@ class OllamaChat:
         return request
 
 
-def _rest(source: Any, first: Any, parts: Iterator[Any]) -> Iterator[Any]:
+def _chain_and_close(source: Any, first: Any, parts: Iterator[Any]) -> Iterator[Any]:
     try:
         if first is not None:
             yield first
@@ -119,10 +119,10 @@ def _rest(source: Any, first: Any, parts: Iterator[Any]) -> Iterator[Any]:
         source.close()
 
 
-def _reply(text: str, last: Any) -> Reply:
-    return Reply(
+def _build_reply(text: str, last: Any) -> Completion:
+    return Completion(
         text,
-        count(dig(last, "prompt_eval_count")),
-        count(dig(last, "eval_count")),
-        is_whole=dig(last, "done_reason") != "length",
+        token_count(dig(last, "prompt_eval_count")),
+        token_count(dig(last, "eval_count")),
+        is_complete=dig(last, "done_reason") != "length",
     )

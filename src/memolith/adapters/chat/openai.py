@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from memolith.adapters.chat.schemas import Schemas
+from memolith.adapters.chat.schemas import SchemaFallback
 from memolith.adapters.clients.openai import OpenAIClient
 from memolith.adapters.clients.wire import (
-    broken_off,
-    count,
     dig,
-    unreadable,
+    incomplete_failure,
+    token_count,
+    unreadable_failure,
 )
-from memolith.ports.chat import Prompt, Reply
+from memolith.ports.chat import Completion, Prompt
 
-CUT: Final = frozenset({"length", "content_filter", "max_tokens"})
+TRUNCATED_REASONS: Final = frozenset({"length", "content_filter", "max_tokens"})
 """Why a reply ended that is not whole. Services have many words for the other case."""
 
 
@@ -51,21 +51,21 @@ class OpenAIChat:
         self._model = model
         # Other services know the older name of it, and newer models of OpenAI only the newer.
         self._limit = "max_tokens" if base_url else "max_completion_tokens"
-        self._more = {} if temperature is None else {"temperature": temperature}
-        self._schemas = Schemas()
+        self._extra_fields = {} if temperature is None else {"temperature": temperature}
+        self._schemas = SchemaFallback()
         self._client = OpenAIClient(
             self.name, "chat.provider", api_key=api_key, base_url=base_url, timeout_s=timeout_s
         )
 
-    def complete(self, prompt: Prompt) -> Reply:
+    def complete(self, prompt: Prompt) -> Completion:
         """Return the reply to a prompt; see `ChatModel`."""
-        return self._schemas.asked(prompt, self._complete)
+        return self._schemas.call(prompt, self._complete)
 
-    def stream(self, prompt: Prompt) -> Iterator[str | Reply]:
+    def stream(self, prompt: Prompt) -> Iterator[str | Completion]:
         """Yield the reply in pieces, then whole; see `StreamingModel`."""
-        events = self._schemas.asked(prompt, self._begin)
+        events = self._schemas.call(prompt, self._start_stream)
         try:
-            yield from self._read(self._client.drained(iter(events)))
+            yield from self._read_stream(self._client.read_stream(iter(events)))
         finally:
             events.close()
 
@@ -73,22 +73,22 @@ class OpenAIChat:
         """End the connections. The next call makes new ones."""
         self._client.close()
 
-    def _complete(self, prompt: Prompt) -> Reply:
+    def _complete(self, prompt: Prompt) -> Completion:
         request = self._request(prompt)
         done = self._client.call(lambda client: client.chat.completions.create(**request))
         message = dig(done, "choices", 0, "message")
         text = dig(message, "content")
         if not isinstance(text, str) and dig(message, "refusal") is None:
-            raise unreadable(self.name)
+            raise unreadable_failure(self.name)
         finish = "content_filter" if text is None else dig(done, "choices", 0, "finish_reason")
-        return _reply(text or "", finish, dig(done, "usage"))
+        return _build_reply(text or "", finish, dig(done, "usage"))
 
-    def _begin(self, prompt: Prompt) -> Any:
+    def _start_stream(self, prompt: Prompt) -> Any:
         request = self._request(prompt)
         request |= {"stream": True, "stream_options": {"include_usage": True}}
         return self._client.call(lambda client: client.chat.completions.create(**request))
 
-    def _read(self, events: Iterator[Any]) -> Iterator[str | Reply]:
+    def _read_stream(self, events: Iterator[Any]) -> Iterator[str | Completion]:
         said: list[str] = []
         finish = usage = None
         for event in events:
@@ -99,15 +99,15 @@ class OpenAIChat:
                 said.append(piece)
                 yield piece
         if finish is None:
-            raise broken_off(self.name)
-        yield _reply("".join(said), finish, usage)
+            raise incomplete_failure(self.name)
+        yield _build_reply("".join(said), finish, usage)
 
     def _request(self, prompt: Prompt) -> dict[str, Any]:
         request: dict[str, Any] = {
             "model": self._model,
-            "messages": [{"role": turn.role, "content": turn.content} for turn in prompt.turns],
+            "messages": [{"role": turn.role, "content": turn.content} for turn in prompt.messages],
             self._limit: prompt.max_tokens,
-            **self._more,
+            **self._extra_fields,
         }
         if prompt.schema is not None:
             schema = {"name": prompt.schema.name, "schema": prompt.schema.json, "strict": True}
@@ -115,10 +115,10 @@ class OpenAIChat:
         return request
 
 
-def _reply(text: str, finish: Any, usage: Any) -> Reply:
-    return Reply(
+def _build_reply(text: str, finish: Any, usage: Any) -> Completion:
+    return Completion(
         text,
-        count(dig(usage, "prompt_tokens")),
-        count(dig(usage, "completion_tokens")),
-        is_whole=not (isinstance(finish, str) and finish in CUT),
+        token_count(dig(usage, "prompt_tokens")),
+        token_count(dig(usage, "completion_tokens")),
+        is_complete=not (isinstance(finish, str) and finish in TRUNCATED_REASONS),
     )

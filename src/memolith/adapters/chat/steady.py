@@ -10,21 +10,21 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from memolith.errors import LimitReached, ServiceFailed
-from memolith.policies.retrying import Breaking, Circuit, Retrying
-from memolith.ports.chat import Reply
+from memolith.policies.retrying import BreakerPolicy, CircuitState, RetryPolicy
+from memolith.ports.chat import Completion
 
 if TYPE_CHECKING:
     from memolith.ports.chat import ChatModel, Prompt
 
 T = TypeVar("T")
 
-CALLS_AT_ONCE: Final = 4
+MAX_CONCURRENT_CALLS: Final = 4
 """A guess: what a service for one user bears."""
 
 _log = logging.getLogger(__name__)
 
 
-class Care:
+class ServiceGuard:
     """How a service has done lately, and how it is treated: shared by all who ask it.
 
     Thread-safe.
@@ -33,9 +33,9 @@ class Care:
     def __init__(
         self,
         *,
-        retrying: Retrying | None = None,
-        breaking: Breaking | None = None,
-        calls_at_once: int = CALLS_AT_ONCE,
+        retry_policy: RetryPolicy | None = None,
+        breaker_policy: BreakerPolicy | None = None,
+        max_concurrent_calls: int = MAX_CONCURRENT_CALLS,
         monotonic_s: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], object] = time.sleep,
         chance: Callable[[], float] | None = None,
@@ -50,16 +50,16 @@ class Care:
             sleep: Waits so many seconds.
             chance: Gives numbers from 0 to 1.
         """
-        self._retrying = retrying or Retrying()
-        self._breaking = breaking or Breaking()
-        self._slots = threading.BoundedSemaphore(calls_at_once)
+        self._retry_policy = retry_policy or RetryPolicy()
+        self._breaker_policy = breaker_policy or BreakerPolicy()
+        self._slots = threading.BoundedSemaphore(max_concurrent_calls)
         self._now_s = monotonic_s
         self._sleep = sleep
         self._chance = chance or random.Random().random  # noqa: S311 - no secret
-        self._circuit = Circuit()
+        self._circuit = CircuitState()
         self._lock = threading.Lock()
 
-    def run(self, service: str, call: Callable[[], T]) -> T:
+    def call_with_retries(self, service: str, call: Callable[[], T]) -> T:
         """Return what a call returns, made again where it fails and may yet succeed.
 
         Raises:
@@ -70,7 +70,7 @@ class Care:
         while True:
             tries += 1
             try:
-                return self._watched(service, call)
+                return self._call_through_circuit(service, call)
             except LimitReached:
                 raise
             except ServiceFailed as failure:
@@ -80,49 +80,51 @@ class Care:
                 _log.info("%s; tried again in %.1f s", failure, pause_s)
             self._sleep(pause_s)
 
-    def one_of_few(self, service: str, call: Callable[[], T]) -> T:
+    def limit_concurrency(self, service: str, call: Callable[[], T]) -> T:
         """Return what a call returns, waiting while too many are under way.
 
         Raises:
             ServiceFailed: None of them ended.
         """
-        if not self._slots.acquire(timeout=self._retrying.total_s):
+        if not self._slots.acquire(timeout=self._retry_policy.max_total_s):
             raise ServiceFailed(service, "is busy with other calls of ours", retryable=True)
         try:
             return call()
         finally:
             self._slots.release()
 
-    def fail(self) -> None:
+    def record_failure(self) -> None:
         """Note that a call failed after it had begun to answer."""
-        self._now(lambda circuit, now_s: circuit.failed(self._breaking, now_s))
+        self._update_circuit(
+            lambda circuit, now_s: circuit.record_failure(self._breaker_policy, now_s)
+        )
 
-    def _watched(self, service: str, call: Callable[[], T]) -> T:
+    def _call_through_circuit(self, service: str, call: Callable[[], T]) -> T:
         self._admit(service)
         try:
             result = call()
         except LimitReached:
-            self._now(lambda circuit, now_s: circuit.unasked(now_s))
+            self._update_circuit(lambda circuit, now_s: circuit.release_trial(now_s))
             raise
         except ServiceFailed as failure:
             if failure.retryable:
-                self.fail()
+                self.record_failure()
             else:  # it answered, if only that it won't: the fault is with what was asked
-                self._now(lambda circuit, _now_s: circuit.answered())
+                self._update_circuit(lambda circuit, _now_s: circuit.record_success())
             raise
         except BaseException:
-            self._now(lambda circuit, now_s: circuit.unasked(now_s))
+            self._update_circuit(lambda circuit, now_s: circuit.release_trial(now_s))
             raise
-        self._now(lambda circuit, _now_s: circuit.answered())
+        self._update_circuit(lambda circuit, _now_s: circuit.record_success())
         return result
 
     def _admit(self, service: str) -> None:
         with self._lock:
             now_s = self._now_s()
-            wait_s = self._circuit.wait_s(now_s)
+            wait_s = self._circuit.get_wait_s(now_s)
             failures = self._circuit.failures
             if not wait_s:
-                self._circuit = self._circuit.asking(self._breaking, now_s)
+                self._circuit = self._circuit.begin_call(self._breaker_policy, now_s)
                 return
         raise ServiceFailed(
             service,
@@ -131,7 +133,7 @@ class Care:
             retry_after_s=wait_s,
         )
 
-    def _now(self, change: Callable[[Circuit, float], Circuit]) -> None:
+    def _update_circuit(self, change: Callable[[CircuitState, float], CircuitState]) -> None:
         with self._lock:
             self._circuit = change(self._circuit, self._now_s())
 
@@ -139,74 +141,80 @@ class Care:
         if not failure.retryable:
             return None
         elapsed_s = self._now_s() - began_s
-        return self._retrying.pause_s(tries, elapsed_s, failure.retry_after_s, self._chance())
+        return self._retry_policy.get_pause_s(
+            tries, elapsed_s, failure.retry_after_s, self._chance()
+        )
 
 
-class SteadyChat:
+class ResilientChat:
     """A model that is asked again where it fails, and left alone where it keeps failing.
 
     Thread-safe.
     """
 
-    def __init__(self, model: ChatModel, care: Care | None = None) -> None:
+    def __init__(self, model: ChatModel, guard: ServiceGuard | None = None) -> None:
         """Ask this model, with that care."""
         self.name = model.name
         self._model: Any = model
-        self._care = care or Care()
+        self._guard = guard or ServiceGuard()
 
-    def around(self, wrap: Callable[[ChatModel], ChatModel]) -> SteadyChat:
+    def with_wrapper(self, wrap: Callable[[ChatModel], ChatModel]) -> ResilientChat:
         """Return the same with the model in a wrapping, which so sees each try of a call."""
-        return SteadyChat(wrap(self._model), self._care)
+        return ResilientChat(wrap(self._model), self._guard)
 
-    def complete(self, prompt: Prompt) -> Reply:
+    def complete(self, prompt: Prompt) -> Completion:
         """Return the reply to a prompt; see `ChatModel`."""
 
-        def call() -> Reply:
-            reply: Reply = self._model.complete(prompt)
+        def call() -> Completion:
+            reply: Completion = self._model.complete(prompt)
             return reply
 
-        return self._care.one_of_few(self.name, lambda: self._care.run(self.name, call))
+        return self._guard.limit_concurrency(
+            self.name, lambda: self._guard.call_with_retries(self.name, call)
+        )
 
-    def stream(self, prompt: Prompt) -> Iterator[str | Reply]:
+    def stream(self, prompt: Prompt) -> Iterator[str | Completion]:
         """Yield the reply in pieces, then whole; see `StreamingModel`.
 
         It is asked again only while nothing has come yet. A model that can't stream gives its
         reply in one piece.
         """
-        first, pieces = self._care.run(self.name, lambda: _begun(self._pieces(prompt)))
+        first, pieces = self._guard.call_with_retries(
+            self.name, lambda: _read_first_piece(self._open_stream(prompt))
+        )
         try:
             yield from first
             yield from pieces
         except ServiceFailed as failure:
             if failure.retryable:
-                self._care.fail()
+                self._guard.record_failure()
             raise
         finally:
-            close_pieces(pieces)
+            close_stream(pieces)
 
     def close(self) -> None:
         """End the connections, where the model holds any."""
         if hasattr(self._model, "close"):
             self._model.close()
 
-    def _pieces(self, prompt: Prompt) -> Any:
+    def _open_stream(self, prompt: Prompt) -> Any:
         if hasattr(self._model, "stream"):
             return self._model.stream(prompt)
-        return _in_one(self._model.complete(prompt))
+        return _single_piece_stream(self._model.complete(prompt))
 
 
-def _begun(pieces: Any) -> tuple[list[str | Reply], Any]:
+def _read_first_piece(pieces: Any) -> tuple[list[str | Completion], Any]:
     """Return what comes first of a stream, and the rest."""
     return [piece for _, piece in zip(range(1), pieces, strict=False)], pieces
 
 
-def close_pieces(pieces: Any) -> None:
+def close_stream(pieces: Any) -> None:
     """End a stream before its end, where it holds anything."""
     if hasattr(pieces, "close"):
         pieces.close()
 
 
-def _in_one(reply: Reply) -> Iterator[str | Reply]:
+def _single_piece_stream(reply: Completion) -> Iterator[str | Completion]:
     if reply.text:
         yield reply.text
     yield reply

@@ -27,7 +27,7 @@ CONFIGURATION = {"hnsw": {"space": "cosine", "ef_search": 200, "max_neighbors": 
 through exactly, so that more is better than sooner (see docs/decisions/0034-vector-backends.md)."""
 
 
-class NoCollection(Exception):
+class CollectionNotFound(Exception):
     """There is no collection of that name."""
 
 
@@ -45,7 +45,7 @@ class Points(NamedTuple):
     facts: Sequence[Facts]
 
 
-class Found(NamedTuple):
+class NearestPoints(NamedTuple):
     """What is near: ids, and cosine distances, ascending."""
 
     ids: Sequence[str]
@@ -83,7 +83,7 @@ class Chroma(Protocol):
         """Remove a collection, if there is one."""
         ...
 
-    def nearest(self, name: str, query: Floats, most: int) -> Found:
+    def nearest(self, name: str, query: Floats, most: int) -> NearestPoints:
         """Return so many of the nearest vectors, or nearly the nearest."""
         ...
 

@@ -15,12 +15,12 @@ from memolith.adapters.chroma.collections import (
     CONFIGURATION,
     SERVICE,
     STAMP,
-    Found,
-    NoCollection,
+    CollectionNotFound,
+    NearestPoints,
     Points,
 )
-from memolith.adapters.chroma.locking import ProcessLock, ThreadLock
-from memolith.adapters.clients.wire import attempt, need
+from memolith.adapters.chroma.locking import ForkSafeLock, ProcessLock
+from memolith.adapters.clients.wire import call_service, require_package
 from memolith.adapters.folders import make_folder
 from memolith.errors import ServiceFailed
 
@@ -35,7 +35,7 @@ T = TypeVar("T")
 _LOCK = "memolith.lock"
 _FOLDER_MODE = 0o700
 
-_abandoned: list[Any] = []
+_inherited_clients: list[Any] = []
 """What a forked child got from its parent, whose threads it lacks: it can't be closed there."""
 
 
@@ -48,25 +48,25 @@ class EmbeddedChroma:
         Raises:
             InvalidConfiguration: Chroma is not installed.
         """
-        need("chromadb", "vectors.backend", extra="chroma")
+        require_package("chromadb", "vectors.backend", extra="chroma")
         self._path = path
-        self._own = ProcessLock(path / _LOCK)
-        self._lock = ThreadLock()
+        self._process_lock = ProcessLock(path / _LOCK)
+        self._lock = ForkSafeLock()
         self._process = os.getpid()
         self._client: Any = None
 
     def stamp(self, name: str) -> str | None:
         """See `Chroma`."""
         try:
-            return self._asked(
+            return self._call(
                 lambda client: str((client.get_collection(name).metadata or {}).get(STAMP, ""))
             )
-        except NoCollection:
+        except CollectionNotFound:
             return None
 
     def make(self, name: str, facts: Facts) -> None:
         """See `Chroma`."""
-        self._asked(
+        self._call(
             lambda client: client.get_or_create_collection(
                 name, metadata=dict(facts), configuration=CONFIGURATION, embedding_function=None
             )
@@ -74,11 +74,11 @@ class EmbeddedChroma:
 
     def mark(self, name: str, facts: Facts) -> None:
         """See `Chroma`."""
-        self._asked(lambda client: client.get_collection(name).modify(metadata=dict(facts)))
+        self._call(lambda client: client.get_collection(name).modify(metadata=dict(facts)))
 
     def put(self, name: str, points: Points) -> None:
         """See `Chroma`."""
-        self._asked(
+        self._call(
             lambda client: client.get_collection(name).upsert(
                 ids=[*points.ids],
                 embeddings=points.vectors,
@@ -88,29 +88,29 @@ class EmbeddedChroma:
 
     def remove(self, name: str, ids: Sequence[str]) -> None:
         """See `Chroma`."""
-        self._asked(lambda client: client.get_collection(name).delete(ids=[*ids]))
+        self._call(lambda client: client.get_collection(name).delete(ids=[*ids]))
 
     def drop(self, name: str) -> None:
         """See `Chroma`."""
         if self.stamp(name) is not None:
-            self._asked(lambda client: client.delete_collection(name))
+            self._call(lambda client: client.delete_collection(name))
 
-    def nearest(self, name: str, query: Floats, most: int) -> Found:
+    def nearest(self, name: str, query: Floats, most: int) -> NearestPoints:
         """See `Chroma`."""
-        found = self._asked(
+        found = self._call(
             lambda client: client.get_collection(name).query(
                 query_embeddings=query[None, :], n_results=most, include=["distances"]
             )
         )
-        return Found(found["ids"][0], found["distances"][0])
+        return NearestPoints(found["ids"][0], found["distances"][0])
 
     def count(self, name: str) -> int:
         """See `Chroma`."""
-        return self._asked(lambda client: int(client.get_collection(name).count()))
+        return self._call(lambda client: int(client.get_collection(name).count()))
 
     def page(self, name: str, start: int, most: int) -> Points:
         """See `Chroma`."""
-        found = self._asked(
+        found = self._call(
             lambda client: client.get_collection(name).get(
                 offset=start, limit=most, include=["embeddings", "metadatas"]
             )
@@ -120,7 +120,7 @@ class EmbeddedChroma:
 
     def names(self, prefix: str) -> list[str]:
         """See `Chroma`."""
-        return self._asked(
+        return self._call(
             lambda client: [
                 each.name for each in client.list_collections() if each.name.startswith(prefix)
             ]
@@ -134,15 +134,15 @@ class EmbeddedChroma:
             if self._client is not None:
                 self._client.close()
                 self._client = None
-            self._own.release()
+            self._process_lock.release()
 
     def _abandon(self) -> None:
         if self._client is not None and self._process != os.getpid():
-            _abandoned.append(self._client)
+            _inherited_clients.append(self._client)
             self._client = None
         self._process = os.getpid()
 
-    def _asked(self, call: Callable[[Any], T]) -> T:
+    def _call(self, call: Callable[[Any], T]) -> T:
         """Return what a call of the client returns.
 
         Raises:
@@ -153,23 +153,25 @@ class EmbeddedChroma:
 
         def told(error: Exception) -> ServiceFailed:
             if isinstance(error, NotFoundError):
-                raise NoCollection from None
+                raise CollectionNotFound from None
             return ServiceFailed(SERVICE, f"failed ({type(error).__name__})", retryable=True)
 
-        return attempt(lambda: call(self._opened()), (ChromaError, OSError, ValueError), told)
+        return call_service(
+            lambda: call(self._get_client()), (ChromaError, OSError, ValueError), told
+        )
 
-    def _opened(self) -> Any:
+    def _get_client(self) -> Any:
         with self._lock:
             if self._client is None or self._process != os.getpid():
                 self._abandon()
                 make_folder(self._path, _FOLDER_MODE)
-                if not self._own.acquire():
+                if not self._process_lock.acquire():
                     problem = "is in use by another process: run it as a server for several"
                     raise ServiceFailed(SERVICE, problem, retryable=True)
-                self._client = self._made()
+                self._client = self._create_client()
             return self._client
 
-    def _made(self) -> Any:
+    def _create_client(self) -> Any:
         import chromadb
         from chromadb.config import Settings
 

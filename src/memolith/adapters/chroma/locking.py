@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-class ThreadLock:
+class ForkSafeLock:
     """A lock of threads that a forked child has for itself, whoever held it in the parent."""
 
     def __init__(self) -> None:
@@ -45,11 +45,11 @@ class ProcessLock:
         Raises:
             OSError: The file can't be made or opened.
         """
-        self._leave_parents()
+        self._release_inherited()
         if self._handle is not None:
             return True
         handle = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
-        if not _locked(handle):
+        if not _try_lock(handle):
             os.close(handle)
             return False
         self._handle = handle
@@ -57,12 +57,12 @@ class ProcessLock:
 
     def release(self) -> None:
         """Give it back. Twice is no error."""
-        self._leave_parents()
+        self._release_inherited()
         if self._handle is not None:
             os.close(self._handle)  # which ends the lock
             self._handle = None
 
-    def _leave_parents(self) -> None:
+    def _release_inherited(self) -> None:
         """Let go of what a forked child got of its parent, whose lock stays."""
         if self._process != os.getpid():
             self._process = os.getpid()
@@ -74,7 +74,7 @@ class ProcessLock:
 if sys.platform == "win32":
     import msvcrt
 
-    def _locked(handle: int) -> bool:
+    def _try_lock(handle: int) -> bool:
         try:
             msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
         except OSError:
@@ -84,7 +84,7 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def _locked(handle: int) -> bool:
+    def _try_lock(handle: int) -> bool:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

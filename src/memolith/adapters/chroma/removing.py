@@ -6,7 +6,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from memolith.adapters.chroma import ledger
-from memolith.adapters.sqlite.reading import open_to_read
+from memolith.adapters.sqlite.reading import open_read_only
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,8 +21,8 @@ def remove_collections(path: Path, busy_timeout_s: float, chroma: Chroma) -> Non
         ServiceFailed: Chroma can't be reached.
         StoreDamaged: The file is not a store of Memolith.
     """
-    with closing(open_to_read(path, busy_timeout_s)) as connection:
-        store = ledger.store_id(connection)
+    with closing(open_read_only(path, busy_timeout_s)) as connection:
+        store = ledger.read_store_id(connection)
     if store is not None:
-        for name in chroma.names(ledger.prefix_of(store)):
+        for name in chroma.names(ledger.collection_prefix(store)):
             chroma.drop(name)

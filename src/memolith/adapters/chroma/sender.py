@@ -17,11 +17,11 @@ _log = logging.getLogger(__name__)
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 30.0
 """Between two attempts, twice as long each time (a guess)."""
 
-ENDING_S = 10.0
+SHUTDOWN_TIMEOUT_S = 10.0
 """How long closing waits for what is due to be sent (a guess); the rest is sent by the next."""
 
 
-class Sender:
+class OutboxWorker:
     """Sends when woken, and again after a pause where that failed.
 
     The thread is begun by the first to wake it. A forked child begins one of its own.
@@ -63,7 +63,7 @@ class Sender:
             self._woken.set()
             thread = self._thread
         if thread is not None:
-            thread.join(ENDING_S)
+            thread.join(SHUTDOWN_TIMEOUT_S)
             self._stopped.set()
             thread.join()
 
@@ -73,7 +73,7 @@ class Sender:
             self._woken.wait()
             is_last = self._ending.is_set()
             self._woken.clear()
-            if self._is_sent():
+            if self._send_pending():
                 pause_s = _FIRST_PAUSE_S
             else:
                 self._ending.wait(pause_s)
@@ -82,7 +82,7 @@ class Sender:
             if is_last:
                 return
 
-    def _is_sent(self) -> bool:
+    def _send_pending(self) -> bool:
         try:
             return self._send(self._stopped.is_set)
         except StoreReadOnly:

@@ -15,15 +15,15 @@ from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
 from memolith.adapters.chroma import ledger
-from memolith.adapters.chroma.collections import SERVICE, NoCollection
-from memolith.adapters.chroma.locking import ThreadLock
+from memolith.adapters.chroma.collections import SERVICE, CollectionNotFound
+from memolith.adapters.chroma.locking import ForkSafeLock
 from memolith.errors import ServiceFailed, StoreUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from memolith.adapters.chroma.collections import Chroma, Facts
-    from memolith.adapters.chroma.ledger import Changed, Model, Sent
+    from memolith.adapters.chroma.ledger import PendingChanges, SentVectors, VectorModel
     from memolith.adapters.chroma.locking import ProcessLock
     from memolith.adapters.sqlite.connections import Connections
 
@@ -32,25 +32,25 @@ _log = logging.getLogger(__name__)
 _WAIT_S = 0.02
 
 
-class OthersCollection(Exception):
+class ForeignCollection(Exception):
     """A collection is not in the state that the store left it in."""
 
 
-class _Task(NamedTuple):
+class _SendTask(NamedTuple):
     """Whose vectors are to be sent, what is known of them, and what they are of."""
 
     owner: int
-    known: Sent | None
+    known: SentVectors | None
     of: str
-    model: Model
+    model: VectorModel
 
 
-def _is_told_of(known: Sent | None, stamp: str) -> bool:
-    return known is not None and stamp in {known.stamp, known.sending}
+def _is_known_stamp(sent: SentVectors | None, stamp: str) -> bool:
+    return sent is not None and stamp in {sent.stamp, sent.sending}
 
 
 @cache
-def _tell(name: str) -> None:
+def _log_foreign_once(name: str) -> None:
     """Log, once, that a collection is not used."""
     _log.error(
         "Chroma's collection %s is not as this store left it: it is not searched until"
@@ -59,12 +59,12 @@ def _tell(name: str) -> None:
     )
 
 
-def never() -> bool:
+def never_stop() -> bool:
     """Do not stop."""
     return False
 
 
-class Sending:
+class OutboxSender:
     """Sends what is due. One process, and one thread of it, at a time."""
 
     def __init__(
@@ -82,9 +82,11 @@ class Sending:
         self._chroma = chroma
         self._lock = lock
         self._in_memory = in_memory
-        self._turn = ThreadLock()
+        self._thread_lock = ForkSafeLock()
 
-    def send(self, stopped: Callable[[], bool] = never, *, only_changes: bool = False) -> bool:
+    def send(
+        self, should_stop: Callable[[], bool] = never_stop, *, only_changes: bool = False
+    ) -> bool:
         """Send what is due; return whether nothing is left.
 
         Args:
@@ -96,24 +98,26 @@ class Sending:
             StoreUnavailable: The store can't be read or written.
         """
         is_done = True
-        for owner in self._due(only_changes=only_changes):
-            with self.alone(stopped):
-                is_done &= self._send(owner, stopped, only_changes=only_changes)
+        for owner in self._find_pending_owners(only_changes=only_changes):
+            with self.exclusive(should_stop):
+                is_done &= self._send_owner(owner, should_stop, only_changes=only_changes)
         return is_done
 
     @contextmanager
-    def alone(self, stopped: Callable[[], bool] = never, *, wait_s: float = 5.0) -> Iterator[None]:
+    def exclusive(
+        self, should_stop: Callable[[], bool] = never_stop, *, wait_s: float = 5.0
+    ) -> Iterator[None]:
         """Keep others from sending.
 
         Raises:
             ServiceFailed: Another process is sending.
             StoreUnavailable: The file that is locked for it can't be made.
         """
-        with self._turn:
+        with self._thread_lock:
             until_s = monotonic() + wait_s
             pause = threading.Event()
-            while not self._acquired():
-                if stopped() or monotonic() > until_s:
+            while not self._try_acquire():
+                if should_stop() or monotonic() > until_s:
                     problem = "is being brought up to date by another process"
                     raise ServiceFailed(SERVICE, problem, retryable=True)
                 pause.wait(_WAIT_S)
@@ -122,89 +126,93 @@ class Sending:
             finally:
                 self._lock.release()
 
-    def _acquired(self) -> bool:
+    def _try_acquire(self) -> bool:
         try:
             return self._lock.acquire()
         except OSError as error:
             problem = f"{self._lock.path} can't be locked: {error.strerror}"
             raise StoreUnavailable(problem) from error
 
-    def _due(self, *, only_changes: bool) -> list[int]:
-        with self._connections.reading() as connection:
+    def _find_pending_owners(self, *, only_changes: bool) -> list[int]:
+        with self._connections.read() as connection:
             if only_changes:
-                return ledger.gone(connection)
-            return ledger.behind(connection, self._in_memory)
+                return ledger.owners_with_changes(connection)
+            return ledger.lagging_owners(connection, self._in_memory)
 
-    def _send(self, owner: int, stopped: Callable[[], bool], *, only_changes: bool) -> bool:
+    def _send_owner(
+        self, owner: int, should_stop: Callable[[], bool], *, only_changes: bool
+    ) -> bool:
         try:
-            while self._step(owner, only_changes=only_changes):
-                if stopped():
+            while self._send_batch(owner, only_changes=only_changes):
+                if should_stop():
                     return False
-        except OthersCollection as error:
-            _tell(str(error))
+        except ForeignCollection as error:
+            _log_foreign_once(str(error))
             return False
-        except NoCollection:  # somebody removed it just now: it is made anew the next time
+        except CollectionNotFound:  # somebody removed it just now: it is made anew the next time
             return False
         return True
 
-    def _step(self, owner: int, *, only_changes: bool) -> bool:
+    def _send_batch(self, owner: int, *, only_changes: bool) -> bool:
         """Send one batch; return whether there may be more."""
-        with self._connections.reading() as connection:
-            known = ledger.sent(connection, owner)
-            version = ledger.key_version(connection, owner)
-            model = ledger.model_of(connection)
-            has_more = ledger.is_due(connection, owner) or (
+        with self._connections.read() as connection:
+            known = ledger.read_sent(connection, owner)
+            version = ledger.read_key_version(connection, owner)
+            model = ledger.read_model(connection)
+            has_more = ledger.has_pending(connection, owner) or (
                 not only_changes
-                and ledger.next_item(connection, owner) > (known.next_item if known else 1)
+                and ledger.read_next_item(connection, owner) > (known.next_item if known else 1)
             )
         if known is not None and (known.is_dropping or version is None):
             return self._drop(owner)
         of = f"{model.prefix}{version}"
         if known is not None and known.model != of:
-            self.outdate([owner])
+            self.invalidate([owner])
             return True
         if version is None or not has_more:
             return False
-        return self._bring(_Task(owner, known, of, model), only_changes=only_changes)
+        return self._update_collection(
+            _SendTask(owner, known, of, model), only_changes=only_changes
+        )
 
-    def _bring(self, task: _Task, *, only_changes: bool) -> bool:
+    def _update_collection(self, task: _SendTask, *, only_changes: bool) -> bool:
         owner, known = task.owner, task.known
         store = self._store_id()
-        name = ledger.name_of(store, owner)
+        name = ledger.collection_name(store, owner)
         stamp = self._chroma.stamp(name)
-        if stamp is not None and not _is_told_of(known, stamp):
+        if stamp is not None and not _is_known_stamp(known, stamp):
             if known is not None and known.stamp is not None:
-                raise OthersCollection(name)
+                raise ForeignCollection(name)
             # Of this store, which knows nothing of it: an older backup was put in its place.
             _log.warning("Chroma's collection %s is made anew", name)
             self._chroma.drop(name)
             stamp = None
         if stamp is None and known is not None and known.stamp is not None:
             _log.warning("Chroma's collection %s is gone: it is made anew", name)
-            self.outdate([owner])
+            self.invalidate([owner])
             return True
         start = known.next_item if known else 1
         sending = secrets.token_hex(8)
-        with self._connections.writing() as connection:
+        with self._connections.write() as connection:
             end = (
                 start
                 if only_changes
-                else ledger.batch_end(connection, owner, start, task.model.column)
+                else ledger.find_batch_end(connection, owner, start, task.model.column)
             )
-            ledger.intend(connection, owner, (end, task.of, stamp, sending))
+            ledger.record_intent(connection, owner, (end, task.of, stamp, sending))
             connection.run("COMMIT")
-        with self._connections.reading() as connection:
-            todo = ledger.changed(connection, owner, (start, end), task.model)
+        with self._connections.read() as connection:
+            todo = ledger.read_pending_changes(connection, owner, (start, end), task.model)
         is_made = self._put(
-            name, ledger.facts_of(store, owner, sending), todo, is_made=stamp is not None
+            name, ledger.collection_facts(store, owner, sending), todo, is_made=stamp is not None
         )
-        with self._connections.writing() as connection:
+        with self._connections.write() as connection:
             ledger.acknowledge(connection, owner, (sending if is_made else None, end, sending))
-            ledger.settle(connection, owner, todo.marks)
+            ledger.clear_pending(connection, owner, todo.marks)
             connection.run("COMMIT")
         return True
 
-    def _put(self, name: str, facts: Facts, todo: Changed, *, is_made: bool) -> bool:
+    def _put(self, name: str, facts: Facts, todo: PendingChanges, *, is_made: bool) -> bool:
         """Send what is to be sent; return whether there is a collection."""
         if not (is_made or todo.points.ids):
             return False
@@ -212,22 +220,22 @@ class Sending:
             self._chroma.make(name, facts)
         if todo.points.ids:
             self._chroma.put(name, todo.points)
-        if todo.gone:
-            self._chroma.remove(name, todo.gone)
+        if todo.removed_ids:
+            self._chroma.remove(name, todo.removed_ids)
         self._chroma.mark(name, facts)
         return True
 
     def _drop(self, owner: int) -> bool:
-        self._chroma.drop(ledger.name_of(self._store_id(), owner))
-        with self._connections.writing() as connection:
+        self._chroma.drop(ledger.collection_name(self._store_id(), owner))
+        with self._connections.write() as connection:
             for table in ("vectors_sent", "vectors_due"):
                 connection.run(f"DELETE FROM {table} WHERE owner_id = ?", (owner,))
             connection.run("COMMIT")
         return True
 
-    def outdate(self, owners: Sequence[int]) -> None:
+    def invalidate(self, owners: Sequence[int]) -> None:
         """Have the collections of owners removed, and made anew."""
-        with self._connections.writing() as connection:
+        with self._connections.write() as connection:
             for owner in owners:
                 connection.run(
                     "UPDATE vectors_sent SET is_dropping = 1 WHERE owner_id = ?", (owner,)
@@ -235,11 +243,11 @@ class Sending:
             connection.run("COMMIT")
 
     def _store_id(self) -> str:
-        with self._connections.reading() as connection:
-            known = ledger.store_id(connection)
+        with self._connections.read() as connection:
+            known = ledger.read_store_id(connection)
         if known is not None:
             return known
-        with self._connections.writing() as connection:
-            made = ledger.made_store_id(connection)
+        with self._connections.write() as connection:
+            made = ledger.ensure_store_id(connection)
             connection.run("COMMIT")
         return made

@@ -17,22 +17,22 @@ from memolith.adapters.chroma.collections import (
     CONFIGURATION,
     SERVICE,
     STAMP,
-    Found,
-    NoCollection,
+    CollectionNotFound,
+    NearestPoints,
     Points,
 )
-from memolith.adapters.chroma.locking import ThreadLock
+from memolith.adapters.chroma.locking import ForkSafeLock
 from memolith.adapters.clients.wire import (
-    UNREADABLE,
-    attempt,
+    UNREADABLE_ERRORS,
+    build_http_options,
+    call_service,
     dig,
-    failed,
-    http_options,
-    keep_quiet,
-    need,
-    overdue,
-    unreachable,
-    unreadable,
+    require_package,
+    silence_debug_logs,
+    status_failure,
+    timeout_failure,
+    unreachable_failure,
+    unreadable_failure,
 )
 from memolith.errors import InvalidConfiguration, ServiceFailed
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 _NOT_FOUND = 404
 _MISSING = "NotFoundError"
-_UNDECODED = (msgspec.DecodeError, *UNREADABLE)
+_UNDECODED = (msgspec.DecodeError, *UNREADABLE_ERRORS)
 _PAGE = 1_000
 _SETTING = "vectors.chroma_url"
 
@@ -70,7 +70,7 @@ class ChromaServer:
         Raises:
             InvalidConfiguration: The URL is none, or the client is not installed.
         """
-        need("httpx", "vectors.backend", extra="chroma-server")
+        require_package("httpx", "vectors.backend", extra="chroma-server")
         parts = urlsplit(url)
         if parts.scheme not in {"http", "https"} or not parts.hostname:
             raise InvalidConfiguration(_SETTING, "must be a URL such as http://127.0.0.1:8000")
@@ -78,29 +78,33 @@ class ChromaServer:
         self._timeout_s = timeout_s
         at = f"/api/v2/tenants/{quote(tenant, safe='')}/databases/{quote(database, safe='')}"
         self._collections = f"{url.rstrip('/')}{at}/collections"
-        self._lock = ThreadLock()
+        self._lock = ForkSafeLock()
         self._process = os.getpid()
         self._client: Any = None
         self._ids: dict[str, str] = {}
 
     def stamp(self, name: str) -> str | None:
         """See `Chroma`."""
-        found = self._asked("GET", f"/{name}")
+        found = self._request("GET", f"/{name}")
         if found is None:
             with self._lock:
                 self._ids.pop(name, None)
             return None
         self._remember(name, found)
-        return attempt(lambda: str((found["metadata"] or {}).get(STAMP, "")), UNREADABLE, _unread)
+        return call_service(
+            lambda: str((found["metadata"] or {}).get(STAMP, "")),
+            UNREADABLE_ERRORS,
+            _unreadable_answer,
+        )
 
     def make(self, name: str, facts: Facts) -> None:
         """See `Chroma`."""
         asked = {"name": name, "metadata": facts, "configuration": CONFIGURATION}
-        self._remember(name, self._asked("POST", "", {**asked, "get_or_create": True}))
+        self._remember(name, self._request("POST", "", {**asked, "get_or_create": True}))
 
     def mark(self, name: str, facts: Facts) -> None:
         """See `Chroma`."""
-        self._of(name, "PUT", "", {"new_metadata": facts})
+        self._request_collection(name, "PUT", "", {"new_metadata": facts})
 
     def put(self, name: str, points: Points) -> None:
         """See `Chroma`."""
@@ -109,34 +113,34 @@ class ChromaServer:
             "embeddings": points.vectors.tolist(),
             "metadatas": points.facts,
         }
-        self._of(name, "POST", "/upsert", asked)
+        self._request_collection(name, "POST", "/upsert", asked)
 
     def remove(self, name: str, ids: Sequence[str]) -> None:
         """See `Chroma`."""
-        self._of(name, "POST", "/delete", {"ids": ids})
+        self._request_collection(name, "POST", "/delete", {"ids": ids})
 
     def drop(self, name: str) -> None:
         """See `Chroma`."""
-        self._asked("DELETE", f"/{name}")
+        self._request("DELETE", f"/{name}")
         with self._lock:
             self._ids.pop(name, None)
 
-    def nearest(self, name: str, query: Floats, most: int) -> Found:
+    def nearest(self, name: str, query: Floats, most: int) -> NearestPoints:
         """See `Chroma`."""
         asked = {"query_embeddings": [query.tolist()], "n_results": most, "include": ["distances"]}
-        found = self._of(name, "POST", "/query", asked)
-        return attempt(lambda: _found(found), UNREADABLE, _unread)
+        found = self._request_collection(name, "POST", "/query", asked)
+        return call_service(lambda: _parse_nearest(found), UNREADABLE_ERRORS, _unreadable_answer)
 
     def count(self, name: str) -> int:
         """See `Chroma`."""
-        found = self._of(name, "GET", "/count")
-        return attempt(lambda: int(found), UNREADABLE, _unread)
+        found = self._request_collection(name, "GET", "/count")
+        return call_service(lambda: int(found), UNREADABLE_ERRORS, _unreadable_answer)
 
     def page(self, name: str, start: int, most: int) -> Points:
         """See `Chroma`."""
         asked = {"offset": start, "limit": most, "include": ["embeddings", "metadatas"]}
-        found = self._of(name, "POST", "/get", asked)
-        return attempt(lambda: _points(found), UNREADABLE, _unread)
+        found = self._request_collection(name, "POST", "/get", asked)
+        return call_service(lambda: _parse_points(found), UNREADABLE_ERRORS, _unreadable_answer)
 
     def names(self, prefix: str) -> list[str]:
         """See `Chroma`."""
@@ -148,8 +152,10 @@ class ChromaServer:
                 return [name for name in names if name.startswith(prefix)]
 
     def _page_of_names(self, start: int) -> list[str]:
-        found = self._asked("GET", f"?limit={_PAGE}&offset={start}") or []
-        return attempt(lambda: [str(each["name"]) for each in found], UNREADABLE, _unread)
+        found = self._request("GET", f"?limit={_PAGE}&offset={start}") or []
+        return call_service(
+            lambda: [str(each["name"]) for each in found], UNREADABLE_ERRORS, _unreadable_answer
+        )
 
     def close(self) -> None:
         """See `Chroma`."""
@@ -159,26 +165,26 @@ class ChromaServer:
             self._client = None
 
     def _remember(self, name: str, found: Any) -> str:
-        id_ = attempt(lambda: str(found["id"]), UNREADABLE, _unread)
+        id_ = call_service(lambda: str(found["id"]), UNREADABLE_ERRORS, _unreadable_answer)
         with self._lock:
             self._ids[name] = id_
         return id_
 
-    def _of(self, name: str, method: str, path: str, asked: Any = None) -> Any:
+    def _request_collection(self, name: str, method: str, path: str, body: Any = None) -> Any:
         """Ask something of a collection; one that was made anew has another id."""
         id_ = self._ids.get(name)
         if id_ is not None:
-            found = self._asked(method, f"/{quote(id_, safe='')}{path}", asked)
+            found = self._request(method, f"/{quote(id_, safe='')}{path}", body)
             if found is not None:
                 return found
         if self.stamp(name) is None:
-            raise NoCollection(name)
-        found = self._asked(method, f"/{quote(self._ids[name], safe='')}{path}", asked)
+            raise CollectionNotFound(name)
+        found = self._request(method, f"/{quote(self._ids[name], safe='')}{path}", body)
         if found is None:
-            raise NoCollection(name)
+            raise CollectionNotFound(name)
         return found
 
-    def _asked(self, method: str, path: str, asked: Any = None) -> Any:
+    def _request(self, method: str, path: str, body: Any = None) -> Any:
         """Return the answer; None: there is no such thing.
 
         Raises:
@@ -188,51 +194,55 @@ class ChromaServer:
 
         def told(error: Exception) -> ServiceFailed:
             late = isinstance(error, httpx.TimeoutException)
-            return overdue(SERVICE, self._timeout_s) if late else unreachable(SERVICE)
+            return (
+                timeout_failure(SERVICE, self._timeout_s) if late else unreachable_failure(SERVICE)
+            )
 
         def call() -> httpx.Response:
-            response: httpx.Response = self._opened().request(
+            response: httpx.Response = self._get_client().request(
                 method,
                 f"{self._collections}{path}",
-                content=None if asked is None else msgspec.json.encode(asked),
+                content=None if body is None else msgspec.json.encode(body),
                 headers={"content-type": "application/json"},
             )
             return response
 
-        response = attempt(call, (httpx.HTTPError, httpx.StreamError), told)
+        response = call_service(call, (httpx.HTTPError, httpx.StreamError), told)
         is_missing = response.status_code == _NOT_FOUND
         if not (response.is_success or is_missing):
-            raise failed(SERVICE, response.status_code, response.headers)
-        answer = attempt(lambda: msgspec.json.decode(response.content), _UNDECODED, _unread)
+            raise status_failure(SERVICE, response.status_code, response.headers)
+        answer = call_service(
+            lambda: msgspec.json.decode(response.content), _UNDECODED, _unreadable_answer
+        )
         if is_missing and dig(answer, "error") == _MISSING:
             return None
         if is_missing or answer is None:  # of something else that listens there
-            raise unreadable(SERVICE)
+            raise unreadable_failure(SERVICE)
         return answer
 
-    def _opened(self) -> Any:
+    def _get_client(self) -> Any:
         import httpx
 
         with self._lock:
             if self._client is None or self._process != os.getpid():
-                keep_quiet("httpx", "httpcore")
+                silence_debug_logs("httpx", "httpcore")
                 self._process = os.getpid()
-                options = http_options(httpx, self._url, self._timeout_s)
+                options = build_http_options(httpx, self._url, self._timeout_s)
                 self._client = httpx.Client(**options)
             return self._client
 
 
-def _unread(error: Exception) -> ServiceFailed:
+def _unreadable_answer(error: Exception) -> ServiceFailed:
     del error
-    return unreadable(SERVICE)
+    return unreadable_failure(SERVICE)
 
 
-def _found(found: Any) -> Found:
+def _parse_nearest(found: Any) -> NearestPoints:
     ids, distances = found["ids"][0], found["distances"][0]
-    return Found([str(id_) for id_ in ids], [float(each) for each in distances])
+    return NearestPoints([str(id_) for id_ in ids], [float(each) for each in distances])
 
 
-def _points(found: Any) -> Points:
+def _parse_points(found: Any) -> Points:
     vectors = np.array(found["embeddings"], dtype=np.float32)
     return Points(
         [str(id_) for id_ in found["ids"]], vectors, [each or {} for each in found["metadatas"]]

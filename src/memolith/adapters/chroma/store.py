@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from memolith.adapters.chroma import ledger
 from memolith.adapters.chroma.locking import ProcessLock
-from memolith.adapters.chroma.search import Asking, ChromaTables
-from memolith.adapters.chroma.sender import Sender
-from memolith.adapters.chroma.sending import Sending
-from memolith.adapters.chroma.verifying import Comparing
-from memolith.adapters.sql.nearby import NearbySearch, StoredVectors
+from memolith.adapters.chroma.search import ChromaTables, GuardedChroma
+from memolith.adapters.chroma.sender import OutboxWorker
+from memolith.adapters.chroma.sending import OutboxSender
+from memolith.adapters.chroma.verifying import CollectionVerifier
+from memolith.adapters.sql.nearby import ExternalVectorSearch, StoredVectorSource
 from memolith.adapters.sqlite.store import SqliteStore
 from memolith.errors import MemolithError
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from memolith.adapters.chroma.collections import Chroma
     from memolith.adapters.sql import connection as shared
     from memolith.adapters.sql.owner_row import OwnerRow
-    from memolith.adapters.sql.sealing import Sealing
-    from memolith.adapters.sql.search import Search
+    from memolith.adapters.sql.sealing import OwnerEncryption
+    from memolith.adapters.sql.search import IndexSearch
     from memolith.adapters.sqlite.connections import Connections
     from memolith.ports.cipher import Cipher
     from memolith.ports.store import IndexEntry, Transaction
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_LOCK = "-vectors"
+_LOCK_SUFFIX = "-vectors"
 """What follows the store's name in the name of the file that who sends has locked."""
 
 
@@ -65,89 +65,96 @@ class ChromaStore(SqliteStore):
         path = connections.path
         self._in_memory = in_memory
         self._chroma = chroma
-        self._asking = Asking(chroma)
-        lock = ProcessLock(path.with_name(f"{path.name}{_LOCK}"))
-        self._sending = Sending(connections, chroma, lock, in_memory)
-        self._comparing = Comparing(connections, chroma, self._sending, in_memory)
-        self._sender = Sender(self._sending.send)
-        self._sender.wake()  # for what a process that was killed has left
+        self._guarded_chroma = GuardedChroma(chroma)
+        lock = ProcessLock(path.with_name(f"{path.name}{_LOCK_SUFFIX}"))
+        self._outbox_sender = OutboxSender(connections, chroma, lock, in_memory)
+        self._verifier = CollectionVerifier(connections, chroma, self._outbox_sender, in_memory)
+        self._outbox_worker = OutboxWorker(self._outbox_sender.send)
+        self._outbox_worker.wake()  # for what a process that was killed has left
 
     @contextmanager
     def write(self, owner_id: str) -> Iterator[Transaction]:
         """See the port."""
         with super().write(owner_id) as transaction:
             yield transaction
-        self._sender.wake()
+        self._outbox_worker.wake()
 
-    def mend(
-        self, owner_id: str, entries: Mapping[int, IndexEntry], seen: Mapping[int, StoredText]
+    def repair_owner(
+        self,
+        owner_id: str,
+        entries: Mapping[int, IndexEntry],
+        expected_texts: Mapping[int, StoredText],
     ) -> None:
         """See `Verifiable`."""
-        super().mend(owner_id, entries, seen)
-        self._sender.wake()
+        super().repair_owner(owner_id, entries, expected_texts)
+        self._outbox_worker.wake()
 
-    def reseal(
-        self, owner_id: str, version: int, entry: Callable[[str, str | None], IndexEntry]
+    def rekey(
+        self, owner_id: str, key_version: int, build_entry: Callable[[str, str | None], IndexEntry]
     ) -> None:
         """See `Resealing`."""
-        super().reseal(owner_id, version, entry)
-        self._sender.wake()
+        super().rekey(owner_id, key_version, build_entry)
+        self._outbox_worker.wake()
 
     def erase(self, owner_id: str, at: datetime) -> bool:
         """See the port."""
         was_there = super().erase(owner_id, at)
-        self._sender.wake()
+        self._outbox_worker.wake()
         return was_there
 
-    def settle(self) -> bool:
+    def compact(self) -> bool:
         """See the port: Chroma lets go of what was removed, too."""
-        return self._is_removed() & super().settle()
+        return self._send_removals() & super().compact()
 
-    def _is_removed(self) -> bool:
+    def _send_removals(self) -> bool:
         try:
-            if self._sending.send(only_changes=True):
+            if self._outbox_sender.send(only_changes=True):
                 return True
         except MemolithError as error:
             _log.warning("what was removed is still in Chroma, and is due to be: %s", error)
-        self._sender.wake()
+        self._outbox_worker.wake()
         return False
 
-    def vectors_due(self, owner_id: str) -> int:
+    def vectors_pending(self, owner_id: str) -> int:
         """See `Mirrored`."""
-        with self._connections.reading() as connection:
-            owner = connection.owner(owner_id)
+        with self._connections.read() as connection:
+            owner = connection.get_owner(owner_id)
             if owner.next_item <= self._in_memory + 1:
                 return 0
-            return ledger.count_due(connection, owner.number)
+            return ledger.count_pending(connection, owner.number)
 
     def check_file(self) -> list[Finding]:
         """See `Verifiable`: Chroma has what the store has."""
-        return [*super().check_file(), *self._comparing.found()]
+        return [*super().check_file(), *self._verifier.find_problems()]
 
     def repair_file(self) -> None:
         """See `Verifiable`: collections that differ are made anew."""
         super().repair_file()
-        self._comparing.repair()
+        self._verifier.repair()
 
     def close(self) -> None:
         """See the port: what is due is waited for, some seconds."""
-        self._sender.close()
+        self._outbox_worker.close()
         super().close()
         self._chroma.close()
 
-    def _search(self, connection: shared.Connection, sealing: Sealing, owner: OwnerRow) -> Search:
+    def _search(
+        self, connection: shared.Connection, encryption: OwnerEncryption, owner: OwnerRow
+    ) -> IndexSearch:
         if owner.next_item <= self._in_memory + 1:
-            return super()._search(connection, sealing, owner)
-        tables = ChromaTables(connection, sealing, owner, self._asking)
-        if not tables.is_sent():
-            self._sender.wake()
-        return NearbySearch(self._index(owner, tables), tables)
+            return super()._search(connection, encryption, owner)
+        tables = ChromaTables(connection, encryption, owner, self._guarded_chroma)
+        if not tables.is_up_to_date():
+            self._outbox_worker.wake()
+        return ExternalVectorSearch(self._index(owner, tables), tables)
 
     def _search_at_begin(
-        self, connection: shared.Connection, sealing: Sealing, owner: OwnerRow
-    ) -> Search:
+        self, connection: shared.Connection, encryption: OwnerEncryption, owner: OwnerRow
+    ) -> IndexSearch:
         """Return a search that asks nobody: the file is locked."""
         if owner.next_item <= self._in_memory + 1:
-            return super()._search(connection, sealing, owner)
-        tables = StoredVectors(connection, sealing, owner.number, self._space(owner).column)
-        return NearbySearch(self._index(owner, tables), tables)
+            return super()._search(connection, encryption, owner)
+        tables = StoredVectorSource(
+            connection, encryption, owner.number, self._get_generation(owner).column
+        )
+        return ExternalVectorSearch(self._index(owner, tables), tables)

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from memolith.config.paths import file_path
+from memolith.config.paths import parse_file_path
 from memolith.errors import InvalidConfiguration
 
 if TYPE_CHECKING:
@@ -45,34 +45,36 @@ def check_variable(variable: str, section: str) -> None:
         raise InvalidConfiguration(f"{section}.api_key_env", problem)
 
 
-def key_in_variable(variable: str, section: str, env: Mapping[str, str], *, is_wanted: bool) -> str:
+def read_key_variable(
+    variable: str, section: str, env: Mapping[str, str], *, is_required: bool
+) -> str:
     """Return the key that a variable of the environment holds, "" for none.
 
     Raises:
         InvalidConfiguration: There is none, and it is wanted.
     """
     key = env.get(variable, "").strip() if variable else ""
-    if not key and is_wanted:
+    if not key and is_required:
         problem = f"the environment variable {variable} holds no key" if variable else "is empty"
         raise InvalidConfiguration(f"{section}.api_key_env", problem)
     return key
 
 
-def key_in_file(file: str, section: str) -> str:
+def read_key_file(file: str, section: str) -> str:
     """Return the key that a file holds.
 
     Raises:
         InvalidConfiguration: It can't be read, or holds none.
     """
     setting = f"{section}.api_key_file"
-    path = file_path(file, setting)
-    key = _read(path, setting).strip()
+    path = parse_file_path(file, setting)
+    key = _read_key_text(path, setting).strip()
     if not key or len(key.split()) != 1:
         raise InvalidConfiguration(setting, f"{path} holds no key")
     return key
 
 
-def _read(path: Path, setting: str) -> str:
+def _read_key_text(path: Path, setting: str) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

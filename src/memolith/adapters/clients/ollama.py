@@ -7,18 +7,18 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from memolith.adapters.clients.wire import (
-    UNREADABLE,
-    attempt,
-    broken_off,
-    drained,
-    failed,
-    headers,
-    http_options,
-    keep_quiet,
-    need,
-    overdue,
-    unreachable,
-    unreadable,
+    UNREADABLE_ERRORS,
+    build_http_options,
+    call_service,
+    incomplete_failure,
+    last_response_headers,
+    read_stream,
+    require_package,
+    silence_debug_logs,
+    status_failure,
+    timeout_failure,
+    unreachable_failure,
+    unreadable_failure,
 )
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-URL: Final = "http://127.0.0.1:11434"
+OLLAMA_URL: Final = "http://127.0.0.1:11434"
 
 
 class OllamaClient:
@@ -49,30 +49,30 @@ class OllamaClient:
         Raises:
             InvalidConfiguration: The client is not installed.
         """
-        need("ollama", setting)
+        require_package("ollama", setting)
         self._name = name
         self._api_key = api_key
-        self._base_url = base_url or URL
+        self._base_url = base_url or OLLAMA_URL
         self._timeout_s = timeout_s
         self._client: ollama.Client | None = None
         self._lock = threading.Lock()
 
-    def call(self, ask: Callable[[ollama.Client], T]) -> T:
+    def call(self, request: Callable[[ollama.Client], T]) -> T:
         """Return what a function gets from the client.
 
         Raises:
             ServiceFailed: It got nothing.
         """
-        client = self._opened()
-        return attempt(lambda: ask(client), self._failures(), self._told)
+        client = self._get_client()
+        return call_service(lambda: request(client), self._error_types(), self._to_failure)
 
-    def drained(self, events: Iterator[T]) -> Iterator[T]:
+    def read_stream(self, events: Iterator[T]) -> Iterator[T]:
         """Yield what a stream brings.
 
         Raises:
             ServiceFailed: It broke off.
         """
-        return drained(events, self._failures(), self._told)
+        return read_stream(events, self._error_types(), self._to_failure)
 
     def close(self) -> None:
         """End the connections. The next call makes new ones."""
@@ -81,35 +81,35 @@ class OllamaClient:
         if client is not None:
             client.close()  # type: ignore[no-untyped-call] # of theirs
 
-    def _opened(self) -> ollama.Client:
+    def _get_client(self) -> ollama.Client:
         with self._lock:
             if self._client is None:
                 import httpx
                 import ollama
 
-                keep_quiet("ollama")
+                silence_debug_logs("ollama")
                 key = {"Authorization": f"Bearer {self._api_key}"} if self._api_key else {}
-                options = http_options(httpx, self._base_url, self._timeout_s)
+                options = build_http_options(httpx, self._base_url, self._timeout_s)
                 self._client = ollama.Client(self._base_url, headers=key, **options)
             return self._client
 
-    def _failures(self) -> tuple[type[Exception], ...]:
+    def _error_types(self) -> tuple[type[Exception], ...]:
         import httpx
         import ollama
 
         errors = (ollama.ResponseError, ollama.RequestError, ConnectionError)
-        return (*errors, httpx.HTTPError, *UNREADABLE)
+        return (*errors, httpx.HTTPError, *UNREADABLE_ERRORS)
 
-    def _told(self, error: Exception) -> ServiceFailed:
+    def _to_failure(self, error: Exception) -> ServiceFailed:
         import httpx
         import ollama
 
         if isinstance(error, httpx.TimeoutException):
-            return overdue(self._name, self._timeout_s)
+            return timeout_failure(self._name, self._timeout_s)
         if isinstance(error, ollama.ResponseError):
             if error.status_code < 0:  # something that is said within a stream
-                return broken_off(self._name)
-            return failed(self._name, error.status_code, headers())
+                return incomplete_failure(self._name)
+            return status_failure(self._name, error.status_code, last_response_headers())
         if isinstance(error, ConnectionError | httpx.HTTPError):
-            return unreachable(self._name)
-        return unreadable(self._name)
+            return unreachable_failure(self._name)
+        return unreadable_failure(self._name)

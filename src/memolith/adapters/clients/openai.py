@@ -7,18 +7,18 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from memolith.adapters.clients.wire import (
-    UNREADABLE,
-    attempt,
-    broken_off,
-    drained,
-    failed,
-    http_library,
-    http_options,
-    keep_quiet,
-    need,
-    overdue,
-    unreachable,
-    unreadable,
+    UNREADABLE_ERRORS,
+    build_http_options,
+    call_service,
+    find_http_library,
+    incomplete_failure,
+    read_stream,
+    require_package,
+    silence_debug_logs,
+    status_failure,
+    timeout_failure,
+    unreachable_failure,
+    unreadable_failure,
 )
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-URL: Final = "https://api.openai.com/v1"
+OPENAI_URL: Final = "https://api.openai.com/v1"
 NO_KEY: Final = "none"
 """What stands where a key does, for services that want none: their client insists on one."""
 
@@ -54,30 +54,30 @@ class OpenAIClient:
         Raises:
             InvalidConfiguration: The client is not installed.
         """
-        need("openai", setting)
+        require_package("openai", setting)
         self._name = name
         self._api_key = api_key or NO_KEY
-        self._base_url = base_url or URL
+        self._base_url = base_url or OPENAI_URL
         self._timeout_s = timeout_s
         self._client: openai.OpenAI | None = None
         self._lock = threading.Lock()
 
-    def call(self, ask: Callable[[openai.OpenAI], T]) -> T:
+    def call(self, request: Callable[[openai.OpenAI], T]) -> T:
         """Return what a function gets from the client.
 
         Raises:
             ServiceFailed: It got nothing.
         """
-        client = self._opened()
-        return attempt(lambda: ask(client), self._failures(), self._told)
+        client = self._get_client()
+        return call_service(lambda: request(client), self._error_types(), self._to_failure)
 
-    def drained(self, events: Iterator[T]) -> Iterator[T]:
+    def read_stream(self, events: Iterator[T]) -> Iterator[T]:
         """Yield what a stream brings.
 
         Raises:
             ServiceFailed: It broke off.
         """
-        return drained(events, self._failures(), self._told)
+        return read_stream(events, self._error_types(), self._to_failure)
 
     def close(self) -> None:
         """End the connections. The next call makes new ones."""
@@ -86,14 +86,14 @@ class OpenAIClient:
         if client is not None:
             client.close()
 
-    def _opened(self) -> openai.OpenAI:
+    def _get_client(self) -> openai.OpenAI:
         with self._lock:
             if self._client is None:
                 import openai
 
-                keep_quiet("openai", "openai._base_client")
-                httpx = http_library(openai.DefaultHttpxClient)
-                options = http_options(httpx, self._base_url, self._timeout_s)
+                silence_debug_logs("openai", "openai._base_client")
+                httpx = find_http_library(openai.DefaultHttpxClient)
+                options = build_http_options(httpx, self._base_url, self._timeout_s)
                 self._client = openai.OpenAI(
                     api_key=self._api_key,
                     base_url=self._base_url,
@@ -103,20 +103,22 @@ class OpenAIClient:
                 )
             return self._client
 
-    def _failures(self) -> tuple[type[Exception], ...]:
+    def _error_types(self) -> tuple[type[Exception], ...]:
         import openai
 
-        httpx = http_library(openai.DefaultHttpxClient)
-        return (openai.OpenAIError, httpx.HTTPError, *UNREADABLE)
+        httpx = find_http_library(openai.DefaultHttpxClient)
+        return (openai.OpenAIError, httpx.HTTPError, *UNREADABLE_ERRORS)
 
-    def _told(self, error: Exception) -> ServiceFailed:
+    def _to_failure(self, error: Exception) -> ServiceFailed:
         import openai
 
-        httpx = http_library(openai.DefaultHttpxClient)
+        httpx = find_http_library(openai.DefaultHttpxClient)
         if isinstance(error, openai.APITimeoutError | httpx.TimeoutException):
-            return overdue(self._name, self._timeout_s)
+            return timeout_failure(self._name, self._timeout_s)
         if isinstance(error, openai.APIStatusError):
-            return failed(self._name, error.status_code, error.response.headers)
+            return status_failure(self._name, error.status_code, error.response.headers)
         if isinstance(error, openai.APIConnectionError | httpx.HTTPError):
-            return unreachable(self._name)
-        return (broken_off if isinstance(error, openai.APIError) else unreadable)(self._name)
+            return unreachable_failure(self._name)
+        return (incomplete_failure if isinstance(error, openai.APIError) else unreadable_failure)(
+            self._name
+        )

@@ -13,17 +13,17 @@ from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 from memolith.errors import InvalidConfiguration, ServiceFailed
-from memolith.policies.retrying import asked_wait_s
+from memolith.policies.retrying import parse_retry_after
 
 T = TypeVar("T")
 
-CONNECT_S: Final = 10.0
+CONNECT_TIMEOUT_S: Final = 10.0
 """How long to wait for a connection, at most: a guess, as long as three lost packets take."""
 
-MOST_BYTES: Final = 1 << 26
+MAX_BODY_BYTES: Final = 1 << 26
 """The longest body that is read: 256 vectors of 4,096 numbers take some 20 MB. A guess."""
 
-UNREADABLE: Final = (ValueError, TypeError, KeyError, IndexError, AttributeError)
+UNREADABLE_ERRORS: Final = (ValueError, TypeError, KeyError, IndexError, AttributeError)
 """What clients raise on bodies that are not what they should be."""
 
 _RETRYABLE: Final = frozenset({408, 409, 425, 429})
@@ -39,12 +39,12 @@ _PROBLEMS: Final[Mapping[int, str]] = {
     429: "asks to wait",
     529: "is overloaded",
 }
-_SERVER: Final = 500
-_UNHELPFUL: Final = 501  # "not implemented" will not be otherwise the next time
+_SERVER_ERROR: Final = 500
+_NOT_IMPLEMENTED: Final = 501  # "not implemented" will not be otherwise the next time
 _REDIRECT: Final = range(300, 400)
 
 
-def need(module: str, setting: str, *, extra: str | None = None) -> None:
+def require_package(module: str, setting: str, *, extra: str | None = None) -> None:
     """Check that a service's client is installed; the extra is called as it is, or otherwise.
 
     Raises:
@@ -55,47 +55,49 @@ def need(module: str, setting: str, *, extra: str | None = None) -> None:
         raise InvalidConfiguration(setting, problem)
 
 
-def failed(service: str, status: int, headers: Mapping[str, str] | None = None) -> ServiceFailed:
+def status_failure(
+    service: str, status: int, headers: Mapping[str, str] | None = None
+) -> ServiceFailed:
     """Return what a status of HTTP means.
 
     What the service says to it is left out: it may repeat what it was asked, or the key.
     """
-    known = "failed" if status >= _SERVER else "did not answer"
+    known = "failed" if status >= _SERVER_ERROR else "did not answer"
     problem = "sent us elsewhere" if status in _REDIRECT else _PROBLEMS.get(status, known)
     given = headers or {}
     return ServiceFailed(
         service,
         f"{problem} (status {status})",
         status=status,
-        retryable=status in _RETRYABLE or (status >= _SERVER and status != _UNHELPFUL),
-        retry_after_s=asked_wait_s(given.get("retry-after", ""), given.get("date", "")),
+        retryable=status in _RETRYABLE or (status >= _SERVER_ERROR and status != _NOT_IMPLEMENTED),
+        retry_after_s=parse_retry_after(given.get("retry-after", ""), given.get("date", "")),
     )
 
 
-def unreachable(service: str) -> ServiceFailed:
+def unreachable_failure(service: str) -> ServiceFailed:
     """Return the failure of a service that can't be reached, or whose connection broke off."""
     return ServiceFailed(service, "can't be reached, or broke off", retryable=True)
 
 
-def overdue(service: str, timeout_s: float) -> ServiceFailed:
+def timeout_failure(service: str, timeout_s: float) -> ServiceFailed:
     """Return the failure of a service that took too long."""
     return ServiceFailed(service, f"gave no answer within {timeout_s:g} s", retryable=True)
 
 
-def unreadable(service: str) -> ServiceFailed:
+def unreadable_failure(service: str) -> ServiceFailed:
     """Return the failure of a service whose answer is not what its protocol says."""
     return ServiceFailed(service, "gave an answer that can't be read", retryable=True)
 
 
-def broken_off(service: str) -> ServiceFailed:
+def incomplete_failure(service: str) -> ServiceFailed:
     """Return the failure of a reply that did not come to its end."""
     return ServiceFailed(service, "broke off its reply", retryable=True)
 
 
-def attempt(
+def call_service(
     call: Callable[[], T],
-    failures: tuple[type[Exception], ...],
-    told: Callable[[Exception], ServiceFailed],
+    error_types: tuple[type[Exception], ...],
+    to_failure: Callable[[Exception], ServiceFailed],
 ) -> T:
     """Return what a call of a client returns, its errors told in our words.
 
@@ -105,27 +107,27 @@ def attempt(
     Raises:
         ServiceFailed: It raised one of these.
     """
-    ours = _OURS.set(True)
+    ours = _IN_MODEL_CALL.set(True)
     try:
         return call()
-    except failures as error:
-        failure = told(error)
+    except error_types as error:
+        failure = to_failure(error)
     finally:
-        _OURS.reset(ours)
+        _IN_MODEL_CALL.reset(ours)
     raise failure
 
 
 _END: Final = object()
 
 
-def drained(
+def read_stream(
     events: Iterator[T],
-    failures: tuple[type[Exception], ...],
-    told: Callable[[Exception], ServiceFailed],
+    error_types: tuple[type[Exception], ...],
+    to_failure: Callable[[Exception], ServiceFailed],
 ) -> Iterator[T]:
     """Yield what a stream brings, its errors told in our words."""
     while True:
-        event: Any = attempt(lambda: next(events, _END), failures, told)
+        event: Any = call_service(lambda: next(events, _END), error_types, to_failure)
         if event is _END:
             return
         yield event
@@ -143,18 +145,18 @@ def dig(value: Any, *path: str | int) -> Any:
     return value
 
 
-def count(value: Any) -> int:
+def token_count(value: Any) -> int:
     """Return a count of tokens as a service gave it; 0 where it gave none."""
     return value if isinstance(value, int) and value > 0 else 0
 
 
-def http_library(client: type) -> Any:
+def find_http_library(client: type) -> Any:
     """Return the library that a class of HTTP clients is of: services' clients have had several."""
     kind = next(kind for kind in client.__mro__ if kind.__module__.startswith("httpx"))
     return sys.modules[kind.__module__.partition(".")[0]]
 
 
-def http_options(httpx: Any, url: str, timeout_s: float) -> dict[str, Any]:
+def build_http_options(httpx: Any, url: str, timeout_s: float) -> dict[str, Any]:
     """Return what a client of HTTP is made with.
 
     Nothing is waited for longer than the timeout, no body in one piece takes longer in all or is
@@ -176,7 +178,7 @@ def http_options(httpx: Any, url: str, timeout_s: float) -> dict[str, Any]:
             length = 0
             for part in self._stream:
                 length += len(part)
-                if length > MOST_BYTES:
+                if length > MAX_BODY_BYTES:
                     raise httpx.ReadError("the body is too long")
                 if self._until_s is not None and time.monotonic() > self._until_s:
                     raise httpx.ReadTimeout("the body took too long")
@@ -195,14 +197,14 @@ def http_options(httpx: Any, url: str, timeout_s: float) -> dict[str, Any]:
         response.stream = Bounded(response.stream, None if is_stream else until_s)
 
     return {
-        "timeout": httpx.Timeout(timeout_s, connect=min(timeout_s, CONNECT_S)),
+        "timeout": httpx.Timeout(timeout_s, connect=min(timeout_s, CONNECT_TIMEOUT_S)),
         "follow_redirects": False,
-        "mounts": unproxied(url),
+        "mounts": proxy_exemptions(url),
         "event_hooks": {"request": [begun], "response": [bounded]},
     }
 
 
-def unproxied(url: str) -> dict[str, None]:
+def proxy_exemptions(url: str) -> dict[str, None]:
     """Return what keeps a client from asking an address on this machine through a proxy."""
     host = urlsplit(url).hostname or ""
     try:
@@ -213,7 +215,7 @@ def unproxied(url: str) -> dict[str, None]:
     return {f"all://{written}": None} if is_near else {}
 
 
-def headers() -> Mapping[str, str]:
+def last_response_headers() -> Mapping[str, str]:
     """Return the headers of this thread's last answer, for clients that do not hand them on."""
     return _HEADERS.get() or {}
 
@@ -222,18 +224,18 @@ _HEADERS: ContextVar[Mapping[str, str] | None] = ContextVar("memolith_headers", 
 
 _STREAMS: Final = ("text/event-stream", "application/x-ndjson")
 
-_OURS: ContextVar[bool] = ContextVar("memolith_model_call", default=False)
+_IN_MODEL_CALL: ContextVar[bool] = ContextVar("memolith_model_call", default=False)
 
 
-def _not_ours(record: logging.LogRecord) -> bool:
-    return record.levelno > logging.DEBUG or not _OURS.get()
+def _allows_record(record: logging.LogRecord) -> bool:
+    return record.levelno > logging.DEBUG or not _IN_MODEL_CALL.get()
 
 
-def keep_quiet(*loggers: str) -> None:
+def silence_debug_logs(*loggers: str) -> None:
     """Keep what clients note for debugging out of logs while they work for us.
 
     Some of it holds what was asked. Calls that a program makes itself with the same client are
     noted as ever.
     """
     for name in loggers:
-        logging.getLogger(name).addFilter(_not_ours)
+        logging.getLogger(name).addFilter(_allows_record)

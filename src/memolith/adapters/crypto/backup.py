@@ -11,9 +11,15 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from memolith.adapters.crypto import files
-from memolith.adapters.crypto.master import MODERATE, KeyFile, Passphrase, Stretching, written
-from memolith.adapters.crypto.ring import Contents
-from memolith.adapters.crypto.sealed import NotOpened, open_sealed, seal
+from memolith.adapters.crypto.master import (
+    MODERATE_COST,
+    KeyDerivation,
+    KeyFile,
+    Passphrase,
+    format_key,
+)
+from memolith.adapters.crypto.ring import KeyRingContents
+from memolith.adapters.crypto.sealed import DecryptionFailed, decrypt, encrypt
 from memolith.errors import Conflict, KeyUnavailable
 
 if TYPE_CHECKING:
@@ -22,10 +28,10 @@ if TYPE_CHECKING:
     from memolith.adapters.crypto.ring import KeyRing
 
 _FORMAT = "memolith keys 1"
-_PLACE = _FORMAT.encode()
+_CONTEXT = _FORMAT.encode()
 
 
-class _Keys(msgspec.Struct, frozen=True):
+class _BackupKeys(msgspec.Struct, frozen=True):
     """What is backed up."""
 
     master: bytes
@@ -37,7 +43,7 @@ class _Keys(msgspec.Struct, frozen=True):
         return "_Keys(…)"
 
 
-class _File(msgspec.Struct, frozen=True):
+class _BackupFile(msgspec.Struct, frozen=True):
     """The file; `salt` and what belongs to it only where there is a passphrase."""
 
     format: str
@@ -50,8 +56,8 @@ class _File(msgspec.Struct, frozen=True):
         return "_File(…)"
 
 
-def back_up(
-    ring: KeyRing, target: Path, passphrase: str | None, cost: tuple[int, int] = MODERATE
+def back_up_keys(
+    ring: KeyRing, target: Path, passphrase: str | None, cost: tuple[int, int] = MODERATE_COST
 ) -> None:
     """Write all keys into a new file that only its owner may read.
 
@@ -61,15 +67,17 @@ def back_up(
         StoreReadOnly: The file can't be written there.
         StoreUnavailable: The disk is full, or fails.
     """
-    master, contents = ring.contents()
-    keys = msgspec.msgpack.encode(_Keys(master, contents.ring, contents.stores, contents.owners))
-    file = _File(_FORMAT, keys)
+    master, contents = ring.export_contents()
+    keys = msgspec.msgpack.encode(
+        _BackupKeys(master, contents.ring, contents.stores, contents.owners)
+    )
+    file = _BackupFile(_FORMAT, keys)
     if passphrase is not None:
-        stretching = Stretching.drawn(cost)
-        sealed = seal(Passphrase(passphrase).key(stretching), keys, _PLACE)
-        file = _File(_FORMAT, sealed, *_parts(stretching))
-    with files.refusing(target):
-        made = files.create(target, msgspec.json.encode(file) + b"\n")
+        stretching = KeyDerivation.with_random_salt(cost)
+        sealed = encrypt(Passphrase(passphrase).derive_key(stretching), keys, _CONTEXT)
+        file = _BackupFile(_FORMAT, sealed, *_derivation_fields(stretching))
+    with files.translate_os_errors(target):
+        made = files.create_file(target, msgspec.json.encode(file) + b"\n")
     if not made:
         raise Conflict(f"there is a file already: {target}")
 
@@ -80,33 +88,33 @@ def needs_passphrase(backup: Path) -> bool:
     Raises:
         KeyUnavailable: It is no backup of keys.
     """
-    return bool(_read(backup).salt)
+    return bool(_read_backup(backup).salt)
 
 
-def restore(backup: Path, passphrase: str | None, ring: KeyRing, key_file: KeyFile) -> None:
+def restore_keys(backup: Path, passphrase: str | None, ring: KeyRing, key_file: KeyFile) -> None:
     """Write a backup's master key and ring where they belong.
 
     Raises:
         Conflict: There is a key file or a ring already.
         KeyUnavailable: The file is no backup of keys, or the passphrase another.
     """
-    keys = _opened(_read(backup), passphrase, backup)
-    for place in (ring.place, key_file.path):
+    keys = _decrypt_backup(_read_backup(backup), passphrase, backup)
+    for place in (ring.storage, key_file.path):
         if place.exists():
             raise Conflict(
                 f"there are keys already: {place}; move them away, or name another file in"
                 " encryption_key_path"
             )
-    with files.refusing(key_file.path):
-        made = files.create(key_file.path, written(keys.master))
+    with files.translate_os_errors(key_file.path):
+        made = files.create_file(key_file.path, format_key(keys.master))
     if not made:
         raise Conflict(f"there is a key file already: {key_file.path}")
-    ring.restore(Contents(keys.ring, keys.stores, keys.owners))
+    ring.restore(KeyRingContents(keys.ring, keys.stores, keys.owners))
 
 
-def _read(backup: Path) -> _File:
+def _read_backup(backup: Path) -> _BackupFile:
     try:
-        file = msgspec.json.decode(backup.read_bytes(), type=_File)
+        file = msgspec.json.decode(backup.read_bytes(), type=_BackupFile)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         file = None
     if file is None or file.format != _FORMAT:
@@ -114,21 +122,21 @@ def _read(backup: Path) -> _File:
     return file
 
 
-def _opened(file: _File, passphrase: str | None, backup: Path) -> _Keys:
+def _decrypt_backup(file: _BackupFile, passphrase: str | None, backup: Path) -> _BackupKeys:
     keys = file.keys
     if file.salt:
         if passphrase is None:
             raise KeyUnavailable(f"{backup} was made with a passphrase: give it")
-        stretching = Stretching(file.salt, file.operations, file.memory)
+        stretching = KeyDerivation(file.salt, file.operations, file.memory)
         try:
-            keys = open_sealed(Passphrase(passphrase).key(stretching), keys, _PLACE)
-        except NotOpened:
+            keys = decrypt(Passphrase(passphrase).derive_key(stretching), keys, _CONTEXT)
+        except DecryptionFailed:
             raise KeyUnavailable(f"the passphrase does not open {backup}") from None
     try:
-        return msgspec.msgpack.decode(keys, type=_Keys)
+        return msgspec.msgpack.decode(keys, type=_BackupKeys)
     except msgspec.MsgspecError:
         raise KeyUnavailable(f"{backup} is damaged") from None
 
 
-def _parts(stretching: Stretching) -> tuple[bytes, int, int]:
+def _derivation_fields(stretching: KeyDerivation) -> tuple[bytes, int, int]:
     return stretching.salt, stretching.operations, stretching.memory

@@ -33,20 +33,20 @@ class ConfiguredCiphers:
 
         return KeyRingCiphers(self._ring())
 
-    def new(self) -> Cipher:
+    def create(self) -> Cipher:
         """See the port."""
-        return self._encrypted.new() if self._encrypt else PlainCipher()
+        return self._encrypted.create() if self._encrypt else PlainCipher()
 
-    def twin(self, source: Cipher) -> Cipher:
+    def clone(self, source: Cipher) -> Cipher:
         """See `Twinning`."""
-        return PlainCipher() if source.name == PlainCipher.name else self._encrypted.twin(source)
+        return PlainCipher() if source.name == PlainCipher.name else self._encrypted.clone(source)
 
     def close(self) -> None:
         """Let go of what the ring holds open; the next use opens it again."""
         if "_encrypted" in self.__dict__:
             self._encrypted.ring.close()
 
-    def known(self, name: str, store_id: bytes, check: bytes) -> Cipher:
+    def load(self, name: str, store_id: bytes, check: bytes) -> Cipher:
         """See the port."""
         is_plain = name == PlainCipher.name
         if is_plain and self._encrypt:
@@ -54,4 +54,4 @@ class ConfiguredCiphers:
             _log.warning("this store is not encrypted; enable_encryption is for new stores")
         elif not is_plain and not self._encrypt:
             _log.info("this store is encrypted, and stays so: enable_encryption is for new stores")
-        return PlainCipher() if is_plain else self._encrypted.known(name, store_id, check)
+        return PlainCipher() if is_plain else self._encrypted.load(name, store_id, check)

@@ -18,7 +18,7 @@ from memolith.errors import StoreReadOnly, StoreUnavailable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MODE = 0o600
+FILE_MODE = 0o600
 FOLDER_MODE = 0o700
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _NOT_WRITABLE = (errno.EROFS, errno.EACCES, errno.EPERM)
@@ -26,34 +26,34 @@ _NOT_WRITABLE = (errno.EROFS, errno.EACCES, errno.EPERM)
 _log = logging.getLogger(__name__)
 
 
-def create(path: Path, content: bytes) -> bool:
+def create_file(path: Path, content: bytes) -> bool:
     """Write a new file; return whether it was this call that made it.
 
     It appears under its name with all of its content, on the disk, or not at all; what is there
     already is left as it is.
     """
     make_folder(path.parent, FOLDER_MODE)
-    written = _written_beside(path, content)
+    written = _write_temporary_file(path, content)
     try:
-        made = _named(written, path, content)
+        made = _link_to_name(written, path, content)
     finally:
         written.unlink()
     sync_folder(path.parent)
     return made
 
 
-def replace(path: Path, content: bytes) -> None:
+def replace_file(path: Path, content: bytes) -> None:
     """Write a file, in place of one that may be there: all of it or nothing, on the disk."""
     make_folder(path.parent, FOLDER_MODE)
-    _written_beside(path, content).replace(path)
+    _write_temporary_file(path, content).replace(path)
     sync_folder(path.parent)
 
 
-def make_empty(path: Path) -> None:
+def create_empty_file(path: Path) -> None:
     """Make an empty file if there is none."""
     make_folder(path.parent, FOLDER_MODE)
     try:
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, MODE))
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, FILE_MODE))
     except FileExistsError:
         return
     sync_folder(path.parent)
@@ -62,7 +62,7 @@ def make_empty(path: Path) -> None:
 _warned: set[Path] = set()
 
 
-def warn_if_open(path: Path) -> None:
+def warn_if_readable_by_others(path: Path) -> None:
     """Log a warning, once for each file, if others than its owner may read it."""
     if sys.platform == "win32" or path in _warned:
         return
@@ -74,20 +74,20 @@ def warn_if_open(path: Path) -> None:
         )
 
 
-def _named(written: Path, path: Path, content: bytes) -> bool:
+def _link_to_name(written: Path, path: Path, content: bytes) -> bool:
     """Give a written file its name, if nothing has it; return whether nothing had."""
     try:
         os.link(written, path)
     except FileExistsError:
         return False
     except OSError:  # a file system without links: whole or not at all is then too much to ask
-        return _written_at(path, content)
+        return _write_new_file(path, content)
     return True
 
 
-def _written_at(path: Path, content: bytes) -> bool:
+def _write_new_file(path: Path, content: bytes) -> bool:
     try:
-        handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, MODE)
+        handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, FILE_MODE)
     except FileExistsError:
         return False
     try:
@@ -101,15 +101,15 @@ def _written_at(path: Path, content: bytes) -> bool:
     return True
 
 
-def _written_beside(path: Path, content: bytes) -> Path:
+def _write_temporary_file(path: Path, content: bytes) -> Path:
     written = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    if not _written_at(written, content):
+    if not _write_new_file(written, content):
         raise FileExistsError(str(written))
     return written
 
 
 @contextmanager
-def refusing(path: Path) -> Iterator[None]:
+def translate_os_errors(path: Path) -> Iterator[None]:
     """Say of a file what an error of the system means to a caller.
 
     Raises:

@@ -5,6 +5,6 @@ from __future__ import annotations
 _LENGTH_BYTES = 4
 
 
-def joined(*parts: bytes) -> bytes:
+def join_length_prefixed(*parts: bytes) -> bytes:
     """Return parts as one value that no other parts give: each after its length."""
     return b"".join(len(part).to_bytes(_LENGTH_BYTES, "big") + part for part in parts)

@@ -11,24 +11,24 @@ from typing import TYPE_CHECKING
 from nacl import pwhash
 
 from memolith.adapters.crypto import files
-from memolith.adapters.crypto.sealed import KEY_BYTES, new_key
+from memolith.adapters.crypto.sealed import KEY_BYTES, generate_key
 from memolith.errors import InvalidConfiguration, KeyUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Self
 
-PASSPHRASE = "passphrase:"  # noqa: S105 - the prefix that says that one follows
-MODERATE = (pwhash.argon2id.OPSLIMIT_MODERATE, pwhash.argon2id.MEMLIMIT_MODERATE)
+PASSPHRASE_PREFIX = "passphrase:"  # noqa: S105 - the prefix that says that one follows
+MODERATE_COST = (pwhash.argon2id.OPSLIMIT_MODERATE, pwhash.argon2id.MEMLIMIT_MODERATE)
 """Passes and bytes of memory that libsodium calls moderate: 3 and 256 MB."""
 
 _HEX_DIGITS = 2 * KEY_BYTES
-_LARGEST_FILE = 4_096
+_MAX_FILE_BYTES = 4_096
 """A file of more bytes is something else than a key: a guess."""
 
 
 @dataclass(frozen=True, slots=True)
-class Stretching:
+class KeyDerivation:
     """How a passphrase becomes a key, as it stands in the ring.
 
     Attributes:
@@ -42,9 +42,9 @@ class Stretching:
     memory: int
 
     @classmethod
-    def drawn(cls, cost: tuple[int, int]) -> Self:
+    def with_random_salt(cls, cost: tuple[int, int]) -> Self:
         """Return one of this cost with a new salt."""
-        return cls(new_key()[: pwhash.argon2id.SALTBYTES], *cost)
+        return cls(generate_key()[: pwhash.argon2id.SALTBYTES], *cost)
 
 
 class Passphrase:
@@ -60,19 +60,19 @@ class Passphrase:
         """Say nothing of it."""
         return "Passphrase(…)"
 
-    def key(self, stretching: Stretching) -> bytes:
+    def derive_key(self, derivation: KeyDerivation) -> bytes:
         """Return the key; takes most of a second and 256 MB, so that guessing is slow."""
         key: bytes = pwhash.argon2id.kdf(
             KEY_BYTES,
             self._text.encode(),
-            stretching.salt,
-            opslimit=stretching.operations,
-            memlimit=stretching.memory,
+            derivation.salt,
+            opslimit=derivation.operations,
+            memlimit=derivation.memory,
         )
         return key
 
 
-class GivenKey:
+class ProvidedKey:
     """The master key itself, as somebody gave it."""
 
     __slots__ = ("key",)
@@ -100,25 +100,25 @@ class KeyFile:
         return f"KeyFile({str(self.path)!r})"
 
     @property
-    def successor(self) -> Path:
+    def next_key_path(self) -> Path:
         """Where the next key stands while the master is being rotated."""
         return self.path.with_name(self.path.name + ".new")
 
     def keys(self) -> Iterator[bytes]:
         """Yield what is there: the key and, while it is being rotated, the next one."""
-        for path in (self.path, self.successor):
+        for path in (self.path, self.next_key_path):
             if path.exists():
                 yield read_key(path)
 
     def create(self, key: bytes) -> bool:
         """Write the file if there is none; return whether this did."""
-        return files.create(self.path, written(key))
+        return files.create_file(self.path, format_key(key))
 
 
-Source = KeyFile | GivenKey | Passphrase
+MasterKeySource = KeyFile | ProvidedKey | Passphrase
 
 
-def written(key: bytes) -> bytes:
+def format_key(key: bytes) -> bytes:
     """Return a key as it stands in a file."""
     return key.hex().encode() + b"\n"
 
@@ -130,20 +130,20 @@ def read_key(path: Path) -> bytes:
         KeyUnavailable: The file can't be read, or holds no key.
     """
     try:
-        files.warn_if_open(path)
+        files.warn_if_readable_by_others(path)
         with path.open("rb") as file:
-            content = file.read(_LARGEST_FILE)
+            content = file.read(_MAX_FILE_BYTES)
     except OSError as error:
         raise KeyUnavailable(
             f"the key file cannot be read: {path}: {error.strerror or 'unknown reason'}"
         ) from error
-    key = _decoded(content.strip())
+    key = _decode_key(content.strip())
     if key is None:
         raise KeyUnavailable(f"{path} holds no key: 32 bytes in hexadecimal digits or base64")
     return key
 
 
-def parsed(text: str, name: str) -> GivenKey | Passphrase:
+def parse_master_key(text: str, name: str) -> ProvidedKey | Passphrase:
     """Return the master key that a variable's text gives.
 
     Args:
@@ -152,16 +152,18 @@ def parsed(text: str, name: str) -> GivenKey | Passphrase:
     Raises:
         InvalidConfiguration: It is neither a key nor `passphrase:` and a passphrase.
     """
-    if text.startswith(PASSPHRASE) and text != PASSPHRASE:
-        return Passphrase(text.removeprefix(PASSPHRASE))
-    key = _decoded(text.strip().encode())
+    if text.startswith(PASSPHRASE_PREFIX) and text != PASSPHRASE_PREFIX:
+        return Passphrase(text.removeprefix(PASSPHRASE_PREFIX))
+    key = _decode_key(text.strip().encode())
     if key is None:
-        problem = f"must be 32 bytes in hexadecimal digits or base64, or {PASSPHRASE} and one"
+        problem = (
+            f"must be 32 bytes in hexadecimal digits or base64, or {PASSPHRASE_PREFIX} and one"
+        )
         raise InvalidConfiguration(name, problem, "environment")
-    return GivenKey(key)
+    return ProvidedKey(key)
 
 
-def _decoded(text: bytes) -> bytes | None:
+def _decode_key(text: bytes) -> bytes | None:
     try:
         if len(text) == _HEX_DIGITS:
             return bytes.fromhex(text.decode("ascii"))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from memolith.adapters.crypto.joining import joined
+from memolith.adapters.crypto.joining import join_length_prefixed
 from memolith.errors import KeyUnavailable
 
 if TYPE_CHECKING:
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from memolith.ports.cipher import Cipher, Place
+    from memolith.ports.cipher import Cipher, EncryptionContext
 
 _DIGEST_BYTES = 16
 
 
-class PlainOwner:
+class PlainOwnerCipher:
     """Seals nothing. Its digests are no secret: whoever guesses a text can check the guess."""
 
     __slots__ = ("_owner",)
@@ -29,28 +29,28 @@ class PlainOwner:
         """Take whose digests it makes."""
         self._owner = owner_id.encode()
 
-    def seal(self, plain: bytes, place: Place) -> bytes:  # noqa: ARG002 - as the port has it
+    def encrypt(self, plaintext: bytes, context: EncryptionContext) -> bytes:  # noqa: ARG002 - as the port has it
         """Return `plain` itself."""
-        return plain
+        return plaintext
 
-    def open(self, sealed: bytes, place: Place) -> bytes:  # noqa: ARG002 - as the port has it
+    def decrypt(self, ciphertext: bytes, context: EncryptionContext) -> bytes:  # noqa: ARG002 - as the port has it
         """Return `sealed` itself."""
-        return sealed
+        return ciphertext
 
     def digest(self, purpose: str, data: bytes) -> bytes:
         """Return 16 bytes of BLAKE2b over owner, purpose and data, with lengths between."""
-        named = joined(self._owner, purpose.encode()) + data
+        named = join_length_prefixed(self._owner, purpose.encode()) + data
         return blake2b(named, digest_size=_DIGEST_BYTES).digest()
 
-    def term(self, term: str) -> bytes:
+    def digest_term(self, term: str) -> bytes:
         """Return the term in UTF-8; every use of it names the owner beside it."""
         return term.encode()
 
-    def hide(self, vectors: NDArray[np.int8]) -> list[bytes]:
+    def encrypt_vectors(self, vectors: NDArray[np.int8]) -> list[bytes]:
         """Return the vectors' own bytes."""
         return [vector.tobytes() for vector in vectors]
 
-    def show(self, stored: Sequence[bytes], dimension: int) -> NDArray[np.int8]:
+    def decrypt_vectors(self, stored: Sequence[bytes], dimension: int) -> NDArray[np.int8]:
         """Return the vectors, shape (n, dimension)."""
         return np.frombuffer(b"".join(stored), dtype=np.int8).reshape(len(stored), dimension)
 
@@ -60,35 +60,35 @@ class PlainCipher:
 
     name = "plain"
     store_id = b""
-    check = b""
+    key_check = b""
 
-    def new(self) -> PlainCipher:
+    def create(self) -> PlainCipher:
         """Return itself."""
         return self
 
-    def twin(self, source: Cipher) -> PlainCipher:
+    def clone(self, source: Cipher) -> PlainCipher:
         """Return itself, for a copy of a store that is not encrypted."""
         if source.name != self.name:
             raise KeyUnavailable(f"the store was made with the cipher {source.name!r}")
         return self
 
-    def known(self, name: str, store_id: bytes, check: bytes) -> PlainCipher:
+    def load(self, name: str, store_id: bytes, check: bytes) -> PlainCipher:
         """Return itself, for a store that is not encrypted."""
         del store_id, check
         if name != self.name:
             raise KeyUnavailable(f"the store was made with the cipher {name!r}, not {self.name!r}")
         return self
 
-    def version(self, owner_id: str) -> int:
+    def ensure_key_version(self, owner_id: str) -> int:
         """Return 0: there are no keys."""
         del owner_id
         return 0
 
-    def of(self, owner_id: str, version: int) -> PlainOwner:
+    def get_owner_cipher(self, owner_id: str, version: int) -> PlainOwnerCipher:
         """See the port."""
         del version
-        return PlainOwner(owner_id)
+        return PlainOwnerCipher(owner_id)
 
     def tombstone(self, owner_id: str) -> bytes:
         """See the port."""
-        return PlainOwner(owner_id).digest("tombstone", b"")
+        return PlainOwnerCipher(owner_id).digest("tombstone", b"")

@@ -16,25 +16,25 @@ from typing import TYPE_CHECKING
 
 from memolith.adapters.crypto import files
 from memolith.adapters.crypto.master import (
-    MODERATE,
-    GivenKey,
+    MODERATE_COST,
+    KeyDerivation,
     KeyFile,
-    Stretching,
+    ProvidedKey,
+    format_key,
     read_key,
-    written,
 )
-from memolith.adapters.crypto.ring_file import RingFile
-from memolith.adapters.crypto.ring_places import WAYS_OUT
-from memolith.adapters.crypto.sealed import NotOpened, new_key
+from memolith.adapters.crypto.ring_file import FileKeyStorage
+from memolith.adapters.crypto.ring_places import RECOVERY_HINT
+from memolith.adapters.crypto.sealed import DecryptionFailed, generate_key
 from memolith.adapters.crypto.wrapping import (
-    begin,
-    new_master,
-    opens,
-    owner_place,
-    rewrap,
-    store_place,
-    unwrapped,
-    wrapped,
+    create_master_key,
+    initialise_ring,
+    matches_check,
+    owner_context,
+    rewrap_keys,
+    store_context,
+    unwrap_key,
+    wrap_key,
 )
 from memolith.adapters.folders import sync_folder
 from memolith.errors import KeyUnavailable, StoreReadOnly
@@ -43,13 +43,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from contextlib import AbstractContextManager
 
-    from memolith.adapters.crypto.master import Source
-    from memolith.adapters.crypto.ring_places import RingPlace, RingRows
+    from memolith.adapters.crypto.master import MasterKeySource
+    from memolith.adapters.crypto.ring_places import KeyRingStorage, KeyRingTransaction
 
 STORE_ID_BYTES = 16
 
 
-def origin(store_id: bytes) -> bytes:
+def original_store_id(store_id: bytes) -> bytes:
     """Return the id of the store that the values of a store, or of what it was copied from, name.
 
     A copy has an id of its own, so that its keys can go without the other's. What was sealed is
@@ -59,7 +59,7 @@ def origin(store_id: bytes) -> bytes:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Contents:
+class KeyRingContents:
     """All rows of a ring, as a backup holds them."""
 
     ring: list[tuple[str, bytes | int]]
@@ -75,7 +75,10 @@ class KeyRing:
     """
 
     def __init__(
-        self, place: RingPlace | Path, source: Source, cost: tuple[int, int] = MODERATE
+        self,
+        storage: KeyRingStorage | Path,
+        source: MasterKeySource,
+        cost: tuple[int, int] = MODERATE_COST,
     ) -> None:
         """Take where the ring is, and where the master key comes from.
 
@@ -84,20 +87,20 @@ class KeyRing:
             source: Where the master key comes from.
             cost: What making a key of a passphrase costs, when one is set: passes and bytes.
         """
-        self.place = RingFile(place) if isinstance(place, Path) else place
+        self.storage = FileKeyStorage(storage) if isinstance(storage, Path) else storage
         self.source = source
         self._cost = cost
         self._master: bytes | None = None
 
     def __repr__(self) -> str:
         """Say where it is."""
-        return f"KeyRing({str(self.place)!r}, {self.source!r})"
+        return f"KeyRing({str(self.storage)!r}, {self.source!r})"
 
     @property
-    def places(self) -> str:
+    def locations(self) -> str:
         """Where it is, and the master key where that is in a file."""
         key = f" and {self.source.path}" if isinstance(self.source, KeyFile) else ""
-        return f"{self.place}{key}"
+        return f"{self.storage}{key}"
 
     def add_store(self) -> tuple[bytes, bytes]:
         """Make a store's id and key; the ring and its master key are made where there is none.
@@ -105,11 +108,11 @@ class KeyRing:
         Raises:
             KeyUnavailable: The ring is there, and does not open.
         """
-        store_id, key = new_key()[:STORE_ID_BYTES], new_key()
+        store_id, key = generate_key()[:STORE_ID_BYTES], generate_key()
         self._add(store_id, key)
         return store_id, key
 
-    def add_twin(self, store_id: bytes, key: bytes) -> bytes:
+    def add_clone(self, store_id: bytes, key: bytes) -> bytes:
         """Keep a store's key for a copy of the store too, and return the copy's id.
 
         It is a new one, with that of the store that the values were sealed in at its end.
@@ -117,43 +120,43 @@ class KeyRing:
         Raises:
             KeyUnavailable: The ring is there, and does not open.
         """
-        own = new_key()[:STORE_ID_BYTES] + origin(store_id)
+        own = generate_key()[:STORE_ID_BYTES] + original_store_id(store_id)
         self._add(own, key)
         return own
 
     def _add(self, store_id: bytes, key: bytes) -> None:
-        self.place.make()
-        with self._writing() as ring:
-            master = self._unlocked(ring) if _check(ring) else self._begun(ring)
-            sealed = wrapped(master, key, store_place(store_id))
+        self.storage.create()
+        with self._write() as ring:
+            master = self._unlock(ring) if _read_check(ring) else self._initialise(ring)
+            sealed = wrap_key(master, key, store_context(store_id))
             ring.run("INSERT INTO stores VALUES (?, ?)", (store_id, sealed))
 
-    def store_key(self, store_id: bytes) -> bytes | None:
+    def get_store_key(self, store_id: bytes) -> bytes | None:
         """Return a store's key; None if the ring has none.
 
         Raises:
             KeyUnavailable: There is no ring, or it does not open.
         """
-        with self._reading() as ring:
-            master = self._unlocked(ring)
+        with self._read() as ring:
+            master = self._unlock(ring)
             row = ring.row("SELECT wrapped FROM stores WHERE store = ?", (store_id,))
-            return self._unwrapped(master, row[0], store_place(store_id)) if row else None
+            return self._unwrap(master, row[0], store_context(store_id)) if row else None
 
-    def data_key(self, store_id: bytes, owner: bytes, version: int) -> bytes | None:
+    def get_data_key(self, store_id: bytes, owner: bytes, version: int) -> bytes | None:
         """Return an owner's key of a version; None if the ring has none (any more)."""
-        with self._reading() as ring:
-            master = self._unlocked(ring)
+        with self._read() as ring:
+            master = self._unlock(ring)
             row = ring.row(
                 "SELECT wrapped FROM owners WHERE store = ? AND owner = ? AND version = ?",
                 (store_id, owner, version),
             )
             if not row or row[0] is None:
                 return None
-            return self._unwrapped(master, row[0], owner_place(store_id, owner, version))
+            return self._unwrap(master, row[0], owner_context(store_id, owner, version))
 
     def versions(self, store_id: bytes, owner: bytes) -> list[int]:
         """Return the versions of an owner's keys that there are, ascending."""
-        with self._reading() as ring:
+        with self._read() as ring:
             rows = ring.rows(
                 "SELECT version FROM owners WHERE store = ? AND owner = ?"
                 " AND wrapped IS NOT NULL ORDER BY version",
@@ -163,7 +166,7 @@ class KeyRing:
 
     def ensure(self, store_id: bytes, owner: bytes) -> int:
         """Return the newest version of an owner's keys, making a key if there is none."""
-        with self._writing() as ring:
+        with self._write() as ring:
             row = ring.row(
                 "SELECT max(version) FROM owners"
                 " WHERE store = ? AND owner = ? AND wrapped IS NOT NULL",
@@ -171,47 +174,47 @@ class KeyRing:
             )
             if row and row[0] is not None:
                 return int(row[0])
-            return self._added(ring, store_id, owner)
+            return self._insert_owner_key(ring, store_id, owner)
 
     def add(self, store_id: bytes, owner: bytes) -> int:
         """Make a further key of an owner, and return its version."""
-        with self._writing() as ring:
-            return self._added(ring, store_id, owner)
+        with self._write() as ring:
+            return self._insert_owner_key(ring, store_id, owner)
 
     def put(self, store_id: bytes, owner: bytes, keys: Mapping[int, bytes]) -> None:
         """Keep keys of an owner that were made for another store, by version."""
-        with self._writing() as ring:
-            master = self._unlocked(ring)
+        with self._write() as ring:
+            master = self._unlock(ring)
             ring.run_many(
                 "INSERT INTO owners VALUES (?, ?, ?, ?)"
                 " ON CONFLICT (store, owner, version) DO UPDATE SET wrapped = excluded.wrapped",
                 [
-                    (store_id, owner, version, wrapped(master, key, place))
+                    (store_id, owner, version, wrap_key(master, key, place))
                     for version, key in keys.items()
-                    for place in [owner_place(store_id, owner, version)]
+                    for place in [owner_context(store_id, owner, version)]
                 ],
             )
 
-    def drop_before(self, store_id: bytes, owner: bytes, version: int) -> None:
+    def delete_keys_before(self, store_id: bytes, owner: bytes, version: int) -> None:
         """Remove the keys of an owner below a version for good."""
-        with self._writing() as ring:
+        with self._write() as ring:
             ring.run(
                 "DELETE FROM owners WHERE store = ? AND owner = ? AND version < ?",
                 (store_id, owner, version),
             )
-        self.place.settle()
+        self.storage.compact()
 
     def erase(self, store_id: bytes, owner: bytes) -> None:
         """Remove all keys of an owner for good; later ones get higher versions."""
-        with self._writing() as ring:
+        with self._write() as ring:
             ring.run(
                 "UPDATE owners SET wrapped = NULL WHERE store = ? AND owner = ?", (store_id, owner)
             )
-        self.place.settle()
+        self.storage.compact()
 
     def is_erased(self, store_id: bytes, owner: bytes, version: int) -> bool:
         """Return whether an owner's key was removed by `erase`; False where it is only missing."""
-        with self._reading() as ring:
+        with self._read() as ring:
             row = ring.row(
                 "SELECT wrapped FROM owners WHERE store = ? AND owner = ? AND version = ?",
                 (store_id, owner, version),
@@ -220,14 +223,14 @@ class KeyRing:
 
     def remove_store(self, store_id: bytes) -> None:
         """Remove a store's key, and the keys of all its owners, for good."""
-        with self._writing() as ring:
+        with self._write() as ring:
             ring.run("DELETE FROM owners WHERE store = ?", (store_id,))
             ring.run("DELETE FROM stores WHERE store = ?", (store_id,))
             # The next store then begins the ring anew: also where the master key is lost.
             ring.run("DELETE FROM ring WHERE NOT EXISTS (SELECT 1 FROM stores)")
-        self.place.settle()
+        self.storage.compact()
 
-    def rotate(self, new: Source | None = None) -> None:
+    def rotate(self, new: MasterKeySource | None = None) -> None:
         """Wrap every key by a new master key.
 
         A key in a file is written beside it first, and takes its place afterwards: killed
@@ -240,157 +243,161 @@ class KeyRing:
             KeyUnavailable: The ring does not open.
         """
         source = new or self.source
-        with self._refusing(), self._writing() as ring:
-            old = self._unlocked(ring)
-            self._settle_files(ring)
-            stretching = Stretching.drawn(self._cost)
-            key = new_master(source, stretching)
+        with self._translate_os_errors(), self._write() as ring:
+            old = self._unlock(ring)
+            self._resolve_key_files(ring)
+            stretching = KeyDerivation.with_random_salt(self._cost)
+            key = create_master_key(source, stretching)
             if isinstance(source, KeyFile):
-                files.replace(source.successor, written(key))
-            rewrap(ring, old, key)
-            begin(ring, source, key, stretching)
+                files.replace_file(source.next_key_path, format_key(key))
+            rewrap_keys(ring, old, key)
+            initialise_ring(ring, source, key, stretching)
         self._master, self.source = key, source
         self._finish_rotation()
-        self.place.settle()
+        self.storage.compact()
 
-    def contents(self) -> tuple[bytes, Contents]:
+    def export_contents(self) -> tuple[bytes, KeyRingContents]:
         """Return the master key and all rows, for a backup."""
-        with self._reading() as ring:
-            master = self._unlocked(ring)
-            return master, Contents(
+        with self._read() as ring:
+            master = self._unlock(ring)
+            return master, KeyRingContents(
                 ring=ring.rows("SELECT name, value FROM ring"),
                 stores=ring.rows("SELECT store, wrapped FROM stores"),
                 owners=ring.rows("SELECT store, owner, version, wrapped FROM owners"),
             )
 
-    def restore(self, contents: Contents) -> None:
+    def restore(self, contents: KeyRingContents) -> None:
         """Fill a ring that is not there yet.
 
         Raises:
             KeyUnavailable: There is one.
         """
-        if self.place.exists():
-            raise KeyUnavailable(f"there is a key ring already: {self.place}")
-        self.place.make()
-        with self._writing() as ring:
+        if self.storage.exists():
+            raise KeyUnavailable(f"there is a key ring already: {self.storage}")
+        self.storage.create()
+        with self._write() as ring:
             ring.run_many("INSERT INTO ring VALUES (?, ?)", contents.ring)
             ring.run_many("INSERT INTO stores VALUES (?, ?)", contents.stores)
             ring.run_many("INSERT INTO owners VALUES (?, ?, ?, ?)", contents.owners)
 
-    def _added(self, ring: RingRows, store_id: bytes, owner: bytes) -> int:
-        master = self._unlocked(ring)
+    def _insert_owner_key(self, ring: KeyRingTransaction, store_id: bytes, owner: bytes) -> int:
+        master = self._unlock(ring)
         (newest,) = ring.row(
             "SELECT coalesce(max(version), 0) FROM owners WHERE store = ? AND owner = ?",
             (store_id, owner),
         ) or (0,)
         version = int(newest) + 1
-        sealed = wrapped(master, new_key(), owner_place(store_id, owner, version))
+        sealed = wrap_key(master, generate_key(), owner_context(store_id, owner, version))
         ring.run("INSERT INTO owners VALUES (?, ?, ?, ?)", (store_id, owner, version, sealed))
         return version
 
-    def _begun(self, ring: RingRows) -> bytes:
+    def _initialise(self, ring: KeyRingTransaction) -> bytes:
         """Begin an empty ring; the master key is taken as it is found, or made."""
-        stretching = Stretching.drawn(self._cost)
+        stretching = KeyDerivation.with_random_salt(self._cost)
         if isinstance(self.source, KeyFile):
-            with files.refusing(self.source.path):
-                self.source.create(new_key())
+            with files.translate_os_errors(self.source.path):
+                self.source.create(generate_key())
             key = read_key(self.source.path)
         else:
-            key = new_master(self.source, stretching)
-        begin(ring, self.source, key, stretching)
+            key = create_master_key(self.source, stretching)
+        initialise_ring(ring, self.source, key, stretching)
         self._master = key
         return key
 
-    def _unlocked(self, ring: RingRows) -> bytes:
+    def _unlock(self, ring: KeyRingTransaction) -> bytes:
         """Return the master key that opens the ring.
 
         Raises:
             KeyUnavailable: There is none, or it is another.
         """
-        check = _check(ring)
+        check = _read_check(ring)
         if check is None:
-            raise KeyUnavailable(f"the key ring is empty: {self.place}; {WAYS_OUT}")
-        if self._master is not None and opens(self._master, check):
+            raise KeyUnavailable(f"the key ring is empty: {self.storage}; {RECOVERY_HINT}")
+        if self._master is not None and matches_check(self._master, check):
             return self._master
-        for key in self._candidates(ring):
-            if opens(key, check):
+        for key in self._candidate_keys(ring):
+            if matches_check(key, check):
                 self._master = key
                 return key
-        raise KeyUnavailable(f"{self._wrong()}: {WAYS_OUT}")
+        raise KeyUnavailable(f"{self._wrong_key_message()}: {RECOVERY_HINT}")
 
-    def _candidates(self, ring: RingRows) -> Iterator[bytes]:
+    def _candidate_keys(self, ring: KeyRingTransaction) -> Iterator[bytes]:
         if isinstance(self.source, KeyFile):
             yield from self.source.keys()
-        elif isinstance(self.source, GivenKey):
+        elif isinstance(self.source, ProvidedKey):
             yield self.source.key
         else:
             found: dict[str, bytes] = dict(ring.rows("SELECT name, value FROM ring"))
             if "salt" in found:
-                yield self.source.key(
-                    Stretching(found["salt"], int(found["operations"]), int(found["memory"]))
+                yield self.source.derive_key(
+                    KeyDerivation(found["salt"], int(found["operations"]), int(found["memory"]))
                 )
 
-    def _wrong(self) -> str:
+    def _wrong_key_message(self) -> str:
         if not isinstance(self.source, KeyFile):
-            return f"the key given does not open the key ring {self.place}"
+            return f"the key given does not open the key ring {self.storage}"
         if not self.source.path.exists():
             return f"the key file is missing: {self.source.path}"
-        return f"the key in {self.source.path} does not open the key ring {self.place}"
+        return f"the key in {self.source.path} does not open the key ring {self.storage}"
 
-    def _settle_files(self, ring: RingRows) -> None:
+    def _resolve_key_files(self, ring: KeyRingTransaction) -> None:
         """Leave one key file: the one that opens the ring.
 
         The caller holds the ring's lock: nobody else is in the midst of a rotation.
         """
-        source, check = self.source, _check(ring)
-        if not isinstance(source, KeyFile) or not source.successor.exists() or check is None:
+        source, check = self.source, _read_check(ring)
+        if not isinstance(source, KeyFile) or not source.next_key_path.exists() or check is None:
             return
-        if source.path.exists() and opens(read_key(source.path), check):
-            source.successor.unlink()  # of a rotation that was not committed
-        elif opens(read_key(source.successor), check):
-            source.successor.replace(source.path)
+        if source.path.exists() and matches_check(read_key(source.path), check):
+            source.next_key_path.unlink()  # of a rotation that was not committed
+        elif matches_check(read_key(source.next_key_path), check):
+            source.next_key_path.replace(source.path)
         sync_folder(source.path.parent)
 
     def _finish_rotation(self) -> None:
-        with self._refusing(), self._writing() as ring:
-            self._unlocked(ring)
-            self._settle_files(ring)
+        with self._translate_os_errors(), self._write() as ring:
+            self._unlock(ring)
+            self._resolve_key_files(ring)
 
-    def _unwrapped(self, master: bytes, sealed: bytes, place: bytes) -> bytes:
+    def _unwrap(self, master: bytes, encrypted: bytes, context: bytes) -> bytes:
         try:
-            return unwrapped(master, sealed, place)
-        except NotOpened:
-            raise KeyUnavailable(f"the key ring is damaged: {self.place}; {WAYS_OUT}") from None
+            return unwrap_key(master, encrypted, context)
+        except DecryptionFailed:
+            raise KeyUnavailable(
+                f"the key ring is damaged: {self.storage}; {RECOVERY_HINT}"
+            ) from None
 
     def close(self) -> None:
         """Let go of what is held open; the next use opens it again."""
-        self.place.close()
+        self.storage.close()
 
     @contextmanager
-    def _reading(self) -> Iterator[RingRows]:
-        self._refuse_missing()
-        if isinstance(self.source, KeyFile) and self.source.successor.exists():
+    def _read(self) -> Iterator[KeyRingTransaction]:
+        self._require_exists()
+        if isinstance(self.source, KeyFile) and self.source.next_key_path.exists():
             with suppress(StoreReadOnly):  # either file opens it until somebody can
                 self._finish_rotation()
-        with self.place.reading() as ring:
+        with self.storage.read() as ring:
             yield ring
 
     @contextmanager
-    def _writing(self) -> Iterator[RingRows]:
-        self._refuse_missing()
-        with self.place.writing() as ring:
+    def _write(self) -> Iterator[KeyRingTransaction]:
+        self._require_exists()
+        with self.storage.write() as ring:
             yield ring
 
-    def _refuse_missing(self) -> None:
-        if not self.place.exists():
-            raise KeyUnavailable(f"the key ring is missing: {self.place}; {WAYS_OUT}")
+    def _require_exists(self) -> None:
+        if not self.storage.exists():
+            raise KeyUnavailable(f"the key ring is missing: {self.storage}; {RECOVERY_HINT}")
 
-    def _refusing(self) -> AbstractContextManager[None]:
+    def _translate_os_errors(self) -> AbstractContextManager[None]:
         """Say what it means where the file of the master key can't be written."""
         source = self.source
-        return files.refusing(source.path) if isinstance(source, KeyFile) else nullcontext()
+        return (
+            files.translate_os_errors(source.path) if isinstance(source, KeyFile) else nullcontext()
+        )
 
 
-def _check(ring: RingRows) -> bytes | None:
+def _read_check(ring: KeyRingTransaction) -> bytes | None:
     row = ring.row("SELECT value FROM ring WHERE name = 'check'")
     return row[0] if row else None

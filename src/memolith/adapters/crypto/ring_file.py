@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from memolith.adapters.crypto import files
-from memolith.adapters.crypto.ring_places import WAYS_OUT
+from memolith.adapters.crypto.ring_places import RECOVERY_HINT
 from memolith.errors import KeyUnavailable, StoreReadOnly, StoreUnavailable
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ CREATE TABLE IF NOT EXISTS owners (
 """
 
 
-class FileRows:
+class FileKeyRingTransaction:
     """See `RingRows`."""
 
     def __init__(self, connection: apsw.Connection) -> None:
@@ -64,7 +64,7 @@ class FileRows:
         self._connection.executemany(statement, rows)
 
 
-class RingFile:
+class FileKeyStorage:
     """See `RingPlace`. Nothing is held open."""
 
     def __init__(self, path: Path) -> None:
@@ -79,52 +79,52 @@ class RingFile:
         """See the protocol."""
         return self._path.exists()
 
-    def make(self) -> None:
+    def create(self) -> None:
         """See the protocol."""
-        with files.refusing(self._path):
-            files.make_empty(self._path)
-        with self.writing() as rows:
+        with files.translate_os_errors(self._path):
+            files.create_empty_file(self._path)
+        with self.write() as rows:
             rows.run(_TABLES)
 
     @contextmanager
-    def reading(self) -> Iterator[FileRows]:
+    def read(self) -> Iterator[FileKeyRingTransaction]:
         """See the protocol."""
         with self._transaction("BEGIN") as rows:
             yield rows
 
     @contextmanager
-    def writing(self) -> Iterator[FileRows]:
+    def write(self) -> Iterator[FileKeyRingTransaction]:
         """See the protocol."""
         with self._transaction("BEGIN IMMEDIATE") as rows:
             yield rows
 
-    def settle(self) -> None:
+    def compact(self) -> None:
         """Do nothing: what is removed is overwritten when it is."""
 
     def close(self) -> None:
         """Do nothing."""
 
     @contextmanager
-    def _transaction(self, begin: str) -> Iterator[FileRows]:
-        files.warn_if_open(self._path)
+    def _transaction(self, begin: str) -> Iterator[FileKeyRingTransaction]:
+        files.warn_if_readable_by_others(self._path)
         try:
             ring = apsw.Connection(str(self._path), flags=apsw.SQLITE_OPEN_READWRITE)
         except apsw.Error as error:
-            raise self._translated(error) from error
+            raise self._translate_error(error) from error
         try:
             ring.set_busy_timeout(round(_BUSY_TIMEOUT_S * 1000))
             for pragma in _PRAGMAS:
                 ring.execute(pragma)
             ring.execute(begin)
-            yield FileRows(ring)
+            yield FileKeyRingTransaction(ring)
             ring.execute("COMMIT")
         except apsw.Error as error:
-            raise self._translated(error) from error
+            raise self._translate_error(error) from error
         finally:
             with suppress(apsw.Error):  # closing rolls back what is open
                 ring.close()
 
-    def _translated(self, error: apsw.Error) -> Exception:
+    def _translate_error(self, error: apsw.Error) -> Exception:
         if isinstance(error, (apsw.BusyError, apsw.LockedError)):
             return StoreUnavailable(f"the key ring is locked: {self._path}", _BUSY_TIMEOUT_S)
         if isinstance(error, apsw.ReadOnlyError):
@@ -132,5 +132,5 @@ class RingFile:
         if isinstance(error, apsw.FullError):
             return StoreUnavailable(f"the disk is full: {self._path}")
         return KeyUnavailable(
-            f"the key ring cannot be read: {self._path} ({type(error).__name__}); {WAYS_OUT}"
+            f"the key ring cannot be read: {self._path} ({type(error).__name__}); {RECOVERY_HINT}"
         )

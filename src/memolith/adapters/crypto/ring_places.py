@@ -10,14 +10,14 @@ if TYPE_CHECKING:
 
 Row = tuple[Any, ...]
 
-WAYS_OUT = (
+RECOVERY_HINT = (
     "bring the key back (`memolith key restore FILE` takes a backup of it),"
     " or start afresh with `memolith reset`"
 )
 """What to do where a ring does not open."""
 
 
-class RingRows(Protocol):
+class KeyRingTransaction(Protocol):
     """A transaction on a ring's tables, in statements that SQLite and PostgreSQL understand.
 
     The tables are `ring` (name, value), `stores` (store, wrapped) and `owners` (store, owner,
@@ -41,7 +41,7 @@ class RingRows(Protocol):
         ...
 
 
-class RingPlace(Protocol):
+class KeyRingStorage(Protocol):
     """Where a ring is; its `str` is how messages call it. Safe between threads and processes.
 
     What each of the methods raises besides: StoreUnavailable where it can't be reached or stays
@@ -52,22 +52,22 @@ class RingPlace(Protocol):
         """Tell whether there is a ring."""
         ...
 
-    def make(self) -> None:
+    def create(self) -> None:
         """Make an empty ring, which only its owner may read, where there is none."""
         ...
 
-    def reading(self) -> AbstractContextManager[RingRows]:
+    def read(self) -> AbstractContextManager[KeyRingTransaction]:
         """Lend a transaction that sees one state, of a ring that is there."""
         ...
 
-    def writing(self) -> AbstractContextManager[RingRows]:
+    def write(self) -> AbstractContextManager[KeyRingTransaction]:
         """Lend a transaction in which nobody else writes, of a ring that is there.
 
         At the end of the block it is on the disk, all of it; or, after an error, none of it.
         """
         ...
 
-    def settle(self) -> None:
+    def compact(self) -> None:
         """See to it that what was removed is not to be found there any more."""
         ...
 

@@ -31,7 +31,7 @@ _BATCH = 8_192
 """Rows at a time: the float32 copies of so many vectors stay in a processor's cache."""
 
 
-class Transform:
+class VectorTransform:
     """One secret transform of vectors of one length. Thread-safe.
 
     Sums within it stay below 128 · 128 · 128 = 2**21, so that float32 arithmetic is exact in any
@@ -44,7 +44,7 @@ class Transform:
         """Draw permutations and signs from a key of 32 bytes."""
         self.dimension = dimension
         self._width = dimension + dimension % 2
-        random = _Stream(key, dimension)
+        random = _KeyStream(key, dimension)
         self._first = random.permutation(self._width)
         self._second = random.permutation(self._width)
         self._first_signs = random.signs(self._width)
@@ -59,43 +59,43 @@ class Transform:
         """How many bytes a transformed vector takes."""
         return self._width * np.dtype("<i2").itemsize
 
-    def hide(self, vectors: NDArray[np.int8]) -> NDArray[np.int16]:
+    def apply(self, vectors: NDArray[np.int8]) -> NDArray[np.int16]:
         """Return int8 vectors of shape (n, d) transformed: little-endian int16, (n, d + d % 2)."""
         hidden = np.empty((len(vectors), self._width), dtype="<i2")
         for rows in _batches(len(vectors)):
             hidden[rows] = self._forward(vectors[rows])
         return hidden
 
-    def show(self, hidden: NDArray[np.int16]) -> NDArray[np.int8]:
+    def invert(self, transformed: NDArray[np.int16]) -> NDArray[np.int8]:
         """Return what was transformed, shape (n, d), exactly.
 
         Raises:
             ValueError: No vector becomes this under the transform.
         """
-        shown = np.empty((len(hidden), self.dimension), dtype=np.int8)
-        for rows in _batches(len(hidden)):
-            values = self._backward(hidden[rows])
+        shown = np.empty((len(transformed), self.dimension), dtype=np.int8)
+        for rows in _batches(len(transformed)):
+            values = self._backward(transformed[rows])
             narrow = values[:, : self.dimension].astype(np.int8)
             # The check is exact: what is no integer, too large, or in the padding, differs.
-            if not np.array_equal(_padded(narrow, self._width), values):
+            if not np.array_equal(_pad(narrow, self._width), values):
                 raise ValueError("not a vector under this transform")
             shown[rows] = narrow
         return shown
 
     def _forward(self, vectors: NDArray[np.int8]) -> Values:
-        values = _padded(vectors, self._width) * self._first_signs
-        return _mixed(values[:, self._first])[:, self._second] * self._second_signs
+        values = _pad(vectors, self._width) * self._first_signs
+        return _mix(values[:, self._first])[:, self._second] * self._second_signs
 
     def _backward(self, hidden: NDArray[np.int16]) -> Values:
         values = np.empty((len(hidden), self._width), dtype=np.float32)
         values[:, self._second] = hidden.astype(np.float32) * self._second_signs
-        unmixed = _mixed(values) / np.float32(STRETCH)  # the blocks are symmetric
+        unmixed = _mix(values) / np.float32(STRETCH)  # the blocks are symmetric
         values[:, self._first] = unmixed
         values *= self._first_signs
         return values
 
 
-class _Stream:
+class _KeyStream:
     """Numbers drawn from a key: the same for the same key and length on every machine."""
 
     def __init__(self, key: bytes, dimension: int) -> None:
@@ -123,13 +123,13 @@ def _batches(length: int) -> list[slice]:
     return [slice(start, start + _BATCH) for start in range(0, length, _BATCH)]
 
 
-def _padded(vectors: NDArray[np.int8], width: int) -> Values:
+def _pad(vectors: NDArray[np.int8], width: int) -> Values:
     values = np.zeros((len(vectors), width), dtype=np.float32)
     values[:, : vectors.shape[1]] = vectors
     return values
 
 
-def _mixed(values: Values) -> Values:
+def _mix(values: Values) -> Values:
     """Return rows multiplied by the scaled Hadamard blocks."""
     mixed = np.empty_like(values)
     start = 0

@@ -4,84 +4,92 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memolith.adapters.crypto.joining import joined
-from memolith.adapters.crypto.master import GivenKey, KeyFile, Passphrase, Stretching
-from memolith.adapters.crypto.sealed import NotOpened, new_key, open_sealed, seal, subkey
+from memolith.adapters.crypto.joining import join_length_prefixed
+from memolith.adapters.crypto.master import KeyDerivation, KeyFile, Passphrase, ProvidedKey
+from memolith.adapters.crypto.sealed import (
+    DecryptionFailed,
+    decrypt,
+    derive_subkey,
+    encrypt,
+    generate_key,
+)
 
 if TYPE_CHECKING:
-    from memolith.adapters.crypto.master import Source
-    from memolith.adapters.crypto.ring_places import RingRows
+    from memolith.adapters.crypto.master import MasterKeySource
+    from memolith.adapters.crypto.ring_places import KeyRingTransaction
 
 _PURPOSE = "memolith-wrap"
 _CHECK = b"memolith key ring"
 
 
-def wrapped(master: bytes, key: bytes, place: bytes) -> bytes:
+def wrap_key(master: bytes, key: bytes, context: bytes) -> bytes:
     """Return a key wrapped by the master key."""
-    return seal(subkey(master, _PURPOSE), key, place)
+    return encrypt(derive_subkey(master, _PURPOSE), key, context)
 
 
-def unwrapped(master: bytes, sealed: bytes, place: bytes) -> bytes:
+def unwrap_key(master: bytes, encrypted: bytes, context: bytes) -> bytes:
     """Return the key that was wrapped.
 
     Raises:
         NotOpened: By another master key, or for something else.
     """
-    return open_sealed(subkey(master, _PURPOSE), sealed, place)
+    return decrypt(derive_subkey(master, _PURPOSE), encrypted, context)
 
 
-def new_check(master: bytes) -> bytes:
+def create_check(master: bytes) -> bytes:
     """Return a value by which the master key can be known."""
-    return wrapped(master, _CHECK, _CHECK)
+    return wrap_key(master, _CHECK, _CHECK)
 
 
-def opens(master: bytes, check: bytes) -> bool:
+def matches_check(master: bytes, check: bytes) -> bool:
     """Return whether a value was made by this master key."""
     try:
-        return unwrapped(master, check, _CHECK) == _CHECK
-    except NotOpened:
+        return unwrap_key(master, check, _CHECK) == _CHECK
+    except DecryptionFailed:
         return False
 
 
-def new_master(source: Source, stretching: Stretching) -> bytes:
+def create_master_key(source: MasterKeySource, derivation: KeyDerivation) -> bytes:
     """Return the master key of a source: for a file, a new one."""
     if isinstance(source, KeyFile):
-        return new_key()
-    return source.key if isinstance(source, GivenKey) else source.key(stretching)
+        return generate_key()
+    return source.key if isinstance(source, ProvidedKey) else source.derive_key(derivation)
 
 
-def store_place(store_id: bytes) -> bytes:
+def store_context(store_id: bytes) -> bytes:
     """Return what a store's wrapped key is bound to."""
-    return joined(b"store", store_id)
+    return join_length_prefixed(b"store", store_id)
 
 
-def owner_place(store_id: bytes, owner: bytes, version: int) -> bytes:
+def owner_context(store_id: bytes, owner: bytes, version: int) -> bytes:
     """Return what an owner's wrapped key is bound to."""
-    return joined(b"owner", store_id, owner, version.to_bytes(8, "big"))
+    return join_length_prefixed(b"owner", store_id, owner, version.to_bytes(8, "big"))
 
 
-def begin(ring: RingRows, source: Source, master: bytes, stretching: Stretching) -> None:
+def initialise_ring(
+    ring: KeyRingTransaction, source: MasterKeySource, master: bytes, derivation: KeyDerivation
+) -> None:
     """Store by what the master key is known, and how a passphrase becomes it."""
-    rows = [("check", new_check(master))]
+    rows = [("check", create_check(master))]
     if isinstance(source, Passphrase):
         rows += [
-            ("salt", stretching.salt),
-            ("operations", b"%d" % stretching.operations),
-            ("memory", b"%d" % stretching.memory),
+            ("salt", derivation.salt),
+            ("operations", b"%d" % derivation.operations),
+            ("memory", b"%d" % derivation.memory),
         ]
     ring.run("DELETE FROM ring")
     ring.run_many("INSERT INTO ring VALUES (?, ?)", rows)
 
 
-def rewrap(ring: RingRows, old: bytes, new: bytes) -> None:
+def rewrap_keys(ring: KeyRingTransaction, old: bytes, new: bytes) -> None:
     """Wrap every key of the ring anew."""
     stores = ring.rows("SELECT store, wrapped FROM stores")
     ring.run_many(
         "UPDATE stores SET wrapped = ? WHERE store = ?",
         (
-            (wrapped(new, unwrapped(old, sealed, place), place), store)
+            (wrap_key(new, unwrap_key(old, sealed, place), place), store)
             for store, sealed in stores
-            for place in [store_place(store)]
+            for place in [store_context(store)]
         ),
     )
     owners = ring.rows(
@@ -90,8 +98,8 @@ def rewrap(ring: RingRows, old: bytes, new: bytes) -> None:
     ring.run_many(
         "UPDATE owners SET wrapped = ? WHERE store = ? AND owner = ? AND version = ?",
         (
-            (wrapped(new, unwrapped(old, sealed, place), place), store, owner, version)
+            (wrap_key(new, unwrap_key(old, sealed, place), place), store, owner, version)
             for store, owner, version, sealed in owners
-            for place in [owner_place(store, owner, version)]
+            for place in [owner_context(store, owner, version)]
         ),
     )

@@ -13,9 +13,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from memolith.adapters.embedders.model_folder import open_folder
+from memolith.adapters.embedders.model_folder import load_model_folder
 from memolith.adapters.embedders.onnx_model import OnnxModel
-from memolith.adapters.embedders.wordpiece import encoded, tokenizer
+from memolith.adapters.embedders.wordpiece import encode_text, load_tokenizer
 from memolith.ports.embedder import TextRole
 
 _THREADS: Final = 2
@@ -43,9 +43,9 @@ class LocalEmbedder:
         Raises:
             InvalidConfiguration: There is no such model.
         """
-        self._folder = open_folder(model_dir)
+        self._folder = load_model_folder(model_dir)
         self._threads = threads or min(_THREADS, os.cpu_count() or 1)
-        self._loading = threading.Lock()
+        self._load_lock = threading.Lock()
         self._model: OnnxModel | None = None
 
     @property
@@ -56,7 +56,7 @@ class LocalEmbedder:
     @property
     def dimension(self) -> int:
         """The length of a vector. Loads the model where only that knows."""
-        return self._folder.dimension or self._loaded().dimension
+        return self._folder.dimension or self._get_model().dimension
 
     @property
     def max_tokens(self) -> int:
@@ -78,34 +78,34 @@ class LocalEmbedder:
         vectors = np.zeros((len(texts), self.dimension), np.float32)
         if len(texts) <= 1 or self._threads == 1:
             for row, text in enumerate(texts):
-                vectors[row] = self._embedded(role, text)
+                vectors[row] = self._embed_text(role, text)
             return vectors
         with ThreadPoolExecutor(self._threads) as pool:
-            for row, vector in enumerate(pool.map(partial(self._embedded, role), texts)):
+            for row, vector in enumerate(pool.map(partial(self._embed_text, role), texts)):
                 vectors[row] = vector
         return vectors
 
-    def _embedded(self, role: TextRole, text: str) -> NDArray[np.float32]:
-        ids = self._ids(role, text)
-        return self._loaded().embed(ids) if ids else np.zeros(self.dimension, np.float32)
+    def _embed_text(self, role: TextRole, text: str) -> NDArray[np.float32]:
+        ids = self._token_ids(role, text)
+        return self._get_model().embed(ids) if ids else np.zeros(self.dimension, np.float32)
 
-    def _ids(self, role: TextRole, text: str) -> list[int]:
+    def _token_ids(self, role: TextRole, text: str) -> list[int]:
         """Return what the model reads: prefix and text, cut to the window, with special tokens."""
         folder = self._folder
-        pieces = encoded(folder.tokenizer, text)
+        pieces = encode_text(folder.tokenizer, text)
         if not len(pieces):
             return []
         prefix = folder.query_prefix if role == "query" else folder.document_prefix
         if prefix:
-            pieces = encoded(folder.tokenizer, prefix + text)
-        of_model = tokenizer(folder.tokenizer)
+            pieces = encode_text(folder.tokenizer, prefix + text)
+        of_model = load_tokenizer(folder.tokenizer)
         pieces.truncate(folder.max_tokens - of_model.num_special_tokens_to_add(is_pair=False))
         ids: list[int] = of_model.post_process(pieces).ids
         return ids
 
-    def _loaded(self) -> OnnxModel:
+    def _get_model(self) -> OnnxModel:
         if self._model is None:
-            with self._loading:
+            with self._load_lock:
                 if self._model is None:
                     self._model = OnnxModel(self._folder)
         return self._model

@@ -10,13 +10,13 @@ import msgspec
 
 from memolith.errors import InvalidConfiguration
 
-SETTING: Final = "embedding.model"
+MODEL_SETTING: Final = "embedding.model"
 """The setting that names the folder."""
 
 Pooling = Literal["mean", "cls"]
 """How token vectors become one, for a model that gives token vectors."""
 
-_WINDOW: Final = 256
+_DEFAULT_MAX_TOKENS: Final = 256
 """Word pieces; what most sentence embedding models were trained with, so the safe guess."""
 
 
@@ -40,25 +40,25 @@ class ModelFolder:
     model: Path
     tokenizer: Path
     dimension: int | None = None
-    max_tokens: int = _WINDOW
+    max_tokens: int = _DEFAULT_MAX_TOKENS
     query_prefix: str = ""
     document_prefix: str = ""
     pooling: Pooling = "mean"
-    optimised: bool = False
+    is_optimised: bool = False
 
 
-class _Description(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _ModelDescription(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`memolith-model.json`: every field may be missing."""
 
     name: str | None = None
     dimension: int | None = None
-    max_tokens: int = _WINDOW
+    max_tokens: int = _DEFAULT_MAX_TOKENS
     query_prefix: str = ""
     document_prefix: str = ""
     pooling: Pooling = "mean"
 
 
-def open_folder(path: Path | None) -> ModelFolder:
+def load_model_folder(path: Path | None) -> ModelFolder:
     """Describe the model in a folder, or the one that the package memolith-minilm carries.
 
     Only `memolith-model.json` is read.
@@ -67,11 +67,11 @@ def open_folder(path: Path | None) -> ModelFolder:
         InvalidConfiguration: The folder, a file in it, or the package is missing, or
             `memolith-model.json` is not what it should be.
     """
-    folder = _carried() if path is None else _described(path)
+    folder = _bundled_folder() if path is None else _describe_folder(path)
     for file in (folder.model, folder.tokenizer):
         if not file.is_file():
             raise InvalidConfiguration(
-                SETTING,
+                MODEL_SETTING,
                 f"there is no {file}; a model's folder holds model.onnx and tokenizer.json"
                 if path
                 else f"memolith-minilm is damaged, {file} is missing; install it again",
@@ -79,12 +79,12 @@ def open_folder(path: Path | None) -> ModelFolder:
     return folder
 
 
-def _carried() -> ModelFolder:
+def _bundled_folder() -> ModelFolder:
     try:
         import memolith_minilm
     except ModuleNotFoundError as error:
         raise InvalidConfiguration(
-            SETTING,
+            MODEL_SETTING,
             "the local model is not installed: install the package memolith-minilm, or name "
             "the folder of another model in MEMOLITH_MODEL",
         ) from error
@@ -94,12 +94,12 @@ def _carried() -> ModelFolder:
         tokenizer=memolith_minilm.tokenizer_path(),
         dimension=memolith_minilm.DIMENSION,
         max_tokens=memolith_minilm.MAX_TOKENS,
-        optimised=True,
+        is_optimised=True,
     )
 
 
-def _described(path: Path) -> ModelFolder:
-    described = _description(path / "memolith-model.json")
+def _describe_folder(path: Path) -> ModelFolder:
+    described = _read_description(path / "memolith-model.json")
     return ModelFolder(
         name=described.name or path.resolve().name,
         model=path / "model.onnx",
@@ -112,12 +112,12 @@ def _described(path: Path) -> ModelFolder:
     )
 
 
-def _description(file: Path) -> _Description:
+def _read_description(file: Path) -> _ModelDescription:
     try:
         content = file.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
-        return _Description()
+        return _ModelDescription()
     try:
-        return msgspec.json.decode(content, type=_Description)
+        return msgspec.json.decode(content, type=_ModelDescription)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise InvalidConfiguration(SETTING, str(error), str(file)) from error
+        raise InvalidConfiguration(MODEL_SETTING, str(error), str(file)) from error

@@ -10,11 +10,11 @@ from memolith.adapters.clients.wire import dig
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memolith.policies.embedding_models import ChosenModel
+    from memolith.policies.embedding_models import SelectedModel
     from memolith.ports.embedder import TextRole
 
 
-class OllamaVectors:
+class OllamaVectorService:
     """Gives the vectors of a model that Ollama runs. Thread-safe.
 
     Vectors come whole; older versions of Ollama know nothing of shorter ones.
@@ -22,7 +22,7 @@ class OllamaVectors:
 
     def __init__(
         self,
-        model: ChosenModel,
+        model: SelectedModel,
         *,
         api_key: str = "",
         base_url: str = "",
@@ -33,8 +33,8 @@ class OllamaVectors:
         Raises:
             InvalidConfiguration: The client is not installed.
         """
-        self.name = f"ollama:{model.asked}"
-        self._asked = model.asked
+        self.name = f"ollama:{model.requested_name}"
+        self._model_name = model.requested_name
         self._client = OllamaClient(
             self.name,
             "embedding.provider",
@@ -50,7 +50,9 @@ class OllamaVectors:
             ServiceFailed: There are none.
         """
         del role
-        return dig(self._client.call(lambda it: it.embed(self._asked, list(texts))), "embeddings")
+        return dig(
+            self._client.call(lambda it: it.embed(self._model_name, list(texts))), "embeddings"
+        )
 
     def close(self) -> None:
         """End the connections."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from memolith.adapters.embedders.model_folder import SETTING, ModelFolder
+from memolith.adapters.embedders.model_folder import MODEL_SETTING, ModelFolder
 from memolith.errors import InvalidConfiguration, ServiceFailed
 
 if TYPE_CHECKING:
@@ -41,17 +41,18 @@ class OnnxModel:
         """
         self._name = folder.name
         self._pooling = folder.pooling
-        self._session = _session(folder)
+        self._session = _create_session(folder)
         self._inputs = {each.name for each in self._session.get_inputs()}
         if "input_ids" not in self._inputs or not self._inputs <= _INPUTS:
             raise InvalidConfiguration(
-                SETTING, f"{folder.model} takes {sorted(self._inputs)}, not token ids and a mask"
+                MODEL_SETTING,
+                f"{folder.model} takes {sorted(self._inputs)}, not token ids and a mask",
             )
-        self._output = _sentence_output(self._session)
+        self._output = _find_output(self._session)
         self.dimension = len(self._run([0]))
         if folder.dimension not in (None, self.dimension):
             raise InvalidConfiguration(
-                SETTING,
+                MODEL_SETTING,
                 f"{folder.model} gives vectors of {self.dimension} numbers, not of the "
                 f"{folder.dimension} that memolith-model.json says",
             )
@@ -86,24 +87,26 @@ class OnnxModel:
             found = self._session.run([self._output], given)[0]
         except (Fail, InvalidArgument, RuntimeException) as error:
             raise ServiceFailed(self._name, f"failed on {len(ids)} tokens") from error
-        return self._pooled(np.asarray(found, np.float32))
+        return self._pool(np.asarray(found, np.float32))
 
-    def _pooled(self, found: NDArray[np.float32]) -> NDArray[np.float32]:
+    def _pool(self, found: NDArray[np.float32]) -> NDArray[np.float32]:
         if found.ndim == _TEXT_VECTORS:
             return np.asarray(found[0])
         if found.ndim == _TOKEN_VECTORS:
             # No token is padding: each text is run on its own.
             return np.asarray(found[0, 0] if self._pooling == "cls" else found[0].mean(axis=0))
-        raise InvalidConfiguration(SETTING, f"{self._name} gives an output of shape {found.shape}")
+        raise InvalidConfiguration(
+            MODEL_SETTING, f"{self._name} gives an output of shape {found.shape}"
+        )
 
 
-def _sentence_output(session: InferenceSession) -> str:
+def _find_output(session: InferenceSession) -> str:
     """Return the output that is already a vector a text, where there is one; else the first."""
     names: list[str] = [each.name for each in session.get_outputs()]
     return "sentence_embedding" if "sentence_embedding" in names else names[0]
 
 
-def _session(folder: ModelFolder) -> InferenceSession:
+def _create_session(folder: ModelFolder) -> InferenceSession:
     # Before the import: from then on it would count what it is used for, keep that in the user's
     # cache folder, and try to send it. `disable_telemetry_events` comes too late for that.
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"
@@ -113,7 +116,9 @@ def _session(folder: ModelFolder) -> InferenceSession:
     onnxruntime.disable_telemetry_events()
     try:
         return onnxruntime.InferenceSession(
-            folder.model, _options(onnxruntime, folder), providers=["CPUExecutionProvider"]
+            folder.model,
+            _build_session_options(onnxruntime, folder),
+            providers=["CPUExecutionProvider"],
         )
     except (
         states.Fail,
@@ -125,16 +130,16 @@ def _session(folder: ModelFolder) -> InferenceSession:
         states.RuntimeException,
     ) as error:
         raise InvalidConfiguration(
-            SETTING, f"ONNX Runtime can't load {folder.model}: {error}"
+            MODEL_SETTING, f"ONNX Runtime can't load {folder.model}: {error}"
         ) from error
 
 
-def _options(onnxruntime: Any, folder: ModelFolder) -> Any:
+def _build_session_options(onnxruntime: Any, folder: ModelFolder) -> Any:
     """Return how to run the model: on the caller's thread, quietly."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.log_severity_level = _ERRORS_ONLY
-    if folder.optimised:
+    if folder.is_optimised:
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     return options

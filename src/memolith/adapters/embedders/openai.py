@@ -5,21 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from memolith.adapters.clients.openai import OpenAIClient
-from memolith.adapters.clients.wire import dig, unreadable
+from memolith.adapters.clients.wire import dig, unreadable_failure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memolith.policies.embedding_models import ChosenModel
+    from memolith.policies.embedding_models import SelectedModel
     from memolith.ports.embedder import TextRole
 
 
-class OpenAIVectors:
+class OpenAIVectorService:
     """Gives the vectors of a service that speaks OpenAI's protocol. Thread-safe."""
 
     def __init__(
         self,
-        model: ChosenModel,
+        model: SelectedModel,
         *,
         api_key: str = "",
         base_url: str = "",
@@ -30,7 +30,7 @@ class OpenAIVectors:
         Raises:
             InvalidConfiguration: The client is not installed.
         """
-        self.name = f"openai:{model.asked}"
+        self.name = f"openai:{model.requested_name}"
         self._client = OpenAIClient(
             self.name,
             "embedding.provider",
@@ -39,9 +39,9 @@ class OpenAIVectors:
             timeout_s=timeout_s,
         )
         # As numbers: not all services know how to send them otherwise.
-        self._request: dict[str, Any] = {"model": model.asked, "encoding_format": "float"}
-        if model.kept is not None and model.facts.takes_dimension:
-            self._request["dimensions"] = model.kept
+        self._request: dict[str, Any] = {"model": model.requested_name, "encoding_format": "float"}
+        if model.truncated_dimension is not None and model.info.accepts_dimension:
+            self._request["dimensions"] = model.truncated_dimension
 
     def vectors(self, texts: Sequence[str], role: TextRole) -> Any:
         """Return the service's vectors of texts; the prefix of a role stands before them already.
@@ -55,10 +55,10 @@ class OpenAIVectors:
         )
         rows = dig(done, "data")
         if not isinstance(rows, list):
-            raise unreadable(self.name)
+            raise unreadable_failure(self.name)
         places = [dig(row, "index") for row in rows]
         if sorted(map(repr, places)) != sorted(map(repr, range(len(rows)))):
-            raise unreadable(self.name)  # which vector is of which text can't be told
+            raise unreadable_failure(self.name)  # which vector is of which text can't be told
         by_place = dict(zip(places, rows, strict=True))
         return [dig(by_place[place], "embedding") for place in range(len(rows))]
 

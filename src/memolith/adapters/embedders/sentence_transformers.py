@@ -12,20 +12,20 @@ from memolith.errors import InvalidConfiguration, ServiceFailed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memolith.policies.embedding_models import ChosenModel
+    from memolith.policies.embedding_models import SelectedModel
     from memolith.ports.embedder import TextRole
 
-EXTRA: Final = "memolith[sentence-transformers]"
+EMBEDDING_EXTRA: Final = "memolith[sentence-transformers]"
 
 
-class SentenceTransformersVectors:
+class SentenceTransformersVectorService:
     """Gives the vectors of a model of sentence-transformers. Thread-safe.
 
     The model loads at first use, once. Nothing is sent anywhere, and nothing downloaded. Where
     Memolith does not know which prefixes a model wants, the model's own description decides.
     """
 
-    def __init__(self, model: ChosenModel, place: str) -> None:
+    def __init__(self, model: SelectedModel, model_path: str) -> None:
         """Use a model.
 
         Args:
@@ -36,11 +36,11 @@ class SentenceTransformersVectors:
             InvalidConfiguration: sentence-transformers is not installed.
         """
         if find_spec("sentence_transformers") is None:
-            problem = f"sentence-transformers is not installed: pip install '{EXTRA}'"
+            problem = f"sentence-transformers is not installed: pip install '{EMBEDDING_EXTRA}'"
             raise InvalidConfiguration("embedding.provider", problem)
-        self.name = f"sentence-transformers:{model.asked}"
-        self._place = place
-        self._is_known = model.facts.dimension is not None
+        self.name = f"sentence-transformers:{model.requested_name}"
+        self._model_path = model_path
+        self._is_known = model.info.dimension is not None
         self._model: Any = None
         # One at a time: a tokenizer of theirs must not be used by two threads at once.
         self._lock = threading.Lock()
@@ -52,7 +52,7 @@ class SentenceTransformersVectors:
             ServiceFailed: The model is not there, or failed.
         """
         with self._lock:
-            model = self._loaded()
+            model = self._get_model()
             try:
                 if self._is_known:  # the prefixes stand before the texts already
                     return model.encode(list(texts), prompt="", show_progress_bar=False)
@@ -66,18 +66,18 @@ class SentenceTransformersVectors:
         with self._lock:
             self._model = None
 
-    def _loaded(self) -> Any:
+    def _get_model(self) -> Any:
         if self._model is None:
             from sentence_transformers import SentenceTransformer
 
             try:
-                self._model = SentenceTransformer(self._place, local_files_only=True)
+                self._model = SentenceTransformer(self._model_path, local_files_only=True)
             except (OSError, ValueError, RuntimeError, ImportError) as error:
                 problem = "there is no such model on this machine, or it can't be read"
                 raise ServiceFailed(self.name, problem) from error
         return self._model
 
 
-def kept_name(asked: str) -> str:
+def get_stored_model_name(asked: str) -> str:
     """Return by which name a store keeps a model: a folder may hold any, whatever its name."""
     return f"folder:{Path(asked).resolve().name}" if Path(asked).is_dir() else asked

@@ -11,13 +11,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from memolith.adapters.chat.steady import Care
+from memolith.adapters.chat.steady import ServiceGuard
 from memolith.errors import ServiceFailed
-from memolith.policies.batching import batches
-from memolith.policies.embedding_models import ChosenModel
+from memolith.policies.batching import iter_batches
+from memolith.policies.embedding_models import SelectedModel
 from memolith.ports.embedder import TextRole
 
-_LEAST_LENGTH = 1e-12
+_MIN_VECTOR_LENGTH = 1e-12
 """A vector shorter than this has no direction that float32 would hold."""
 
 
@@ -49,7 +49,7 @@ class VectorService(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class BatchLimits:
     """How much is asked at once.
 
     Attributes:
@@ -70,17 +70,17 @@ class ServiceEmbedder:
     def __init__(
         self,
         service: VectorService,
-        model: ChosenModel,
-        limits: Limits | None = None,
-        care: Care | None = None,
+        model: SelectedModel,
+        limits: BatchLimits | None = None,
+        guard: ServiceGuard | None = None,
     ) -> None:
         """Ask this service for vectors of this model, with that care; nothing is asked yet."""
         self._service = service
         self._model = model
-        self._limits = limits or Limits()
-        self._care = care or Care()
-        self._found: int | None = None
-        self._asking = threading.Lock()
+        self._limits = limits or BatchLimits()
+        self._guard = guard or ServiceGuard()
+        self._discovered_dimension: int | None = None
+        self._dimension_lock = threading.Lock()
 
     @property
     def name(self) -> str:
@@ -90,15 +90,17 @@ class ServiceEmbedder:
     @property
     def known_dimension(self) -> int | None:
         """The length of a vector; None while only the service knows."""
-        return self._model.dimension or self._found
+        return self._model.dimension or self._discovered_dimension
 
     @property
     def dimension(self) -> int:
         """The length of a vector. Asks the service where nobody else knows."""
         if self.known_dimension is None:
-            with self._asking:
-                if self._found is None:
-                    self._found = self._asked(["dimension"], "query").shape[1]
+            with self._dimension_lock:
+                if self._discovered_dimension is None:
+                    self._discovered_dimension = self._request_vectors(
+                        ["dimension"], "query"
+                    ).shape[1]
         return self.known_dimension or 0
 
     def embed(self, texts: Sequence[str], *, role: TextRole) -> NDArray[np.float32]:
@@ -115,10 +117,12 @@ class ServiceEmbedder:
         vectors = np.zeros((len(texts), dimension), np.float32)
         said = [row for row, text in enumerate(texts) if text.strip()]
         first = 0
-        for some in batches([texts[row] for row in said], self._limits.texts, self._limits.chars):
-            found = self._asked(some, role)
+        for some in iter_batches(
+            [texts[row] for row in said], self._limits.texts, self._limits.chars
+        ):
+            found = self._request_vectors(some, role)
             if found.shape[1] != dimension:
-                raise self._failed(
+                raise self._build_failure(
                     f"gave vectors of {found.shape[1]} numbers, not of {dimension}: set"
                     " `dimension` under [memory.embedding] to what the model has, or to 0"
                 )
@@ -130,13 +134,17 @@ class ServiceEmbedder:
         """Let go of connections."""
         self._service.close()
 
-    def _asked(self, texts: Sequence[str], role: TextRole) -> NDArray[np.float32]:
+    def _request_vectors(self, texts: Sequence[str], role: TextRole) -> NDArray[np.float32]:
         """Return vectors of length 1 from one request, sent again while that may help."""
         name = self._service.name
-        ask = partial(self._care.run, name, lambda: self._kept(self._checked(texts, role)))
-        return self._care.one_of_few(name, ask)
+        ask = partial(
+            self._guard.call_with_retries,
+            name,
+            lambda: self._normalise(self._fetch_vectors(texts, role)),
+        )
+        return self._guard.limit_concurrency(name, ask)
 
-    def _checked(self, texts: Sequence[str], role: TextRole) -> NDArray[np.float64]:
+    def _fetch_vectors(self, texts: Sequence[str], role: TextRole) -> NDArray[np.float64]:
         """Ask once, and check that what comes is a finite vector a text.
 
         That is no vector a text, it may be so only this time: it is worth another try.
@@ -147,28 +155,32 @@ class ServiceEmbedder:
             rows = [np.asarray(row, dtype=np.float64) for row in given]
         except (TypeError, ValueError, OverflowError):
             # Not kept as the cause: its message may show what the service said.
-            raise self._failed("gave what is no list of vectors", retryable=True) from None
+            raise self._build_failure("gave what is no list of vectors", retryable=True) from None
         if len(rows) != len(texts):
-            raise self._failed(f"gave {len(rows)} vectors for {len(texts)} texts", retryable=True)
+            raise self._build_failure(
+                f"gave {len(rows)} vectors for {len(texts)} texts", retryable=True
+            )
         shapes = {row.shape for row in rows}
         if len(shapes) != 1 or rows[0].ndim != 1 or not rows[0].size:
-            raise self._failed(f"gave vectors of shapes {sorted(shapes)}", retryable=True)
+            raise self._build_failure(f"gave vectors of shapes {sorted(shapes)}", retryable=True)
         vectors = np.stack(rows)
         if not np.isfinite(vectors).all():
-            raise self._failed("gave a vector that is not finite", retryable=True)
+            raise self._build_failure("gave a vector that is not finite", retryable=True)
         return vectors
 
-    def _kept(self, vectors: NDArray[np.float64]) -> NDArray[np.float32]:
+    def _normalise(self, vectors: NDArray[np.float64]) -> NDArray[np.float32]:
         """Return what is kept of vectors, at length 1."""
-        whole, kept = self._model.facts.dimension, self._model.kept
+        whole, kept = self._model.info.dimension, self._model.truncated_dimension
         if kept is not None and vectors.shape[1] == whole:
             vectors = vectors[:, :kept]
         with np.errstate(over="ignore"):
             lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        if not ((lengths > _LEAST_LENGTH) & np.isfinite(lengths)).all():
-            raise self._failed("gave a vector of no length, or of none that counts", retryable=True)
+        if not ((lengths > _MIN_VECTOR_LENGTH) & np.isfinite(lengths)).all():
+            raise self._build_failure(
+                "gave a vector of no length, or of none that counts", retryable=True
+            )
         unit: NDArray[np.float32] = (vectors / lengths).astype(np.float32)
         return unit
 
-    def _failed(self, problem: str, *, retryable: bool = False) -> ServiceFailed:
+    def _build_failure(self, problem: str, *, retryable: bool = False) -> ServiceFailed:
         return ServiceFailed(self._service.name, problem, retryable=retryable)

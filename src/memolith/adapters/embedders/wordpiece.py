@@ -8,14 +8,14 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memolith.adapters.embedders.model_folder import SETTING, open_folder
+from memolith.adapters.embedders.model_folder import MODEL_SETTING, load_model_folder
 from memolith.errors import InvalidConfiguration
 
 if TYPE_CHECKING:
     # At run time it is imported at first use, so that opening a store stays quick.
     from tokenizers import Encoding, Tokenizer
 
-_loading = threading.Lock()
+_tokenizer_lock = threading.Lock()
 
 
 class WordPieceCounter:
@@ -31,50 +31,50 @@ class WordPieceCounter:
         Raises:
             InvalidConfiguration: There is no such model.
         """
-        self._file = open_folder(model_dir).tokenizer
+        self._file = load_model_folder(model_dir).tokenizer
 
     def count(self, texts: Sequence[str]) -> list[int]:
         """Return the number of word pieces of each text, in order, without special tokens."""
-        return [len(encoded(self._file, text)) for text in texts]
+        return [len(encode_text(self._file, text)) for text in texts]
 
 
-def encoded(file: Path, text: str) -> Encoding:
+def encode_text(file: Path, text: str) -> Encoding:
     """Return all word pieces of a text, without special tokens.
 
     Lone surrogates count as question marks. One text at a time: the library's batches start
     threads, which a later fork of the process would have to be protected from.
     """
-    return tokenizer(file).encode(_encodable(text), add_special_tokens=False)
+    return load_tokenizer(file).encode(_replace_surrogates(text), add_special_tokens=False)
 
 
-def tokenizer(file: Path) -> Tokenizer:
+def load_tokenizer(file: Path) -> Tokenizer:
     """Return the tokenizer of a file, without truncation or padding, loaded once a process.
 
     Raises:
         InvalidConfiguration: The file can't be read, or is not a tokenizer's.
     """
-    with _loading:
-        return _loaded(file)
+    with _tokenizer_lock:
+        return _load_tokenizer_file(file)
 
 
 @cache
-def _loaded(file: Path) -> Tokenizer:
+def _load_tokenizer_file(file: Path) -> Tokenizer:
     from tokenizers import Tokenizer
 
     try:
         content = file.read_bytes()
     except OSError as error:
-        raise InvalidConfiguration(SETTING, f"{file} can't be read: {error}") from error
+        raise InvalidConfiguration(MODEL_SETTING, f"{file} can't be read: {error}") from error
     try:
         loaded = Tokenizer.from_buffer(content)
     except Exception as error:  # the library raises nothing narrower
-        raise InvalidConfiguration(SETTING, f"{file} is not a tokenizer: {error}") from error
+        raise InvalidConfiguration(MODEL_SETTING, f"{file} is not a tokenizer: {error}") from error
     loaded.no_truncation()
     loaded.no_padding()
     return loaded
 
 
-def _encodable(text: str) -> str:
+def _replace_surrogates(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:

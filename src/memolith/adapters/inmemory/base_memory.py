@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC
 from typing import TYPE_CHECKING
 
-from memolith.adapters.inmemory.writes import Writer
+from memolith.adapters.inmemory.writes import RecordWriter
 from memolith.adapters.sql.values import pack_id
 from memolith.domain.base_memory import BaseMemory
 from memolith.errors import NotFound
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from memolith.domain.memories import Source
 
 
-class BaseMemoryChanges(Writer):
+class BaseMemoryWriter(RecordWriter):
     """The ways to change it."""
 
     def set_base_memory(self, content: str, *, sources: Sequence[Source], at: datetime) -> None:
@@ -32,7 +32,7 @@ class BaseMemoryChanges(Writer):
             new = BaseMemory(content, len(versions) + 1, since, sources=tuple(sources))
             self._state.base_memories = (*versions[:-1], *closed, new)
 
-    def reword_base_memory(self, contents: Mapping[int, str]) -> None:
+    def rewrite_base_memory(self, contents: Mapping[int, str]) -> None:
         """See the port."""
         with self._change(changes=bool(contents)):
             versions = {one.version: one for one in self._state.base_memories}

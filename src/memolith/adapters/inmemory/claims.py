@@ -6,11 +6,11 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from memolith.adapters.inmemory.state import ClaimState, is_due
+from memolith.adapters.inmemory.state import ClaimState, is_pending
 from memolith.adapters.sql.values import NEVER
-from memolith.adapters.sql.work import WAITS, new_token
-from memolith.domain.work import Work
-from memolith.ports.work import Claim
+from memolith.adapters.sql.work import PENDING, create_token
+from memolith.domain.work import WorkKind
+from memolith.ports.work import WorkLease
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,86 +26,91 @@ class InMemoryClaims:
     def __init__(
         self,
         states: dict[str, OwnerState],
-        locked: Callable[[str], AbstractContextManager[None]],
+        lock_owner: Callable[[str], AbstractContextManager[None]],
         check_open: Callable[[], None],
     ) -> None:
         """Take the owners' states, and the way to be the only one to change an owner's."""
         self._states = states
-        self._locked = locked
+        self._lock_owner = lock_owner
         self._check_open = check_open
 
-    def owners(self, work: Work, *, now: datetime) -> list[str]:
+    def owners(self, work: WorkKind, *, now: datetime) -> list[str]:
         """See the port."""
         self._check_open()
         return sorted(
             owner_id
             for owner_id, state in list(self._states.items())
-            if _is_free(state, work, now) and (work is not Work.LEARN or _has_due(state, now))
+            if _is_free(state, work, now)
+            and (work is not WorkKind.LEARN or _has_pending(state, now))
         )
 
-    def take(self, owner_id: str, work: Work, *, now: datetime, lease_s: float) -> Claim | None:
+    def acquire(
+        self, owner_id: str, work: WorkKind, *, now: datetime, lease_s: float
+    ) -> WorkLease | None:
         """See the port."""
-        with self._locked(owner_id):
+        with self._lock_owner(owner_id):
             state = self._states.get(owner_id)
             if state is None or not _is_free(state, work, now):
                 return None
             before = state.claims.get(work, ClaimState())
-            token = new_token()
+            token = create_token()
             until = now + timedelta(seconds=lease_s)
             self._set(owner_id, work, replace(before, token=token, until=until))
-            return Claim(owner_id, work, token, before.attempts)
+            return WorkLease(owner_id, work, token, before.attempts)
 
-    def keep(self, claim: Claim, *, now: datetime, lease_s: float) -> bool:
+    def renew(self, lease: WorkLease, *, now: datetime, lease_s: float) -> bool:
         """See the port."""
         until = now + timedelta(seconds=lease_s)
-        return self._change(claim, lambda held: replace(held, until=until))
+        return self._change(lease, lambda held: replace(held, until=until))
 
-    def release(self, claim: Claim) -> None:
+    def release(self, lease: WorkLease) -> None:
         """See the port."""
-        self._change(claim, lambda _: None)
+        self._change(lease, lambda _: None)
 
-    def fail(self, claim: Claim, *, retry_at: datetime | None) -> None:
+    def fail(self, lease: WorkLease, *, retry_at: datetime | None) -> None:
         """See the port."""
-        self._change(claim, lambda held: ClaimState(None, retry_at, held.attempts + 1))
+        self._change(lease, lambda held: ClaimState(None, retry_at, held.attempts + 1))
 
-    def unpark(self, owner_id: str) -> None:
+    def retry(self, owner_id: str) -> None:
         """See the port."""
-        with self._locked(owner_id):
+        with self._lock_owner(owner_id):
             state = self._states.get(owner_id)
             if state is None:
                 return
             held = {kind: one for kind, one in state.claims.items() if one.token is not None}
             failed = {
-                id_: replace(work, marks=WAITS, attempts=0, retry_at=None)
+                id_: replace(work, marks=PENDING, attempts=0, retry_at=None)
                 for id_, work in state.work.items()
-                if work.attempts and _stands(state, id_)
+                if work.attempts and _is_current(state, id_)
             }
             self._states[owner_id] = replace(state, claims=held, work=state.work | failed)
 
-    def _change(self, claim: Claim, change: Callable[[ClaimState], ClaimState | None]) -> bool:
+    def _change(self, lease: WorkLease, change: Callable[[ClaimState], ClaimState | None]) -> bool:
         """Change a claim, if it still counts; return whether it does."""
-        with self._locked(claim.owner_id):
-            state = self._states.get(claim.owner_id)
-            held = state.claims.get(claim.work) if state else None
-            if held is None or held.token != claim.token:
+        with self._lock_owner(lease.owner_id):
+            state = self._states.get(lease.owner_id)
+            held = state.claims.get(lease.work) if state else None
+            if held is None or held.token != lease.token:
                 return False
-            self._set(claim.owner_id, claim.work, change(held))
+            self._set(lease.owner_id, lease.work, change(held))
             return True
 
-    def _set(self, owner_id: str, work: Work, claim: ClaimState | None) -> None:
+    def _set(self, owner_id: str, work: WorkKind, claim: ClaimState | None) -> None:
         state = self._states[owner_id]
         others = {kind: one for kind, one in state.claims.items() if kind is not work}
         claims = others if claim is None else {**others, work: claim}
         self._states[owner_id] = replace(state, claims=claims)
 
 
-def _is_free(state: OwnerState, work: Work, now: datetime) -> bool:
+def _is_free(state: OwnerState, work: WorkKind, now: datetime) -> bool:
     return work not in state.claims or state.claims[work].is_free(now)
 
 
-def _has_due(state: OwnerState, now: datetime) -> bool:
-    return any(is_due(work, now) and _stands(state, id_) for id_, work in state.work.items())
+def _has_pending(state: OwnerState, now: datetime) -> bool:
+    return any(
+        is_pending(work, now) and _is_current(state, id_) for id_, work in state.work.items()
+    )
 
 
-def _stands(state: OwnerState, message_id: str) -> bool:
+def _is_current(state: OwnerState, message_id: str) -> bool:
     return state.items[state.messages[message_id][-1].item].valid_to == NEVER

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from memolith.ports.jobs import Lease
+from memolith.ports.jobs import JobLease
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +38,9 @@ class InMemoryJobs:
         self._lock = threading.Lock()
         self._jobs: dict[str, _Job] = {}
 
-    def take(self, name: str, *, now: datetime, every_s: float, lease_s: float) -> Lease | None:
+    def acquire(
+        self, name: str, *, now: datetime, every_s: float, lease_s: float
+    ) -> JobLease | None:
         """See the port."""
         with self._lock:
             job = self._jobs.get(name, _Job())
@@ -46,18 +48,18 @@ class InMemoryJobs:
                 return None
             token = secrets.token_bytes(_TOKEN_BYTES)
             self._jobs[name] = replace(job, token=token, until=now + timedelta(seconds=lease_s))
-            return Lease(name, token, job.state)
+            return JobLease(name, token, job.state)
 
-    def keep(self, lease: Lease, state: str, *, now: datetime, lease_s: float) -> bool:
+    def renew(self, lease: JobLease, state: str, *, now: datetime, lease_s: float) -> bool:
         """See the port."""
         until = now + timedelta(seconds=lease_s)
         return self._change(lease, lambda job: replace(job, until=until, state=state))
 
-    def finish(self, lease: Lease, *, now: datetime) -> bool:
+    def finish(self, lease: JobLease, *, now: datetime) -> bool:
         """See the port."""
         return self._change(lease, lambda _: _Job(ran_at=now))
 
-    def release(self, lease: Lease) -> None:
+    def release(self, lease: JobLease) -> None:
         """See the port."""
         self._change(lease, lambda job: replace(job, token=None, until=None))
 
@@ -66,7 +68,7 @@ class InMemoryJobs:
         with self._lock:
             self._jobs = {name: replace(job, state=None) for name, job in self._jobs.items()}
 
-    def _change(self, lease: Lease, change: Callable[[_Job], _Job]) -> bool:
+    def _change(self, lease: JobLease, change: Callable[[_Job], _Job]) -> bool:
         with self._lock:
             job = self._jobs.get(lease.name, _Job())
             if job.token != lease.token:

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from memolith.adapters.inmemory.state import MemoryVersion, MessageVersion
-from memolith.adapters.inmemory.writes import Writer
-from memolith.adapters.sql.entries import checked
+from memolith.adapters.inmemory.writes import RecordWriter
+from memolith.adapters.sql.entries import require_role_and_time
 from memolith.errors import InvalidInput, NotFound
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from memolith.ports.store import IndexEntry
 
 
-class Purging(Writer):
+class PurgeWriter(RecordWriter):
     """The ways to remove for good."""
 
     def purge(self, ids: Sequence[str]) -> None:
@@ -46,13 +46,13 @@ class Purging(Writer):
                 if item.session in numbers:
                     state.items[number] = replace(item, session=-1)
             for id_, versions in state.memories.items():
-                state.memories[id_] = tuple(_in_no_session(one, names) for one in versions)
+                state.memories[id_] = tuple(_clear_session(one, names) for one in versions)
 
     def _remove(self, gone: set[str]) -> None:
         """Remove records, but leave their sessions as they are."""
         state = self._state
         spoke = {
-            (version.message.speaker, checked(version.message)[0])
+            (version.message.speaker, require_role_and_time(version.message)[0])
             for id_ in gone
             for version in state.messages.get(id_, ())
         }
@@ -67,8 +67,8 @@ class Purging(Writer):
             link: None for link in state.links if gone.isdisjoint((link.source_id, link.target_id))
         }
         for id_, versions in state.memories.items():
-            state.memories[id_] = tuple(_letting_go(version, gone) for version in versions)
-        state.base_memories = tuple(_without(one, gone) for one in state.base_memories)
+            state.memories[id_] = tuple(_drop_references(version, gone) for version in versions)
+        state.base_memories = tuple(_drop_sources(one, gone) for one in state.base_memories)
         left = {
             (version.message.speaker, version.message.role)
             for versions in state.messages.values()
@@ -77,15 +77,15 @@ class Purging(Writer):
         for speaker in spoke - left:
             state.participants.pop(speaker, None)
 
-    def reword(self, id: str, wordings: Sequence[tuple[Message, IndexEntry]]) -> None:
+    def rewrite_message(self, id: str, revisions: Sequence[tuple[Message, IndexEntry]]) -> None:
         """See the port."""
         with self._change():
-            if not wordings:
+            if not revisions:
                 raise InvalidInput("wordings", "of a message there must be one at least")
             old = {version.message.version: version for version in self._message_versions(id)}
             kept = [
-                (message, self._judged(id, message.content, entry))
-                for message, entry in sorted(wordings, key=lambda pair: pair[0].version)
+                (message, self._carry_over_review(id, message.content, entry))
+                for message, entry in sorted(revisions, key=lambda pair: pair[0].version)
             ]
             if not old.keys() >= {message.version for message, _ in kept}:
                 raise NotFound("message", id)
@@ -138,27 +138,27 @@ class Purging(Writer):
         self._state.sessions[name] = session
 
 
-def _letting_go(version: MemoryVersion, gone: set[str]) -> MemoryVersion:
+def _drop_references(version: MemoryVersion, gone: set[str]) -> MemoryVersion:
     memory = version.memory
     return replace(
         version,
         memory=replace(
             memory,
-            sources=_left(memory.sources, gone),
+            sources=_remaining_sources(memory.sources, gone),
             superseded_by=None if memory.superseded_by in gone else memory.superseded_by,
         ),
     )
 
 
-def _in_no_session(version: MemoryVersion, names: set[str]) -> MemoryVersion:
+def _clear_session(version: MemoryVersion, names: set[str]) -> MemoryVersion:
     if version.memory.session_id not in names:
         return version
     return replace(version, memory=replace(version.memory, session_id=None))
 
 
-def _without(version: BaseMemory, gone: set[str]) -> BaseMemory:
-    return replace(version, sources=_left(version.sources, gone))
+def _drop_sources(version: BaseMemory, gone: set[str]) -> BaseMemory:
+    return replace(version, sources=_remaining_sources(version.sources, gone))
 
 
-def _left(sources: Sequence[Source], gone: set[str]) -> tuple[Source, ...]:
+def _remaining_sources(sources: Sequence[Source], gone: set[str]) -> tuple[Source, ...]:
     return tuple(source for source in sources if source.id not in gone)

@@ -7,13 +7,13 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from memolith.adapters.sql.cursors import cursor_after, place_of
+from memolith.adapters.sql.cursors import decode_cursor, encode_cursor
 from memolith.adapters.sql.values import NEVER, instant, micros, micros_or_none, pack_id
-from memolith.adapters.sql.vitals import vitals_of
+from memolith.adapters.sql.vitals import decode_memory_stats
 from memolith.domain.memories import History, Page, State, Version
 from memolith.domain.messages import Participant, Session
 from memolith.domain.owners import Statistics
-from memolith.ports.removal import Wording
+from memolith.ports.removal import MessageRevision
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,37 +23,37 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from memolith.adapters.inmemory.state import Item, MemoryVersion, MessageVersion, OwnerState
-    from memolith.adapters.sql.sealing import Sealing
+    from memolith.adapters.sql.sealing import OwnerEncryption
     from memolith.domain.base_memory import BaseMemory
     from memolith.domain.memories import Memory
     from memolith.domain.messages import Message
-    from memolith.ports.upkeep import Vitals
+    from memolith.ports.upkeep import MemoryStats
 
 
-class Records:
+class RecordReader:
     """The reading half of a snapshot."""
 
-    def __init__(self, state: OwnerState, sealing: Sealing) -> None:
+    def __init__(self, state: OwnerState, encryption: OwnerEncryption) -> None:
         """Take a state; a transaction changes it."""
         self._state = state
-        self._sealing = sealing
+        self._encryption = encryption
 
     @property
     def owner_id(self) -> str:
         """See the port."""
-        return self._sealing.owner_id
+        return self._encryption.owner_id
 
     def memories(self, ids: Sequence[str], *, as_of: datetime | None = None) -> list[Memory]:
         """See the port."""
         found = (self._memory(id_, as_of) for id_ in ids)
         return [memory for memory in found if memory is not None]
 
-    def by_key(self, key: str) -> Memory | None:
+    def find_by_key(self, key: str) -> Memory | None:
         """See the port."""
         keyed = (m for m in self._all() if m.key == key and m.state is State.ACTIVE)
         return next(keyed, None)
 
-    def by_content(self, content_key: str, *, dormant: bool = False) -> list[Memory | Message]:
+    def find_by_content(self, content_key: str, *, dormant: bool = False) -> list[Memory | Message]:
         """See the port."""
         same = [
             (item.kind is None, item.record_id)
@@ -88,10 +88,10 @@ class Records:
         matching.sort(key=lambda one: one[:2], reverse=True)
         rest = matching
         if cursor is not None:
-            place = place_of(self._sealing, cursor)
+            place = decode_cursor(self._encryption, cursor)
             rest = [one for one in matching if one[:2] < place]
         shown, more = rest[offset : offset + limit], len(rest) > offset + limit
-        following = cursor_after(self._sealing, *shown[-1][:2]) if shown and more else None
+        following = encode_cursor(self._encryption, *shown[-1][:2]) if shown and more else None
         return Page(tuple(memory for *_, memory in shown), len(matching), following)
 
     def history(self, id: str) -> History | None:
@@ -124,17 +124,17 @@ class Records:
         said = self.messages(session_id=session_id)
         return said[max(0, len(said) - limit) :]
 
-    def originals(self, ids: Sequence[str]) -> list[Message]:
+    def original_messages(self, ids: Sequence[str]) -> list[Message]:
         """See the port."""
         versions = [self._state.messages[id_] for id_ in ids if id_ in self._state.messages]
         return [replace(own[0].message, version=own[-1].message.version) for own in versions]
 
-    def wordings(self, ids: Sequence[str]) -> dict[str, list[Wording]]:
+    def message_revisions(self, ids: Sequence[str]) -> dict[str, list[MessageRevision]]:
         """See the port."""
         there = [id_ for id_ in dict.fromkeys(ids) if id_ in self._state.messages]
         return {id_: [self._wording(v) for v in self._state.messages[id_]] for id_ in there}
 
-    def adjacent(self, id: str, step: Literal[-1, 1]) -> str | None:
+    def find_adjacent_message(self, id: str, step: Literal[-1, 1]) -> str | None:
         """See the port."""
         for version in self._state.messages.get(id, ())[-1:]:
             place = (version.message.session_id, version.message.sequence + step)
@@ -146,7 +146,7 @@ class Records:
 
     def forgotten_messages(self) -> list[Message]:
         """See the port."""
-        return self.originals(
+        return self.original_messages(
             [
                 id_
                 for id_, versions in self._state.messages.items()
@@ -189,11 +189,11 @@ class Records:
         numbered = self._state.participants.items()
         return [Participant(number, name, role) for (name, role), number in numbered]
 
-    def derived(self, message_ids: Sequence[str]) -> dict[str, list[Memory]]:
+    def derived_memories(self, source_ids: Sequence[str]) -> dict[str, list[Memory]]:
         """See the port."""
         found: dict[str, list[Memory]] = {}
         for memory in sorted(self._all(), key=lambda memory: (memory.created_at, memory.id)):
-            for source in {source.id for source in memory.sources}.intersection(message_ids):
+            for source in {source.id for source in memory.sources}.intersection(source_ids):
                 found.setdefault(source, []).append(memory)
         return found
 
@@ -210,7 +210,7 @@ class Records:
         """See the port."""
         active = [memory for memory in self._all() if memory.state is State.ACTIVE]
         logged = [s for s in self._state.sessions.values() if s.first_item is not None]
-        embedded = [item for item in self._open_items() if _vectors(item)]
+        embedded = [item for item in self._open_items() if _count_vectors(item)]
         weight = math.fsum(memory.importance for memory in active)
         return Statistics(
             total_count=len(active),
@@ -220,20 +220,22 @@ class Records:
             by_state=dict(Counter(memory.state.value for memory in self._all())),
             messages=sum(session.messages for session in self.sessions()),
             sessions=len(logged),
-            vectors=sum(_vectors(item) for item in embedded),
+            vectors=sum(_count_vectors(item) for item in embedded),
         )
 
-    def vitals(self, *, states: frozenset[State]) -> Vitals:
+    def memory_stats(self, *, states: frozenset[State]) -> MemoryStats:
         """See the port."""
         latest = [versions[-1] for versions in self._state.memories.values()]
         latest.sort(key=lambda version: (version.memory.created_at, version.memory.id))
-        return vitals_of([self._vital(each) for each in latest if each.memory.state in states])
+        return decode_memory_stats(
+            [self._vital(each) for each in latest if each.memory.state in states]
+        )
 
     def base_memory(self, *, as_of: datetime | None = None) -> BaseMemory | None:
         """See the port."""
         versions = self._state.base_memories
         if as_of is not None:
-            versions = tuple(one for one in versions if _held(one, as_of))
+            versions = tuple(one for one in versions if _was_valid(one, as_of))
         return versions[-1] if versions else None
 
     def base_memories(self) -> list[BaseMemory]:
@@ -279,10 +281,10 @@ class Records:
         then = [v.message for v in versions if self._state.items[v.item].is_valid(at)]
         return then[-1] if then else None
 
-    def _wording(self, version: MessageVersion) -> Wording:
+    def _wording(self, version: MessageVersion) -> MessageRevision:
         item = self._state.items[version.item]
         end = None if item.valid_to == NEVER else instant(item.valid_to)
-        return Wording(version.message, instant(item.valid_from), end)
+        return MessageRevision(version.message, instant(item.valid_from), end)
 
     def _version(self, version: MemoryVersion) -> Version:
         """Return a version as it stood while it was valid."""
@@ -292,9 +294,9 @@ class Records:
         return Version(memory, since, None if item.valid_to == NEVER else instant(item.valid_to))
 
 
-def _held(version: BaseMemory, at: datetime) -> bool:
+def _was_valid(version: BaseMemory, at: datetime) -> bool:
     return version.valid_from <= at and (version.valid_to is None or at < version.valid_to)
 
 
-def _vectors(item: Item) -> int:
+def _count_vectors(item: Item) -> int:
     return sum(passage.vector is not None for passage in item.passages)

@@ -8,9 +8,14 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from memolith.adapters.sql.spaces import Expected
+from memolith.adapters.sql.spaces import ExpectedGeneration
 from memolith.errors import Conflict, InvalidInput, StoreUnavailable, WrongEmbeddingModel
-from memolith.ports.reembedding import HOLD_S, BarePassage, BarePassages, EmbeddingModel
+from memolith.ports.reembedding import (
+    MAX_WRITE_PAUSE_S,
+    EmbeddingModel,
+    UnembeddedPassage,
+    UnembeddedPassages,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -22,10 +27,10 @@ if TYPE_CHECKING:
     from memolith.adapters.inmemory.state import Item, OwnerState
     from memolith.ports.store import StoreMeta
 
-    Place = tuple[int, int]
+    PassagePosition = tuple[int, int]
 
 
-class Reembedding:
+class ReembeddingMixin:
     """The half of the reference store that knows the model, and changes it."""
 
     _busy_timeout_s: float
@@ -37,8 +42,8 @@ class Reembedding:
     def __init__(self) -> None:
         """Begin with nothing under way."""
         self._space = 0
-        self._expected: Expected | None = None
-        self._following: EmbeddingModel | None = None
+        self._expected: ExpectedGeneration | None = None
+        self._next_model: EmbeddingModel | None = None
         self._is_emptying = False
         self._unheld = threading.Event()
         self._unheld.set()
@@ -47,46 +52,46 @@ class Reembedding:
 
     def expect_embedder(self, name: str, dimension: int | None) -> None:
         """See the port."""
-        self._refuse_if_closed()
+        self._require_open()
         meta = self._meta
         given = EmbeddingModel(name, dimension or 0)
         if meta.embedder is not None and (
             meta.embedder != name or dimension not in (None, meta.dimension)
         ):
             raise WrongEmbeddingModel(
-                str(self._model), str(given), is_under_way=self._following == given
+                str(self._model), str(given), is_reembedding=self._next_model == given
             )
-        self._expected = Expected(self._space, str(given))
+        self._expected = ExpectedGeneration(self._space, str(given))
 
     def check_embedder(self) -> None:
         """See the port."""
-        self._refuse_if_closed()
-        self._checking()()
+        self._require_open()
+        self._build_check()()
 
     def adopt_embedder(self, name: str, dimension: int) -> None:
         """See the port."""
         given = EmbeddingModel(name, dimension)
         with self._lock:
-            self._refuse_if_closed()
+            self._require_open()
             if self._model not in (None, given) and self._has_vectors():
-                self._checking()()
+                self._build_check()()
                 raise WrongEmbeddingModel(str(self._model), str(given))
-            digests = self._meta.digests if self._model == given or self._space else name
+            digests = self._meta.digest_name if self._model == given or self._space else name
             self._meta = replace(self._meta, embedder=name, dimension=dimension, digests=digests)
-        self._expected = Expected(self._space, str(given))
+        self._expected = ExpectedGeneration(self._space, str(given))
 
     @property
     def _model(self) -> EmbeddingModel | None:
         meta = self._meta
         return EmbeddingModel(meta.embedder, meta.dimension or 0) if meta.embedder else None
 
-    def _checking(self) -> Callable[[], None]:
+    def _build_check(self) -> Callable[[], None]:
         """Return what refuses whoever expects other vectors than those in use now."""
         space = self._space
 
         def check() -> None:
             expected = self._expected
-            if expected is not None and expected.space != space:
+            if expected is not None and expected.generation != space:
                 raise WrongEmbeddingModel(str(self._model), expected.model, is_changed=True)
 
         return check
@@ -102,9 +107,9 @@ class Reembedding:
     # --- making vectors anew --------------------------------------------------------------------
 
     @property
-    def reembedding(self) -> EmbeddingModel | None:
+    def reembedding_model(self) -> EmbeddingModel | None:
         """See `Reembeddable`."""
-        return self._following
+        return self._next_model
 
     @property
     def has_unused_vectors(self) -> bool:
@@ -114,44 +119,44 @@ class Reembedding:
     def begin_reembedding(self, model: EmbeddingModel) -> None:
         """See `Reembeddable`."""
         with self._lock:
-            if self._following not in (None, model):
+            if self._next_model not in (None, model):
                 raise Conflict(
-                    f"vectors of {self._following} are being made: finish that, or give it up"
+                    f"vectors of {self._next_model} are being made: finish that, or give it up"
                 )
             if self._is_emptying:
                 raise Conflict("vectors that were in use before are not removed yet")
-            self._following = model
+            self._next_model = model
 
-    def bare_owners(self) -> list[str]:
+    def owners_missing_vectors(self) -> list[str]:
         """See `Reembeddable`."""
-        return sorted(owner for owner in self._states if self.count_bare(owner))
+        return sorted(owner for owner in self._states if self.count_missing_vectors(owner))
 
-    def count_bare(self, owner_id: str) -> int:
-        """See `Reembeddable`."""
-        state = self._states.get(owner_id)
-        return len(_bare(state)) if state and self._following else 0
-
-    def bare_passages(self, owner_id: str, limit: int) -> BarePassages:
+    def count_missing_vectors(self, owner_id: str) -> int:
         """See `Reembeddable`."""
         state = self._states.get(owner_id)
-        if self._following is None:
+        return len(_find_missing_vectors(state)) if state and self._next_model else 0
+
+    def passages_missing_vectors(self, owner_id: str, limit: int) -> UnembeddedPassages:
+        """See `Reembeddable`."""
+        state = self._states.get(owner_id)
+        if self._next_model is None:
             raise Conflict("no vectors are being made: begin again")
-        bare = _bare(state) if state else []
-        stamp, is_last = (self._space, self._following), len(bare) <= limit
-        return BarePassages(stamp, tuple(bare[:limit]), 0, is_last)
+        bare = _find_missing_vectors(state) if state else []
+        stamp, is_last = (self._space, self._next_model), len(bare) <= limit
+        return UnembeddedPassages(stamp, tuple(bare[:limit]), 0, is_last)
 
-    def give_vectors(
+    def add_vectors(
         self,
         owner_id: str,
-        passages: BarePassages,
-        vectors: Mapping[Place, NDArray[np.int8]],
+        passages: UnembeddedPassages,
+        vectors: Mapping[PassagePosition, NDArray[np.int8]],
     ) -> bool:
         """See `Reembeddable`."""
-        with self._locked(owner_id):
-            following, state = self._following, self._states.get(owner_id)
+        with self._lock_owner(owner_id):
+            following, state = self._next_model, self._states.get(owner_id)
             if following is None or state is None:
                 return False
-            if passages.stamp != (self._space, following):
+            if passages.state != (self._space, following):
                 return False
             for vector in vectors.values():
                 if vector.dtype.name != "int8" or vector.shape != (following.dimension,):
@@ -159,21 +164,21 @@ class Reembedding:
             if not all(number in state.items for number, _ in vectors):
                 return False
             changed = state.copy()
-            changed.following |= {place: vector.copy() for place, vector in vectors.items()}
+            changed.next_vectors |= {place: vector.copy() for place, vector in vectors.items()}
             self._states[owner_id] = changed
             return True
 
     def switch_vectors(self) -> bool:
         """See `Reembeddable`."""
-        with self._all_locked():
-            if self._following is None:
+        with self._lock_all():
+            if self._next_model is None:
                 raise Conflict("no vectors are being made: begin again")
-            if any(map(_bare, self._states.values())):
+            if any(map(_find_missing_vectors, self._states.values())):
                 return False
             for owner_id, state in self._states.items():
-                self._states[owner_id] = _switched(state)
-            name, dimension = self._following.name, self._following.dimension
-            digests = self._meta.digests or name
+                self._states[owner_id] = _switch_state(state)
+            name, dimension = self._next_model.name, self._next_model.dimension
+            digests = self._meta.digest_name or name
             self._space += 1
             self._meta = replace(
                 self._meta,
@@ -182,61 +187,61 @@ class Reembedding:
                 digests=digests,
                 space=self._space,
             )
-            self._give_up()
+            self._end_reembedding()
             return True
 
-    def hold_writers(self) -> None:
+    def pause_writers(self) -> None:
         """See `Reembeddable`."""
         self._unheld.clear()
 
-    def release_writers(self) -> None:
+    def resume_writers(self) -> None:
         """See `Reembeddable`."""
         self._unheld.set()
 
-    def _give_way(self) -> None:
-        self._unheld.wait(HOLD_S)
+    def _wait_for_hold(self) -> None:
+        self._unheld.wait(MAX_WRITE_PAUSE_S)
 
     def abandon_reembedding(self) -> bool:
         """See `Reembeddable`."""
-        with self._all_locked():
-            was = self._following is not None
+        with self._lock_all():
+            was = self._next_model is not None
             if was:
-                self._give_up()
+                self._end_reembedding()
             return was
 
-    def _give_up(self) -> None:
-        self._following, self._is_emptying = None, True
+    def _end_reembedding(self) -> None:
+        self._next_model, self._is_emptying = None, True
         self._unheld.set()
 
-    def remove_unused(self, owner_id: str, after: int, limit: int) -> int | None:
+    def remove_unused_vectors(self, owner_id: str, after: int, limit: int) -> int | None:
         """See `Reembeddable`: those that were in use before are gone already."""
-        with self._locked(owner_id):
+        with self._lock_owner(owner_id):
             state = self._states.get(owner_id)
             if state is None or not self._is_emptying:
                 return None
-            places = sorted(place for place in state.following if place[0] > after)[:limit]
+            places = sorted(place for place in state.next_vectors if place[0] > after)[:limit]
             if not places:
                 return None
             changed, last = state.copy(), places[-1][0]
-            for place in [each for each in changed.following if after < each[0] <= last]:
-                del changed.following[place]
+            for place in [each for each in changed.next_vectors if after < each[0] <= last]:
+                del changed.next_vectors[place]
             self._states[owner_id] = changed
             return last
 
-    def removed_unused(self) -> None:
+    def mark_unused_removed(self) -> None:
         """See `Reembeddable`."""
         self._is_emptying = False
 
     @abstractmethod
-    def _locked(self, owner_id: str) -> AbstractContextManager[None]:
+    def _lock_owner(self, owner_id: str) -> AbstractContextManager[None]:
         """Keep all others from writing for an owner."""
 
     @abstractmethod
-    def _refuse_if_closed(self) -> None:
+    def _require_open(self) -> None:
         """Refuse to do anything once the store is closed."""
 
     @contextmanager
-    def _all_locked(self) -> Iterator[None]:
+    def _lock_all(self) -> Iterator[None]:
         """Keep all writers out, new ones too."""
         with self._lock, ExitStack() as held:
             for lock in self._locks.values():
@@ -246,29 +251,31 @@ class Reembedding:
             yield
 
 
-def _bare(state: OwnerState) -> list[BarePassage]:
+def _find_missing_vectors(state: OwnerState) -> list[UnembeddedPassage]:
     """Return the passages that have a vector in use and no new one."""
-    known = _known(state)
+    known = _vectors_by_digest(state)
     return [
-        BarePassage(place, passage.span.of(text), speaker, known.get(passage.digest or b""))
+        UnembeddedPassage(
+            place, passage.span.extract(text), speaker, known.get(passage.digest or b"")
+        )
         for item in state.items.values()
-        for text, speaker in _said(state, item)
+        for text, speaker in _item_texts(state, item)
         for part, passage in enumerate(item.passages)
         for place in ((item.number, part),)
-        if passage.vector is not None and place not in state.following
+        if passage.vector is not None and place not in state.next_vectors
     ]
 
 
-def _known(state: OwnerState) -> dict[bytes, NDArray[np.int8]]:
+def _vectors_by_digest(state: OwnerState) -> dict[bytes, NDArray[np.int8]]:
     """Return new vectors by the digests of their texts."""
     return {
         digest: vector
-        for (number, part), vector in state.following.items()
+        for (number, part), vector in state.next_vectors.items()
         if (digest := state.items[number].passages[part].digest) is not None
     }
 
 
-def _said(state: OwnerState, item: Item) -> list[tuple[str, str | None]]:
+def _item_texts(state: OwnerState, item: Item) -> list[tuple[str, str | None]]:
     """Return an item's text, and who said it; none of an item that was replaced."""
     if item.kind is None:
         said = state.messages.get(item.record_id, ())
@@ -277,18 +284,18 @@ def _said(state: OwnerState, item: Item) -> list[tuple[str, str | None]]:
     return [(v.memory.content, None) for v in kept if v.item == item.number]
 
 
-def _switched(state: OwnerState) -> OwnerState:
+def _switch_state(state: OwnerState) -> OwnerState:
     """Return a state with the new vectors in the place of those in use."""
     changed = state.copy()
     changed.items = {
         number: replace(
             item,
             passages=tuple(
-                replace(passage, vector=state.following.get((number, part)))
+                replace(passage, vector=state.next_vectors.get((number, part)))
                 for part, passage in enumerate(item.passages)
             ),
         )
         for number, item in state.items.items()
     }
-    changed.following = {}
+    changed.next_vectors = {}
     return changed

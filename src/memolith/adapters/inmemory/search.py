@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from memolith.adapters.sql.substrings import held
+from memolith.adapters.sql.substrings import count_contained
 from memolith.adapters.sql.values import micros, micros_or_none
 from memolith.domain.messages import Role
 from memolith.errors import InvalidInput
-from memolith.policies.trust import is_withheld
+from memolith.policies.trust import is_quarantined
 from memolith.policies.vectors import centroid, cosines
-from memolith.ports.columns import PART_BITS, Items, Postings, Similarities, Uses
+from memolith.ports.columns import PART_BITS, Items, Postings, Similarities, UsageStats
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,32 +22,32 @@ if TYPE_CHECKING:
 
     from memolith.adapters.inmemory.state import Item, OwnerState
     from memolith.domain.items import Span, Trait
-    from memolith.domain.recall import Scope
+    from memolith.domain.recall import SearchFilter
     from memolith.ports.store import Passage
 
     Integers = NDArray[np.int64]
 
 
-class Search:
+class LinearSearch:
     """The searching half of a snapshot."""
 
     def __init__(self, state: OwnerState, check: Callable[[], None]) -> None:
         """Take a state that nobody changes, and what refuses whoever expects other vectors."""
-        self._seen = state
+        self._state_at_begin = state
         self._check = check
 
     @property
-    def _searched(self) -> OwnerState:
+    def _checked_state(self) -> OwnerState:
         self._check()
-        return self._seen
+        return self._state_at_begin
 
     def nearest(
         self,
         vector: NDArray[np.int8],
         limit: int,
-        scope: Scope,
+        scope: SearchFilter,
         *,
-        at_least: float = -math.inf,
+        min_cosine: float = -math.inf,
     ) -> Integers:
         """See the port."""
         self._check_length(vector)
@@ -56,7 +56,7 @@ class Search:
             for item in self._in_scope(scope)
             if (stored := [p.vector for p in item.passages if p.vector is not None])
         }
-        near = (number for number, cosine in nearness.items() if cosine >= at_least)
+        near = (number for number, cosine in nearness.items() if cosine >= min_cosine)
         order = sorted(near, key=lambda number: (-nearness[number], number))
         return _integers(order[: max(0, limit)])
 
@@ -75,13 +75,13 @@ class Search:
             cosine=np.array([cosine for *_, cosine in found], dtype=np.float64),
         )
 
-    def centroid(self, scope: Scope) -> NDArray[np.float64] | None:
+    def centroid(self, scope: SearchFilter) -> NDArray[np.float64] | None:
         """See the port."""
         memories = [item for item in self._in_scope(scope) if item.kind is not None]
         stored = [p.vector for item in memories for p in item.passages if p.vector is not None]
         return centroid(np.stack(stored)) if stored else None
 
-    def postings(self, terms: Sequence[str], scope: Scope) -> Postings:
+    def postings(self, terms: Sequence[str], scope: SearchFilter) -> Postings:
         """See the port."""
         valid = _passages(self._valid(scope))
         within = {
@@ -110,11 +110,13 @@ class Search:
             mean_length=length / len(valid) if valid else 0.0,
         )
 
-    def containing(self, words: Sequence[str], scope: Scope) -> tuple[Integers, Integers]:
+    def find_containing(
+        self, words: Sequence[str], scope: SearchFilter
+    ) -> tuple[Integers, Integers]:
         """See the port."""
         sought = [word.casefold() for word in words]
         counts = {
-            item.number: held(sought, self._texts(item))
+            item.number: count_contained(sought, self._texts(item))
             for item in self._in_scope(scope)
             if item.kind is not None
         }
@@ -122,7 +124,7 @@ class Search:
         return _integers([n for n, _ in found]), _integers([count for _, count in found])
 
     def _texts(self, item: Item) -> list[str]:
-        versions = self._searched.memories[item.record_id]
+        versions = self._checked_state.memories[item.record_id]
         memory = next(one.memory for one in versions if one.item == item.number)
         return [memory.content, *([] if memory.key is None else [memory.key])]
 
@@ -144,38 +146,38 @@ class Search:
             tokens=_integers([item.features.tokens for item in items]),
         )
 
-    def uses(self, numbers: Integers) -> Uses:
+    def usage_stats(self, numbers: Integers) -> UsageStats:
         """See the port."""
         uses = [self._use(item) for item in self._items(numbers)]
-        return Uses(
+        return UsageStats(
             importance=np.array([importance for importance, *_ in uses], dtype=np.float64),
             access_count=_integers([count for _, count, *_ in uses]),
             used_at=_integers([at for *_, at, _ in uses]),
             updated_at=_integers([at for *_, at in uses]),
         )
 
-    def numbers(self, record_ids: Sequence[str], scope: Scope) -> Integers:
+    def item_numbers(self, record_ids: Sequence[str], scope: SearchFilter) -> Integers:
         """See the port."""
         found = {item.record_id: item.number for item in self._in_scope(scope)}
         return _integers([found.get(record, -1) for record in record_ids])
 
-    def saying(self, content_key: str, limit: int, scope: Scope) -> Integers:
+    def items_with_content(self, content_key: str, limit: int, scope: SearchFilter) -> Integers:
         """See the port."""
         found = [item for item in self._in_scope(scope) if item.content_key == content_key]
         found.sort(key=lambda item: (item.kind is None, item.number))
         return _integers([item.number for item in found[: max(0, limit)]])
 
-    def marked(self, traits: Trait, scope: Scope) -> Integers:
+    def items_with_traits(self, traits: Trait, scope: SearchFilter) -> Integers:
         """See the port."""
         return _integers(
             sorted(item.number for item in self._in_scope(scope) if item.features.traits & traits)
         )
 
-    def within(self, scope: Scope) -> Integers:
+    def items_in_scope(self, scope: SearchFilter) -> Integers:
         """See the port."""
         return _integers(sorted(item.number for item in self._in_scope(scope)))
 
-    def neighbours(self, numbers: Integers, step: Literal[-1, 1], scope: Scope) -> Integers:
+    def neighbours(self, numbers: Integers, step: Literal[-1, 1], scope: SearchFilter) -> Integers:
         """See the port."""
         said = [item for item in self._valid(scope) if item.kind is None]
         return _integers([_neighbour(item, said, step) for item in self._items(numbers)])
@@ -185,38 +187,38 @@ class Search:
         return [[(p.span, p.tokens) for p in item.passages] for item in self._items(numbers)]
 
     def _check_length(self, vector: NDArray[np.int8]) -> None:
-        for item in self._searched.items.values():
+        for item in self._checked_state.items.values():
             for passage in item.passages:
                 if passage.vector is not None and passage.vector.shape != vector.shape:
                     raise InvalidInput("vector", f"has shape {vector.shape}; the store's another")
 
     def _items(self, numbers: Integers) -> list[Item]:
-        return [self._searched.items[int(number)] for number in numbers]
+        return [self._checked_state.items[int(number)] for number in numbers]
 
     def _use(self, item: Item) -> tuple[float, int, int, int]:
         if item.kind is None:
             return 1.0, 0, item.at, item.at
-        memory = self._searched.memories[item.record_id][-1].memory
+        memory = self._checked_state.memories[item.record_id][-1].memory
         used_at = micros(memory.accessed_at or memory.created_at)
         return memory.importance, memory.access_count, used_at, micros(memory.updated_at)
 
-    def _valid(self, scope: Scope) -> list[Item]:
+    def _valid(self, scope: SearchFilter) -> list[Item]:
         as_of = micros_or_none(scope.as_of)
-        return [item for item in self._searched.items.values() if item.is_valid(as_of)]
+        return [item for item in self._checked_state.items.values() if item.is_valid(as_of)]
 
-    def _living(self, scope: Scope) -> list[Item]:
+    def _live_items(self, scope: SearchFilter) -> list[Item]:
         """Return what is valid or, where the scope takes that too, dormant."""
         if not scope.dormant or scope.as_of is not None:
             return self._valid(scope)
-        items = self._searched.items.values()
-        return [i for i in items if i.is_valid(None) or self._searched.is_dormant(i)]
+        items = self._checked_state.items.values()
+        return [i for i in items if i.is_valid(None) or self._checked_state.is_dormant(i)]
 
-    def _in_scope(self, scope: Scope) -> list[Item]:
-        session = _session_number(self._searched, scope)
+    def _in_scope(self, scope: SearchFilter) -> list[Item]:
+        session = _session_number(self._checked_state, scope)
         dormant = scope.dormant and scope.as_of is None
         return [
             item
-            for item in self._living(scope)
+            for item in self._live_items(scope)
             if (dormant or item.expires_at > micros(scope.at))
             and (scope.kinds is None or item.shown_kind in scope.kinds)
             and (scope.session_id is None or item.session == session)
@@ -224,25 +226,25 @@ class Search:
             and (scope.since is None or item.at >= micros(scope.since))
             and (scope.until is None or item.at < micros(scope.until))
             and (scope.include_compressed or not self._is_hidden(item, scope))
-            and (scope.include_withheld or not _is_withheld(item))
+            and (scope.include_quarantined or not _is_quarantined(item))
         ]
 
-    def _is_hidden(self, item: Item, scope: Scope) -> bool:
+    def _is_hidden(self, item: Item, scope: SearchFilter) -> bool:
         """Return whether a summary that is valid at the instant stands for a memory."""
         as_of = micros_or_none(scope.as_of)
         return item.compressed and any(
-            self._searched.items[version.item].is_valid(as_of)
-            for link in self._searched.links
+            self._checked_state.items[version.item].is_valid(as_of)
+            for link in self._checked_state.links
             if link.relation == "summary_of" and link.target_id == item.record_id
-            for version in self._searched.memories.get(link.source_id, ())
+            for version in self._checked_state.memories.get(link.source_id, ())
         )
 
 
-def _is_withheld(item: Item) -> bool:
-    return is_withheld(item.features.traits, by_user=item.role is Role.USER)
+def _is_quarantined(item: Item) -> bool:
+    return is_quarantined(item.features.traits, by_user=item.role is Role.USER)
 
 
-def _session_number(state: OwnerState, scope: Scope) -> int | None:
+def _session_number(state: OwnerState, scope: SearchFilter) -> int | None:
     session = state.sessions.get(scope.session_id or "")
     return None if session is None else session.number
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from memolith.adapters.sql.values import NEVER
-from memolith.adapters.sql.work import WAITS
+from memolith.adapters.sql.work import PENDING
 from memolith.domain.memories import DORMANT, EPISODE
-from memolith.domain.work import Progress
+from memolith.domain.work import ConsolidationProgress
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from memolith.domain.items import Features
     from memolith.domain.memories import Event, Link, Memory
     from memolith.domain.messages import Message, Role
-    from memolith.domain.work import Mark, Work
+    from memolith.domain.work import ProcessingFlag, WorkKind
     from memolith.ports.store import Passage
-    from memolith.ports.usage import Spent
+    from memolith.ports.usage import ModelUsage
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class SessionState:
     last_sequence: int = 0
     messages: int = 0
     ended_at: datetime | None = None
-    progress: Progress = field(default_factory=Progress)
+    progress: ConsolidationProgress = field(default_factory=ConsolidationProgress)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +99,9 @@ class MessageWork:
     summarised_at: datetime | None = None
 
 
-def is_due(work: MessageWork, now: datetime) -> bool:
+def is_pending(work: MessageWork, now: datetime) -> bool:
     """Whether a message, if it is valid, may be learned from now."""
-    return work.marks == WAITS and (work.retry_at is None or work.retry_at <= now)
+    return work.marks == PENDING and (work.retry_at is None or work.retry_at <= now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,10 +140,10 @@ class OwnerState:
     events: tuple[Event, ...] = ()
     base_memories: tuple[BaseMemory, ...] = ()
     work: dict[str, MessageWork] = field(default_factory=dict)
-    marks: dict[str, Mark] = field(default_factory=dict)
-    claims: dict[Work, ClaimState] = field(default_factory=dict)
-    usage: dict[tuple[int, str], Spent] = field(default_factory=dict)
-    following: dict[tuple[int, int], NDArray[np.int8]] = field(default_factory=dict)
+    marks: dict[str, ProcessingFlag] = field(default_factory=dict)
+    claims: dict[WorkKind, ClaimState] = field(default_factory=dict)
+    usage: dict[tuple[int, str], ModelUsage] = field(default_factory=dict)
+    next_vectors: dict[tuple[int, int], NDArray[np.int8]] = field(default_factory=dict)
     """Vectors of another model, by item and part, that are not in use yet."""
 
     def work_of(self, message_id: str) -> MessageWork:
@@ -167,5 +167,5 @@ class OwnerState:
             links=dict(self.links),
             work=dict(self.work),
             marks=dict(self.marks),
-            following=dict(self.following),
+            following=dict(self.next_vectors),
         )

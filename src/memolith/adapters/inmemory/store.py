@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING
 
 from memolith.adapters.crypto.plain import PlainCipher
 from memolith.adapters.inmemory.api_keys import InMemoryApiKeys
-from memolith.adapters.inmemory.base_memory import BaseMemoryChanges
+from memolith.adapters.inmemory.base_memory import BaseMemoryWriter
 from memolith.adapters.inmemory.claims import InMemoryClaims
 from memolith.adapters.inmemory.idempotency import InMemoryIdempotency
 from memolith.adapters.inmemory.jobs import InMemoryJobs
-from memolith.adapters.inmemory.purging import Purging
-from memolith.adapters.inmemory.reembedding import Reembedding
-from memolith.adapters.inmemory.search import Search
+from memolith.adapters.inmemory.purging import PurgeWriter
+from memolith.adapters.inmemory.reembedding import ReembeddingMixin
+from memolith.adapters.inmemory.search import LinearSearch
 from memolith.adapters.inmemory.state import OwnerState
-from memolith.adapters.inmemory.upkeep import Upkeep
+from memolith.adapters.inmemory.upkeep import StrengthWriter
 from memolith.adapters.inmemory.usage import InMemoryUsage
-from memolith.adapters.inmemory.waiting import Waiting
-from memolith.adapters.inmemory.work_changes import WorkChanges
-from memolith.adapters.sql.sealing import Sealing
+from memolith.adapters.inmemory.waiting import PendingWorkReader
+from memolith.adapters.inmemory.work_changes import WorkWriter
+from memolith.adapters.sql.sealing import OwnerEncryption
 from memolith.errors import OwnerErased, StoreUnavailable
 from memolith.ports.store import StoreMeta
 
@@ -34,30 +34,32 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from memolith.ports.api_keys import ApiKeys
-    from memolith.ports.idempotency import Idempotency
-    from memolith.ports.jobs import Jobs
+    from memolith.ports.idempotency import IdempotencyStore
+    from memolith.ports.jobs import JobStore
     from memolith.ports.store import Snapshot, Transaction
-    from memolith.ports.usage import Usage
-    from memolith.ports.work import Claims
+    from memolith.ports.usage import UsageCounter
+    from memolith.ports.work import WorkLeases
 
 
-class InMemorySnapshot(Search, Waiting):
+class InMemorySnapshot(LinearSearch, PendingWorkReader):
     """A `Snapshot` of the reference store."""
 
-    def __init__(self, state: OwnerState, sealing: Sealing, check: Callable[[], None]) -> None:
+    def __init__(
+        self, state: OwnerState, encryption: OwnerEncryption, check: Callable[[], None]
+    ) -> None:
         """Take a state that nobody changes, and what refuses whoever expects other vectors."""
-        Search.__init__(self, state, check)
-        Waiting.__init__(self, state, sealing)
+        LinearSearch.__init__(self, state, check)
+        PendingWorkReader.__init__(self, state, encryption)
 
     @property
     def counter(self) -> int:
         """See the port."""
-        return self._seen.counter
+        return self._state_at_begin.counter
 
     @property
     def profile(self) -> str | None:
         """See the port."""
-        return self._seen.profile
+        return self._state_at_begin.profile
 
     def vectors(self, digests: Sequence[bytes]) -> dict[bytes, NDArray[np.int8]]:
         """See the port."""
@@ -65,25 +67,29 @@ class InMemorySnapshot(Search, Waiting):
         return super().vectors(digests)
 
 
-class InMemoryTransaction(Search, BaseMemoryChanges, Purging, Upkeep, WorkChanges):
+class InMemoryTransaction(LinearSearch, BaseMemoryWriter, PurgeWriter, StrengthWriter, WorkWriter):
     """A `Transaction` of the reference store. Its searches answer from the state at its begin."""
 
     def __init__(
-        self, state: OwnerState, sealing: Sealing, dimension: int | None, check: Callable[[], None]
+        self,
+        state: OwnerState,
+        encryption: OwnerEncryption,
+        dimension: int | None,
+        check: Callable[[], None],
     ) -> None:
         """Take the state to begin with, and what refuses whoever expects other vectors."""
-        Search.__init__(self, state, check)
-        Purging.__init__(self, state, sealing, dimension)
+        LinearSearch.__init__(self, state, check)
+        PurgeWriter.__init__(self, state, encryption, dimension)
 
     @property
     def counter(self) -> int:
         """See the port."""
-        return self._seen.counter
+        return self._state_at_begin.counter
 
     @property
     def profile(self) -> str | None:
         """See the port."""
-        return self._seen.profile
+        return self._state_at_begin.profile
 
     def vectors(self, digests: Sequence[bytes]) -> dict[bytes, NDArray[np.int8]]:
         """See the port."""
@@ -91,7 +97,7 @@ class InMemoryTransaction(Search, BaseMemoryChanges, Purging, Upkeep, WorkChange
         return super().vectors(digests)
 
 
-class InMemoryStore(Reembedding):
+class InMemoryStore(ReembeddingMixin):
     """A `Store` that forgets all when it goes. States are never changed, only replaced."""
 
     def __init__(self, *, busy_timeout_s: float = 5.0) -> None:
@@ -105,24 +111,24 @@ class InMemoryStore(Reembedding):
         self._meta = StoreMeta(1, None, None, PlainCipher.name, 1)
         self._is_closed = False
         self._jobs = InMemoryJobs()
-        self._api_keys = InMemoryApiKeys(self._refuse_if_closed)
-        self._idempotency = InMemoryIdempotency(self._refuse_if_closed, self.is_erased)
-        shared = (self._states, self._locked, self._refuse_if_closed)
+        self._api_keys = InMemoryApiKeys(self._require_open)
+        self._idempotency = InMemoryIdempotency(self._require_open, self.is_erased)
+        shared = (self._states, self._lock_owner, self._require_open)
         self._claims = InMemoryClaims(*shared)
         self._usage = InMemoryUsage(*shared)
 
     @property
-    def jobs(self) -> Jobs:
+    def jobs(self) -> JobStore:
         """See the port."""
         return self._jobs
 
     @property
-    def claims(self) -> Claims:
+    def leases(self) -> WorkLeases:
         """See the port."""
         return self._claims
 
     @property
-    def usage(self) -> Usage:
+    def usage(self) -> UsageCounter:
         """See the port."""
         return self._usage
 
@@ -132,45 +138,45 @@ class InMemoryStore(Reembedding):
         return self._api_keys
 
     @property
-    def idempotency(self) -> Idempotency:
+    def idempotency(self) -> IdempotencyStore:
         """See the port."""
         return self._idempotency
 
     @property
     def meta(self) -> StoreMeta:
         """See the port."""
-        self._refuse_if_closed()
+        self._require_open()
         return self._meta
 
     @contextmanager
     def read(self, owner_id: str) -> Iterator[Snapshot]:
         """See the port."""
-        self._refuse_if_closed()
+        self._require_open()
         yield InMemorySnapshot(
             self._state(owner_id),
-            Sealing(PlainCipher().of(owner_id, 0), owner_id),
-            self._checking(),
+            OwnerEncryption(PlainCipher().get_owner_cipher(owner_id, 0), owner_id),
+            self._build_check(),
         )
 
     @contextmanager
     def write(self, owner_id: str) -> Iterator[Transaction]:
         """See the port."""
-        self._give_way()
-        with self._locked(owner_id):
+        self._wait_for_hold()
+        with self._lock_owner(owner_id):
             if owner_id in self._erased:
                 raise OwnerErased(owner_id)
-            sealing = Sealing(PlainCipher().of(owner_id, 0), owner_id)
+            sealing = OwnerEncryption(PlainCipher().get_owner_cipher(owner_id, 0), owner_id)
             transaction = InMemoryTransaction(
-                self._state(owner_id), sealing, self._meta.dimension, self._checking()
+                self._state(owner_id), sealing, self._meta.dimension, self._build_check()
             )
             yield transaction
-            state = transaction.finished()
+            state = transaction.finish()
             if state is not None:
                 self._states[owner_id] = state
 
-    def touch(self, owner_id: str, accessed: Mapping[str, tuple[int, datetime]]) -> None:
+    def record_access(self, owner_id: str, accessed: Mapping[str, tuple[int, datetime]]) -> None:
         """See the port."""
-        with self._locked(owner_id):
+        with self._lock_owner(owner_id):
             if owner_id not in self._states:
                 return
             state = self._states[owner_id].copy()
@@ -186,13 +192,13 @@ class InMemoryStore(Reembedding):
 
     def owners(self) -> list[str]:
         """See the port."""
-        self._refuse_if_closed()
+        self._require_open()
         return sorted(self._states)
 
     def erase(self, owner_id: str, at: datetime) -> bool:
         """See the port."""
         del at
-        with self._locked(owner_id):
+        with self._lock_owner(owner_id):
             self._erased.add(owner_id)
             self._jobs.forget_states()
             self._api_keys.forget(owner_id)
@@ -205,12 +211,12 @@ class InMemoryStore(Reembedding):
 
     def readmit(self, owner_id: str) -> bool:
         """See the port."""
-        with self._locked(owner_id):
+        with self._lock_owner(owner_id):
             was_erased = owner_id in self._erased
             self._erased.discard(owner_id)
             return was_erased
 
-    def settle(self) -> bool:
+    def compact(self) -> bool:
         """See the port: nothing is kept anywhere else."""
         return True
 
@@ -222,17 +228,17 @@ class InMemoryStore(Reembedding):
         return self._states.get(owner_id) or OwnerState()
 
     @contextmanager
-    def _locked(self, owner_id: str) -> Iterator[None]:
+    def _lock_owner(self, owner_id: str) -> Iterator[None]:
         with self._lock:
             lock = self._locks.setdefault(owner_id, threading.Lock())
         if not lock.acquire(timeout=self._busy_timeout_s):
             raise StoreUnavailable("another writer holds the owner", self._busy_timeout_s)
         try:
-            self._refuse_if_closed()
+            self._require_open()
             yield
         finally:
             lock.release()
 
-    def _refuse_if_closed(self) -> None:
+    def _require_open(self) -> None:
         if self._is_closed:
             raise StoreUnavailable("the store is closed")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from memolith.adapters.inmemory.writes import Writer
+from memolith.adapters.inmemory.writes import RecordWriter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-class Upkeep(Writer):
+class StrengthWriter(RecordWriter):
     """The ways to look after memories."""
 
     def set_strengths(self, ids: Sequence[str], strengths: Sequence[float]) -> None:

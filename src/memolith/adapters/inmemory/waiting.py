@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from memolith.adapters.inmemory.reads import Records
-from memolith.adapters.inmemory.state import MessageWork, is_due
+from memolith.adapters.inmemory.reads import RecordReader
+from memolith.adapters.inmemory.state import MessageWork, is_pending
 from memolith.adapters.sql.values import NEVER, instant
-from memolith.adapters.sql.work import PARKED, WAITS
+from memolith.adapters.sql.work import DEAD_LETTER, PENDING
 from memolith.domain.memories import State
-from memolith.domain.work import Backlog, Progress, Work
+from memolith.domain.work import ConsolidationProgress, PendingWork, WorkKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -18,37 +18,37 @@ if TYPE_CHECKING:
 
     from memolith.domain.memories import Memory
     from memolith.domain.messages import Message
-    from memolith.domain.work import Mark
+    from memolith.domain.work import ProcessingFlag
 
 
-class Waiting(Records):
+class PendingWorkReader(RecordReader):
     """The part of a snapshot that tells what is still to be done."""
 
-    def awaiting(self, limit: int, *, now: datetime) -> list[Message]:
+    def pending_messages(self, limit: int, *, now: datetime) -> list[Message]:
         """See the port."""
-        return [said for said, work in self._standing() if is_due(work, now)][:limit]
+        return [said for said, work in self._current_messages() if is_pending(work, now)][:limit]
 
     def attempts(self, ids: Sequence[str]) -> int:
         """See the port."""
-        counts = [work.attempts for said, work in self._standing() if said.id in set(ids)]
+        counts = [work.attempts for said, work in self._current_messages() if said.id in set(ids)]
         return max(counts, default=0)
 
-    def unsummarised(
+    def unsummarised_messages(
         self, limit: int | None = None, *, session_id: str | None = None
     ) -> list[Message]:
         """See the port."""
-        found = (said for said, work in self._standing() if work.summarised_at is None)
+        found = (said for said, work in self._current_messages() if work.summarised_at is None)
         return [said for said in found if session_id in (None, said.session_id)][:limit]
 
-    def unsummarised_count(self) -> int:
+    def count_unsummarised_messages(self) -> int:
         """See the port."""
-        return len(self.unsummarised())
+        return len(self.unsummarised_messages())
 
-    def unsummarised_by_session(self) -> dict[str, int]:
+    def count_unsummarised_by_session(self) -> dict[str, int]:
         """See the port."""
-        return dict(Counter(said.session_id for said in self.unsummarised()))
+        return dict(Counter(said.session_id for said in self.unsummarised_messages()))
 
-    def unmarked(self, mark: Mark, kinds: frozenset[str]) -> list[Memory]:
+    def memories_without_mark(self, mark: ProcessingFlag, kinds: frozenset[str]) -> list[Memory]:
         """See the port."""
         found = [
             memory
@@ -59,25 +59,25 @@ class Waiting(Records):
         ]
         return sorted(found, key=lambda memory: (memory.created_at, memory.id))
 
-    def progress(self, session_id: str) -> Progress:
+    def progress(self, session_id: str) -> ConsolidationProgress:
         """See the port."""
         session = self._state.sessions.get(session_id)
-        return session.progress if session else Progress()
+        return session.progress if session else ConsolidationProgress()
 
-    def backlog(self) -> Backlog:
+    def pending_work(self) -> PendingWork:
         """See the port."""
-        waiting = [said for said, work in self._standing() if work.marks == WAITS]
+        waiting = [said for said, work in self._current_messages() if work.marks == PENDING]
         claims = self._state.claims.items()
-        return Backlog(
-            waiting=len(waiting),
-            parked=sum(work.marks == PARKED for _, work in self._standing()),
-            oldest=self._stored_at(waiting[0].id) if waiting else None,
-            stuck=tuple(
-                sorted(kind for kind, one in claims if one.is_parked and kind is not Work.LEARN)
+        return PendingWork(
+            pending_messages=len(waiting),
+            dead_letters=sum(work.marks == DEAD_LETTER for _, work in self._current_messages()),
+            oldest_at=self._stored_at(waiting[0].id) if waiting else None,
+            failed_kinds=tuple(
+                sorted(kind for kind, one in claims if one.is_parked and kind is not WorkKind.LEARN)
             ),
         )
 
-    def _standing(self) -> Iterator[tuple[Message, MessageWork]]:
+    def _current_messages(self) -> Iterator[tuple[Message, MessageWork]]:
         """Yield the valid messages in the order stored, and what is still to be done with each."""
         for id_, versions in self._state.messages.items():
             if self._state.items[versions[-1].item].valid_to == NEVER:

@@ -7,35 +7,35 @@ from datetime import UTC
 from typing import TYPE_CHECKING
 
 from memolith.adapters.inmemory.state import MessageWork
-from memolith.adapters.inmemory.writes import Writer
+from memolith.adapters.inmemory.writes import RecordWriter
 from memolith.adapters.sql.values import NEVER
-from memolith.adapters.sql.work import PARKED, WAITS
-from memolith.domain.work import Mark
+from memolith.adapters.sql.work import DEAD_LETTER, PENDING
+from memolith.domain.work import ProcessingFlag
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    from memolith.domain.work import Progress
-    from memolith.ports.work import Claim
+    from memolith.domain.work import ConsolidationProgress
+    from memolith.ports.work import WorkLease
 
 
-class WorkChanges(Writer):
+class WorkWriter(RecordWriter):
     """The ways to say what was done."""
 
-    def holds(self, claim: Claim) -> bool:
+    def holds_lease(self, lease: WorkLease) -> bool:
         """See the port. Claims change only under the owner's lock, which is held here."""
-        held = self._state.claims.get(claim.work)
-        return claim.owner_id == self.owner_id and held is not None and held.token == claim.token
+        held = self._state.claims.get(lease.work)
+        return lease.owner_id == self.owner_id and held is not None and held.token == lease.token
 
-    def await_learning(self, ids: Sequence[str]) -> None:
+    def mark_pending(self, ids: Sequence[str]) -> None:
         """See the port."""
         self._set(
             ids,
-            lambda work: work if work.marks else replace(work, marks=WAITS, learned_at=None),
+            lambda work: work if work.marks else replace(work, marks=PENDING, learned_at=None),
         )
 
-    def learned(self, ids: Sequence[str], at: datetime) -> None:
+    def mark_learned(self, ids: Sequence[str], at: datetime) -> None:
         """See the port."""
         done = at.astimezone(UTC)
         self._set(
@@ -43,35 +43,37 @@ class WorkChanges(Writer):
             lambda work: MessageWork(learned_at=done, summarised_at=work.summarised_at),
         )
 
-    def postpone(self, ids: Sequence[str], *, retry_at: datetime | None) -> None:
+    def schedule_retry(self, ids: Sequence[str], *, retry_at: datetime | None) -> None:
         """See the port."""
         until = None if retry_at is None else retry_at.astimezone(UTC)
-        self._set(ids, lambda work: _postponed(work, until) if work.marks else work)
+        self._set(ids, lambda work: _postpone(work, until) if work.marks else work)
 
-    def summarised(self, ids: Sequence[str], at: datetime | None) -> None:
+    def mark_summarised(self, ids: Sequence[str], at: datetime | None) -> None:
         """See the port."""
         done = None if at is None else at.astimezone(UTC)
         self._set(ids, lambda work: replace(work, summarised_at=done))
 
-    def mark(self, ids: Sequence[str], mark: Mark) -> None:
+    def add_mark(self, ids: Sequence[str], mark: ProcessingFlag) -> None:
         """See the port."""
         self._set_marks(ids, lambda before: before | mark)
 
-    def unmark(self, ids: Sequence[str], mark: Mark) -> None:
+    def remove_mark(self, ids: Sequence[str], mark: ProcessingFlag) -> None:
         """See the port."""
         self._set_marks(ids, lambda before: before & ~mark)
 
-    def set_progress(self, session_id: str, progress: Progress) -> None:
+    def set_progress(self, session_id: str, progress: ConsolidationProgress) -> None:
         """See the port."""
         at = None if progress.at is None else progress.at.astimezone(UTC)
         session = replace(self._session(session_id), progress=replace(progress, at=at))
         self._state.sessions[session_id] = session
         self._is_changed = True
 
-    def _set_marks(self, ids: Sequence[str], change: Callable[[Mark], Mark]) -> None:
+    def _set_marks(
+        self, ids: Sequence[str], change: Callable[[ProcessingFlag], ProcessingFlag]
+    ) -> None:
         marks = self._state.marks
         for id_ in self._state.memories.keys() & set(ids):
-            before = marks.get(id_, Mark(0))
+            before = marks.get(id_, ProcessingFlag(0))
             marks[id_] = change(before)
             self._is_changed |= marks[id_] != before
 
@@ -85,6 +87,6 @@ class WorkChanges(Writer):
                     self._is_changed = True
 
 
-def _postponed(work: MessageWork, until: datetime | None) -> MessageWork:
-    marks = PARKED if until is None else WAITS
+def _postpone(work: MessageWork, until: datetime | None) -> MessageWork:
+    marks = DEAD_LETTER if until is None else PENDING
     return replace(work, marks=marks, attempts=work.attempts + 1, retry_at=until)

@@ -8,8 +8,8 @@ from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
 from memolith.adapters.inmemory.state import Item, MemoryVersion, MessageVersion, SessionState
-from memolith.adapters.inmemory.waiting import Waiting
-from memolith.adapters.sql.entries import check_entry, checked, role_of_origin
+from memolith.adapters.inmemory.waiting import PendingWorkReader
+from memolith.adapters.sql.entries import check_entry, require_role_and_time, role_of_origin
 from memolith.adapters.sql.values import NEVER, micros, pack_id
 from memolith.domain.items import Trait
 from memolith.domain.memories import State
@@ -20,18 +20,20 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from memolith.adapters.inmemory.state import OwnerState
-    from memolith.adapters.sql.sealing import Sealing
+    from memolith.adapters.sql.sealing import OwnerEncryption
     from memolith.domain.memories import Event, Link, Memory
     from memolith.domain.messages import Message, Role
     from memolith.ports.store import IndexEntry, Passage
 
 
-class Writer(Waiting):
+class RecordWriter(PendingWorkReader):
     """The records of one owner, and the ways to change them."""
 
-    def __init__(self, state: OwnerState, sealing: Sealing, dimension: int | None) -> None:
+    def __init__(
+        self, state: OwnerState, encryption: OwnerEncryption, dimension: int | None
+    ) -> None:
         """Take the state to begin with, and the length of the store's vectors."""
-        super().__init__(state.copy(), sealing)
+        super().__init__(state.copy(), encryption)
         self._dimension = dimension
         self._is_changed = False
         self._is_touched = False
@@ -45,7 +47,7 @@ class Writer(Waiting):
             self._check()
         check_entry(entry, self._dimension)
 
-    def finished(self) -> OwnerState | None:
+    def finish(self) -> OwnerState | None:
         """Return the new state; None if nothing was changed.
 
         Raises:
@@ -56,8 +58,8 @@ class Writer(Waiting):
         if self._is_changed:
             self._state.counter += 1
             items = self._state.items
-            self._state.following = {
-                p: v for p, v in self._state.following.items() if p[0] in items
+            self._state.next_vectors = {
+                p: v for p, v in self._state.next_vectors.items() if p[0] in items
             }
         return self._state if self._is_changed or self._is_touched else None
 
@@ -81,14 +83,14 @@ class Writer(Waiting):
         """See the port."""
         with self._change(changes=bool(messages)):
             for message, entry in messages:
-                checked(message)
+                require_role_and_time(message)
                 pack_id(message.id)
                 self._check_entry(entry)
         for message, entry in messages:
             with self._change():
                 self._check_free(message, session_id)
-                said = _in_utc(replace(message, session_id=session_id))
-                item = self._add_message(said, entry, at or checked(said)[1])
+                said = _message_in_utc(replace(message, session_id=session_id))
+                item = self._add_message(said, entry, at or require_role_and_time(said)[1])
                 self._state.messages[said.id] = (MessageVersion(said, item),)
                 self._count(session_id, said, item)
 
@@ -113,7 +115,7 @@ class Writer(Waiting):
         for memory, entry in memories:
             with self._change():
                 self._check_new(memory)
-                stored = self._checked(memory)
+                stored = self._validate(memory)
                 item = self._add_memory(stored, entry, micros(memory.updated_at))
                 self._state.memories[memory.id] = (MemoryVersion(stored, item),)
 
@@ -124,8 +126,8 @@ class Writer(Waiting):
             if memory.version <= versions[-1].memory.version:
                 raise Conflict("the version is not above the one that there is")
             self._check_entry(entry)
-            entry = self._judged(memory.id, memory.content, entry)
-            stored = self._checked(memory)
+            entry = self._carry_over_review(memory.id, memory.content, entry)
+            stored = self._validate(memory)
             self._close(versions[-1].item, micros(memory.updated_at))
             since = max(micros(memory.updated_at), self._state.items[versions[-1].item].valid_to)
             item = self._add_memory(stored, entry, since)
@@ -137,7 +139,7 @@ class Writer(Waiting):
             *older, last = self._versions(memory.id)
             if memory.state is State.ACTIVE and last.memory.state is not State.ACTIVE:
                 raise Conflict("a memory becomes active again only in a new version")
-            stored = self._checked(
+            stored = self._validate(
                 replace(memory, version=last.memory.version, content=last.memory.content)
             )
             if memory.state is not State.ACTIVE:
@@ -154,7 +156,7 @@ class Writer(Waiting):
             last = versions[-1].message
             if message.version <= last.version:
                 raise Conflict("the version is not above the one that there is")
-            said = _in_utc(
+            said = _message_in_utc(
                 replace(
                     message,
                     session_id=last.session_id,
@@ -162,7 +164,7 @@ class Writer(Waiting):
                     external_id=last.external_id,
                 )
             )
-            entry = self._judged(said.id, said.content, entry)
+            entry = self._carry_over_review(said.id, said.content, entry)
             self._close(versions[-1].item, micros(at))
             since = max(micros(at), self._state.items[versions[-1].item].valid_to)
             item = self._add_message(said, entry, since)
@@ -175,7 +177,7 @@ class Writer(Waiting):
             old = self._state.items[last.item]
             if old.valid_to != NEVER:
                 raise NotFound("message", message_id)
-            entry = self._judged(message_id, last.message.content, entry)
+            entry = self._carry_over_review(message_id, last.message.content, entry)
             self._state.items[last.item] = replace(old, valid_to=old.valid_from)
             item = self._add_message(last.message, entry, old.valid_from)
             self._state.messages[message_id] = (*older, replace(last, item=item))
@@ -228,10 +230,10 @@ class Writer(Waiting):
         if memory.id in self._state.memories:
             raise Conflict("the id is taken already")
 
-    def _checked(self, memory: Memory) -> Memory:
+    def _validate(self, memory: Memory) -> Memory:
         """Return a memory as it is kept, if it can be."""
         _check_ids(memory)
-        keyed = None if memory.key is None else self.by_key(memory.key)
+        keyed = None if memory.key is None else self.find_by_key(memory.key)
         if memory.state is State.ACTIVE and keyed is not None and keyed.id != memory.id:
             raise Conflict("the key is taken already")
         return _memory_in_utc(memory)
@@ -246,7 +248,7 @@ class Writer(Waiting):
             raise NotFound("message", message_id)
         return self._state.messages[message_id]
 
-    def _judged(self, id_: str, content: str, entry: IndexEntry) -> IndexEntry:
+    def _carry_over_review(self, id_: str, content: str, entry: IndexEntry) -> IndexEntry:
         """Return an entry as reviewed where the record was, when it said the same."""
         if not entry.features.traits & Trait.SUSPICIOUS:
             return entry
@@ -256,10 +258,10 @@ class Writer(Waiting):
             *((one.message.content, one.item) for one in state.messages.get(id_, ())),
         ]
         seen = {text for text, n in said if state.items[n].features.traits & Trait.REVIEWED}
-        return entry.reviewed() if content in seen else entry
+        return entry.mark_reviewed() if content in seen else entry
 
     def _add_message(self, message: Message, entry: IndexEntry, since: datetime | int) -> int:
-        role, said_at = checked(message)
+        role, said_at = require_role_and_time(message)
         pack_id(message.id)
         return self._add_item(
             Item(
@@ -366,8 +368,8 @@ def _check_ids(memory: Memory) -> None:
         pack_id(source.id, "sources")
 
 
-def _in_utc(message: Message) -> Message:
-    _, at = checked(message)
+def _message_in_utc(message: Message) -> Message:
+    _, at = require_role_and_time(message)
     return replace(message, at=at.astimezone(UTC))
 
 

@@ -15,36 +15,42 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 from psycopg import sql
 
-from memolith.adapters.postgres.connections import Connection, searching
-from memolith.adapters.postgres.opening import cipher_in, facts_of, is_there, make
+from memolith.adapters.postgres.connections import Connection, build_search_path
+from memolith.adapters.postgres.opening import create_store, get_cipher, read_facts, store_exists
 from memolith.adapters.postgres.places import session
-from memolith.adapters.postgres.schema import Making, owner_number
-from memolith.adapters.postgres.values import VectorForm, adapt, adapt_vectors
-from memolith.adapters.sql.copying import given, keep_common, keep_owned
-from memolith.adapters.sql.moving import keep_facts
-from memolith.adapters.sql.store import NAMES
-from memolith.adapters.sqlite.backups import put_in_place, refuse_to_overwrite, unfinished
+from memolith.adapters.postgres.schema import NewStoreOptions, owner_number
+from memolith.adapters.postgres.values import (
+    VectorFormat,
+    register_adapters,
+    register_vector_adapters,
+)
+from memolith.adapters.sql.copying import read_rows, replace_owner_rows, replace_shared_rows
+from memolith.adapters.sql.moving import save_facts
+from memolith.adapters.sql.store import OWNER_NAMES
+from memolith.adapters.sqlite.backups import create_partial_file, put_in_place, refuse_to_overwrite
 from memolith.adapters.sqlite.connections import Connection as FileConnection
 from memolith.adapters.sqlite.opening import prepare
-from memolith.adapters.sqlite.unpacking import seal_of, unpack
+from memolith.adapters.sqlite.unpacking import read_backup_cipher_info, unpack_backup
 from memolith.errors import Conflict, KeyUnavailable, StoreDamaged
-from memolith.ports.backups import Restored
+from memolith.ports.backups import RestoreResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from memolith.adapters.postgres.connections import Connections
-    from memolith.adapters.postgres.places import Place
-    from memolith.adapters.postgres.pool import Raw
-    from memolith.adapters.sqlite.unpacking import Keys, Tombstones
-    from memolith.ports.backups import Advance
-    from memolith.ports.cipher import Cipher, Ciphers
+    from memolith.adapters.postgres.places import DatabaseLocation
+    from memolith.adapters.postgres.pool import PsycopgConnection
+    from memolith.adapters.sqlite.unpacking import BackupKeys, Tombstones
+    from memolith.ports.backups import ProgressCallback
+    from memolith.ports.cipher import Cipher, CipherProvider
     from memolith.ports.moving import Batches
 
-_OF_ITSELF = frozenset({"schema", "vector", "cipher", "store_id", "key_check", "migration", "hold"})
+_LOCATION_FACTS = frozenset(
+    {"schema", "vector", "cipher", "store_id", "key_check", "migration", "hold"}
+)
 """Facts that say how a store stands where it is, or what is being done with it there."""
 
-_NEWER = (
+_RENEW_GENERATION = (
     # What other processes know of an owner from before must not be taken for what is there now.
     "UPDATE owners SET generation ="
     " greatest(generation, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)"
@@ -52,46 +58,48 @@ _NEWER = (
 )
 
 
-class BackingUp:
+class BackupMixin:
     """The half of a store in a database that copies it to a file."""
 
     _connections: Connections
     _cipher: Cipher
 
     def back_up(
-        self, target: Path, *, overwrite: bool = False, advance: Advance | None = None
+        self, target: Path, *, overwrite: bool = False, advance: ProgressCallback | None = None
     ) -> int:
         """See the port; `advance` is called with a number of rows."""
         path = Path(target).absolute()
         refuse_to_overwrite(path, overwrite=overwrite)
-        told = advance or _ignored
-        with self._connections.reading() as reader, unfinished(path) as part:
+        told = advance or _ignore_progress
+        with self._connections.read() as reader, create_partial_file(path) as part:
             # What this sees, all that follows sees, whoever writes.
             facts: dict[str, str] = dict(reader.rows("SELECT name, value FROM meta"))
             analyser = int(facts["analyser"])
-            prepare(part, ciphers=_Same(self._cipher), analyser=analyser, busy_timeout_s=0)
+            prepare(part, ciphers=_KnownCipher(self._cipher), analyser=analyser, busy_timeout_s=0)
             with closing(FileConnection(part, 0)) as copy:
                 copy.begin_writing(0)
-                keep_facts(copy, _described(facts))
-                for (name,) in reader.rows(NAMES):
-                    reader.see(owner_number(name))
-                    keep_owned(copy, name, _told(given(reader, owner_number(name)), told))
-                keep_common(copy, _told(given(reader, None), told))
+                save_facts(copy, _portable_facts(facts))
+                for (name,) in reader.rows(OWNER_NAMES):
+                    reader.set_owner(owner_number(name))
+                    replace_owner_rows(
+                        copy, name, _report_progress(read_rows(reader, owner_number(name)), told)
+                    )
+                replace_shared_rows(copy, _report_progress(read_rows(reader, None), told))
                 copy.run("COMMIT")
             return put_in_place(part, path)
 
 
 @dataclass(frozen=True, slots=True)
-class _Same:
+class _KnownCipher:
     """Gives a new store a cipher that is known."""
 
     cipher: Cipher
 
-    def new(self) -> Cipher:
+    def create(self) -> Cipher:
         """See the port."""
         return self.cipher
 
-    def known(self, name: str, store_id: bytes, check: bytes) -> Cipher:
+    def load(self, name: str, store_id: bytes, check: bytes) -> Cipher:
         """See the port."""
         del name, store_id, check
         return self.cipher
@@ -99,13 +107,13 @@ class _Same:
 
 def restore(
     source: Path,
-    place: Place,
-    keys: Keys,
+    location: DatabaseLocation,
+    keys: BackupKeys,
     *,
     analyser: int = 1,
-    making: Making | None = None,
+    options: NewStoreOptions | None = None,
     force: bool = False,
-) -> Restored:
+) -> RestoreResult:
     """Put a backup in a store's place; the schema of the store that was there is kept beside it.
 
     All is one transaction, so that the store is there whole, or the one that was. A copy of the
@@ -130,74 +138,88 @@ def restore(
         StoreUnavailable: The database can't be reached, or others hold locks in it.
     """
     source = Path(source).absolute()
-    timeout_s = place.timeout_s
-    keys.known(seal_of(source, timeout_s))
+    timeout_s = location.timeout_s
+    keys.find_cipher(read_backup_cipher_info(source, timeout_s))
     with (
         TemporaryDirectory(prefix="memolith-") as folder,
-        session(place) as raw,
+        session(location) as raw,
         raw.transaction(),
     ):
-        there = is_there(raw, place)
+        there = store_exists(raw, location)
         if there and not force:
-            raise Conflict(f"there is a store already: {place.name}, schema {place.schema}")
+            raise Conflict(
+                f"there is a store already: {location.display_name}, schema {location.schema}"
+            )
         part = Path(folder) / "store"
         part.touch(0o600)
-        copy = unpack(source, part, keys, analyser=analyser, busy_timeout_s=timeout_s)
-        replaced, tombstones = _replaced(raw, place, keys.own) if there else (copy.cipher, ())
-        owners, erased = copy.without_erased(replaced or copy.cipher, tombstones or ())
-        cipher = copy.adopted(keys.own)
-        schema = _free_name(raw, f"{place.schema}_restoring") if there else place.schema
-        new = replace(place, schema=schema)
-        _search(raw, schema)
-        made = make(raw, new, _Same(cipher), analyser, making or Making())
+        copy = unpack_backup(source, part, keys, analyser=analyser, busy_timeout_s=timeout_s)
+        replaced, tombstones = (
+            _lock_replaced_store(raw, location, keys.target) if there else (copy.cipher, ())
+        )
+        owners, erased = copy.remove_erased(replaced or copy.cipher, tombstones or ())
+        cipher = copy.adopt_keys(keys.target)
+        schema = (
+            _unused_schema_name(raw, f"{location.schema}_restoring") if there else location.schema
+        )
+        new = replace(location, schema=schema)
+        _set_search_path(raw, schema)
+        made = create_store(raw, new, _KnownCipher(cipher), analyser, options or NewStoreOptions())
         if made is None:
-            raise Conflict(f"there is a store already: {place.name}, schema {schema}")
-        _fill(_adapted(raw, new, made.form), part, timeout_s, renewed=there)
-        kept = _swap(raw, place, schema) if there else None
+            raise Conflict(f"there is a store already: {location.display_name}, schema {schema}")
+        _copy_rows(
+            _adapt_connection(raw, new, made.vector_format), part, timeout_s, is_replacement=there
+        )
+        kept = _swap_schemas(raw, location, schema) if there else None
     remembers = tombstones is not None and replaced is not None
-    name = f"{place.name}, schema {place.schema}"
-    return Restored(name, kept, owners, erased, remembers_erased=remembers)
+    name = f"{location.display_name}, schema {location.schema}"
+    return RestoreResult(name, kept, owners, erased, erasures_known=remembers)
 
 
-def _replaced(raw: Raw, place: Place, ciphers: Ciphers) -> tuple[Cipher | None, Tombstones | None]:
+def _lock_replaced_store(
+    raw: PsycopgConnection, location: DatabaseLocation, ciphers: CipherProvider
+) -> tuple[Cipher | None, Tombstones | None]:
     """Keep others from writing; return a store's cipher and tombstones; None: nobody can tell."""
     try:
         with raw.transaction():
             raw.execute("LOCK TABLE owners IN EXCLUSIVE MODE")
-            facts = facts_of(raw, place)
+            facts = read_facts(raw, location)
             tombstones = raw.execute("SELECT digest, erased_at FROM tombstones").fetchall()
     except (StoreDamaged, psycopg.ProgrammingError):
         return None, None
     try:
-        return cipher_in(facts, ciphers), [(bytes(digest), at) for digest, at in tombstones]
+        return get_cipher(facts, ciphers), [(bytes(digest), at) for digest, at in tombstones]
     except KeyUnavailable:
         return None, tombstones
 
 
-def _adapted(raw: Raw, place: Place, form: VectorForm) -> Connection:
-    found = raw.execute("SELECT to_regtype(%s)::oid", (form.type_name,)).fetchone()
-    adapt(raw)
-    adapt_vectors(raw, form, found[0] if found else 0)
-    return Connection(raw, place.name)
+def _adapt_connection(
+    raw: PsycopgConnection, location: DatabaseLocation, vector_format: VectorFormat
+) -> Connection:
+    found = raw.execute("SELECT to_regtype(%s)::oid", (vector_format.type_name,)).fetchone()
+    register_adapters(raw)
+    register_vector_adapters(raw, vector_format, found[0] if found else 0)
+    return Connection(raw, location.display_name)
 
 
-def _fill(connection: Connection, part: Path, busy_timeout_s: float, *, renewed: bool) -> None:
+def _copy_rows(
+    connection: Connection, part: Path, busy_timeout_s: float, *, is_replacement: bool
+) -> None:
     """Copy all rows of a file into a schema that has none."""
     with closing(FileConnection(part, busy_timeout_s)) as copy:
         facts: dict[str, Any] = dict(copy.rows("SELECT name, value FROM meta"))
-        keep_facts(connection, _described(facts))
+        save_facts(connection, _portable_facts(facts))
         for name, number in copy.rows("SELECT name, owner_id FROM owners ORDER BY name"):
-            connection.see(owner_number(name))
-            keep_owned(connection, name, given(copy, number))
-            if renewed:
-                connection.run(_NEWER, (owner_number(name),))
-        keep_common(connection, given(copy, None))
+            connection.set_owner(owner_number(name))
+            replace_owner_rows(connection, name, read_rows(copy, number))
+            if is_replacement:
+                connection.run(_RENEW_GENERATION, (owner_number(name),))
+        replace_shared_rows(connection, read_rows(copy, None))
 
 
-def _swap(raw: Raw, place: Place, schema: str) -> str:
+def _swap_schemas(raw: PsycopgConnection, location: DatabaseLocation, schema: str) -> str:
     """Let a schema take the place of the store's, and return the other's name."""
-    kept = _free_name(raw, f"{place.schema}_before_restore")
-    for before, name in ((place.schema, kept), (schema, place.schema)):
+    kept = _unused_schema_name(raw, f"{location.schema}_before_restore")
+    for before, name in ((location.schema, kept), (schema, location.schema)):
         raw.execute(
             sql.SQL("ALTER SCHEMA {} RENAME TO {}").format(
                 sql.Identifier(before), sql.Identifier(name)
@@ -206,7 +228,7 @@ def _swap(raw: Raw, place: Place, schema: str) -> str:
     return f"schema {kept}"
 
 
-def _free_name(raw: Raw, name: str) -> str:
+def _unused_schema_name(raw: PsycopgConnection, name: str) -> str:
     """Return a name that no schema has: this one, or with a number after it."""
     taken = {each for (each,) in raw.execute("SELECT nspname FROM pg_namespace").fetchall()}
     number, free = 1, name
@@ -216,20 +238,22 @@ def _free_name(raw: Raw, name: str) -> str:
     return free
 
 
-def _search(raw: Raw, schema: str) -> None:
-    raw.execute(searching(schema, is_local=True))
+def _set_search_path(raw: PsycopgConnection, schema: str) -> None:
+    raw.execute(build_search_path(schema, is_local=True))
 
 
-def _described(facts: Mapping[str, Any]) -> dict[str, str]:
+def _portable_facts(facts: Mapping[str, Any]) -> dict[str, str]:
     """Return the facts that are the same wherever a store is."""
-    return {name: str(value) for name, value in facts.items() if name not in _OF_ITSELF}
+    return {name: str(value) for name, value in facts.items() if name not in _LOCATION_FACTS}
 
 
-def _told(batches: Batches, told: Advance) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
+def _report_progress(
+    batches: Batches, on_progress: ProgressCallback
+) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
     for name, rows in batches:
         yield name, list(rows)
-        told(len(rows))
+        on_progress(len(rows))
 
 
-def _ignored(_rows: int) -> None:
+def _ignore_progress(_rows: int) -> None:
     pass

@@ -13,11 +13,17 @@ from typing import TYPE_CHECKING, Any, cast
 import psycopg
 from psycopg import errors, sql
 
-from memolith.adapters.postgres.pool import NoneFree, Pool, Raw
+from memolith.adapters.postgres.pool import Pool, PoolExhausted, PsycopgConnection
 from memolith.adapters.postgres.schema import APPLICATION, owner_number
-from memolith.adapters.postgres.values import Numbers, Vector, VectorForm, adapt, adapt_vectors
-from memolith.adapters.postgres.words import in_rows, in_words
-from memolith.adapters.sql.connection import ConstraintBroken
+from memolith.adapters.postgres.values import (
+    BigintArray,
+    VectorFormat,
+    VectorParameter,
+    register_adapters,
+    register_vector_adapters,
+)
+from memolith.adapters.postgres.words import translate, translate_multi_row_insert
+from memolith.adapters.sql.connection import ConstraintViolation
 from memolith.adapters.sql.owner_row import OWNER_COLUMNS, OwnerRow
 from memolith.errors import (
     Conflict,
@@ -42,7 +48,7 @@ _NEW_OWNER = (
 )
 
 _COMMIT = "COMMIT"
-_UNDONE = "an error within the transaction has undone all of it"
+_ROLLED_BACK = "an error within the transaction has undone all of it"
 
 _DAMAGED = (errors.ProgrammingError, errors.DataCorrupted, errors.IndexCorrupted)
 _PROBLEMS: tuple[tuple[tuple[type[psycopg.Error], ...], str], ...] = (
@@ -52,40 +58,48 @@ _PROBLEMS: tuple[tuple[tuple[type[psycopg.Error], ...], str], ...] = (
     ((errors.DiskFull,), "has no room left on its disk"),
 )
 
-_ROWS_AT_ONCE = 50
+_ROWS_PER_INSERT = 50
 """Rows that one statement stores, where there are so many: each statement has a price (a guess)."""
 
 _IDLE_TRANSACTION_S = 600
 """For how long a transaction may stand idle, as a verification does while it computes (a guess)."""
 
-_LEAST_WAIT_S = 1.0
+_MIN_WAIT_S = 1.0
 """For the answer to a transaction's begin, even where the time is over (a guess)."""
 
-SILENT_S, AGAIN_S, TIMES = 10, 3, 3
+KEEPALIVE_IDLE_S, KEEPALIVE_INTERVAL_S, KEEPALIVE_COUNT = 10, 3, 3
 """After how long of silence server and client ask whether the other is still there, how soon again,
 and how many times: who vanished holds an owner for 20 s then, and not for hours (a guess)."""
 
-_abandoned: list[Pool] = []
+_inherited_pools: list[Pool] = []
 """What a forked child got from its parent: to close it there would end the parent's sessions."""
 
 
-def translated(error: psycopg.Error, place: str, waited_s: float = 0.0) -> MemolithError:
+def translate_error(
+    error: psycopg.Error, display_name: str, waited_s: float = 0.0
+) -> MemolithError:
     """Return what an error of PostgreSQL means to a caller."""
     if isinstance(error, errors.InFailedSqlTransaction):
-        return Conflict(_UNDONE)
+        return Conflict(_ROLLED_BACK)
     if isinstance(error, (errors.ReadOnlySqlTransaction, errors.InsufficientPrivilege)):
-        return StoreReadOnly(place, _said(error))
+        return StoreReadOnly(display_name, _primary_message(error))
     if isinstance(error, _DAMAGED):
-        return StoreDamaged(f"{place} is damaged, or not a store of Memolith: {_said(error)}")
+        return StoreDamaged(
+            f"{display_name} is damaged, or not a store of Memolith: {_primary_message(error)}"
+        )
     for kinds, problem in _PROBLEMS:
         if isinstance(error, kinds):
-            return StoreUnavailable(f"{place} {problem}", waited_s)
+            return StoreUnavailable(f"{display_name} {problem}", waited_s)
     if isinstance(error, (errors.OperationalError, errors.InterfaceError)):
-        return StoreUnavailable(f"{place} can't be reached: {_said(error)}", waited_s)
-    return StoreUnavailable(f"{place}: {type(error).__name__}: {_said(error)}", waited_s)
+        return StoreUnavailable(
+            f"{display_name} can't be reached: {_primary_message(error)}", waited_s
+        )
+    return StoreUnavailable(
+        f"{display_name}: {type(error).__name__}: {_primary_message(error)}", waited_s
+    )
 
 
-def _said(error: psycopg.Error) -> str:
+def _primary_message(error: psycopg.Error) -> str:
     """Return the first line of what the server says: what follows may quote values."""
     return error.diag.message_primary or str(error).partition("\n")[0]
 
@@ -93,12 +107,12 @@ def _said(error: psycopg.Error) -> str:
 class Connection:
     """One connection, within a transaction of one owner. A thread at a time."""
 
-    __slots__ = ("_cursor", "_place", "_raw")
+    __slots__ = ("_cursor", "_display_name", "_raw")
 
-    def __init__(self, raw: Raw, place: str) -> None:
+    def __init__(self, raw: PsycopgConnection, display_name: str) -> None:
         """Take a connection of psycopg, and how the database is called in messages."""
         self._raw = raw
-        self._place = place
+        self._display_name = display_name
         self._cursor = psycopg.RawCursor(raw)
 
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
@@ -106,14 +120,14 @@ class Connection:
         try:
             return self._execute(statement, values).fetchall()
         except psycopg.Error as error:
-            raise translated(error, self._place) from error
+            raise translate_error(error, self._display_name) from error
 
     def row(self, statement: str, values: Sequence[Any] = ()) -> Row | None:
         """See the shared protocol."""
         try:
             return cast("Row | None", self._execute(statement, values).fetchone())
         except psycopg.Error as error:
-            raise translated(error, self._place) from error
+            raise translate_error(error, self._display_name) from error
 
     def run(self, statement: str, values: Sequence[Any] = ()) -> int:
         """See the shared protocol."""
@@ -122,9 +136,9 @@ class Connection:
         try:
             return self._execute(statement, values).rowcount
         except errors.IntegrityError as error:
-            raise ConstraintBroken from error
+            raise ConstraintViolation from error
         except psycopg.Error as error:
-            raise translated(error, self._place) from error
+            raise translate_error(error, self._display_name) from error
 
     def _commit(self) -> int:
         """Commit; what an error has undone is not, and the server says so by another word only."""
@@ -132,84 +146,86 @@ class Connection:
             word = self._execute(_COMMIT, ()).statusmessage
         except psycopg.Error as error:
             if self._raw.closed:
-                raise self._in_doubt(error) from error
-            raise translated(error, self._place) from error
+                raise self._build_in_doubt_error(error) from error
+            raise translate_error(error, self._display_name) from error
         if word != _COMMIT:
-            raise Conflict(_UNDONE)
+            raise Conflict(_ROLLED_BACK)
         return 0
 
-    def _in_doubt(self, error: psycopg.Error) -> StoreUnavailable:
+    def _build_in_doubt_error(self, error: psycopg.Error) -> StoreUnavailable:
         return StoreUnavailable(
-            f"the connection to {self._place} was lost while it stored what was written, which"
-            f" is there whole or not at all: {_said(error)}"
+            f"the connection to {self._display_name} was lost while it stored what was written, which"
+            f" is there whole or not at all: {_primary_message(error)}"
         )
 
     def run_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
         """See the shared protocol."""
         left = list(rows)
         try:
-            if len(left) >= _ROWS_AT_ONCE and in_rows(statement, _ROWS_AT_ONCE):
-                left = self._stored(statement, left)
+            if len(left) >= _ROWS_PER_INSERT and translate_multi_row_insert(
+                statement, _ROWS_PER_INSERT
+            ):
+                left = self._insert_batches(statement, left)
             if left:
-                self._cursor.executemany(in_words(statement), left)
+                self._cursor.executemany(translate(statement), left)
         except errors.UniqueViolation as error:
-            raise ConstraintBroken from error
+            raise ConstraintViolation from error
         except psycopg.Error as error:
-            raise translated(error, self._place) from error
+            raise translate_error(error, self._display_name) from error
 
-    def _stored(self, statement: str, rows: list[Sequence[Any]]) -> list[Sequence[Any]]:
+    def _insert_batches(self, statement: str, rows: list[Sequence[Any]]) -> list[Sequence[Any]]:
         """Store rows, many at once, and return those that are left over."""
-        words = in_rows(statement, _ROWS_AT_ONCE)
-        whole = len(rows) - len(rows) % _ROWS_AT_ONCE
+        words = translate_multi_row_insert(statement, _ROWS_PER_INSERT)
+        whole = len(rows) - len(rows) % _ROWS_PER_INSERT
         self._cursor.executemany(
             words or "",
             (
-                tuple(chain.from_iterable(rows[start : start + _ROWS_AT_ONCE]))
-                for start in range(0, whole, _ROWS_AT_ONCE)
+                tuple(chain.from_iterable(rows[start : start + _ROWS_PER_INSERT]))
+                for start in range(0, whole, _ROWS_PER_INSERT)
             ),
         )
         return rows[whole:]
 
     def _execute(self, statement: str, values: Sequence[Any]) -> psycopg.RawCursor[Any]:
-        return self._cursor.execute(in_words(statement), values, binary=True)
+        return self._cursor.execute(translate(statement), values, binary=True)
 
-    def many(self, values: Sequence[bytes] | Sequence[str]) -> Any:
+    def bind_values(self, values: Sequence[bytes] | Sequence[str]) -> Any:
         """See the shared protocol."""
         return list(values)
 
-    def many_numbers(self, values: Sequence[int]) -> Any:
+    def bind_integers(self, values: Sequence[int]) -> Any:
         """See the shared protocol."""
-        return Numbers(values)
+        return BigintArray(values)
 
-    def vector(self, stored: Any) -> Any:
+    def bind_vector(self, stored: Any) -> Any:
         """See the shared protocol."""
-        return None if stored is None else Vector(stored)
+        return None if stored is None else VectorParameter(stored)
 
-    def owner(self, owner_id: str, *, lock: bool = False) -> OwnerRow:
+    def get_owner(self, owner_id: str, *, lock: bool = False) -> OwnerRow:
         """See the shared protocol."""
         number = owner_number(owner_id)
         started = monotonic()
         try:
             row = self._execute(_OWNER + (" FOR UPDATE" if lock else ""), (number,)).fetchone()
         except errors.LockNotAvailable as error:
-            problem = f"another writer keeps the same owner locked, in {self._place}"
+            problem = f"another writer keeps the same owner locked, in {self._display_name}"
             raise StoreUnavailable(problem, monotonic() - started) from error
         except psycopg.Error as error:
-            raise translated(error, self._place, monotonic() - started) from error
+            raise translate_error(error, self._display_name, monotonic() - started) from error
         if row is None:
             return OwnerRow()
         if row[0] != owner_id:
             raise InvalidInput("owner", "another owner's id has the same number: choose another")
         return OwnerRow(*row[1:])
 
-    def new_owner(self, owner_id: str, key_version: int) -> OwnerRow:
+    def insert_owner(self, owner_id: str, key_version: int) -> OwnerRow:
         """See the shared protocol."""
         self.run(_NEW_OWNER, (owner_number(owner_id), owner_id, key_version))
         # Whoever was faster has committed by now, and may have been erased again since.
-        found = self.owner(owner_id, lock=True)
-        return found if found.number else self.new_owner(owner_id, key_version)
+        found = self.get_owner(owner_id, lock=True)
+        return found if found.number else self.insert_owner(owner_id, key_version)
 
-    def begin(self, how: str, owner_id: str | None, timeout_s: float) -> None:
+    def begin(self, mode: str, owner_id: str | None, timeout_s: float) -> None:
         """Begin a transaction that sees an owner's rows, and no others.
 
         Args:
@@ -221,15 +237,15 @@ class Connection:
             psycopg.OperationalError: The connection is lost; nothing was done.
         """
         # There is nothing to wait for but the server itself.
-        patience_s, self._raw.patience_s = self._raw.patience_s, timeout_s
+        patience_s, self._raw.response_timeout_s = self._raw.response_timeout_s, timeout_s
         whose = "" if owner_id is None else str(owner_number(owner_id))
         # Two statements in one, which only the simple protocol takes: without values.
         self._cursor.execute(
-            f"BEGIN {how}; SET LOCAL memolith.owner = '{whose}'".encode(), prepare=False
+            f"BEGIN {mode}; SET LOCAL memolith.owner = '{whose}'".encode(), prepare=False
         )
-        self._raw.patience_s = patience_s
+        self._raw.response_timeout_s = patience_s
 
-    def see(self, number: int) -> None:
+    def set_owner(self, number: int) -> None:
         """See the rows of the owner of a number in this transaction, and no others."""
         self.run(
             f"SET LOCAL memolith.owner = '{number:d}'"
@@ -243,30 +259,30 @@ class Connection:
                 self._cursor.execute("ROLLBACK", prepare=False)
 
 
-_SEARCHING = (
+_SET_SEARCH_PATH = (
     "SELECT set_config('search_path', concat_ws(', ', quote_ident({}), 'public', (SELECT"
     " quote_ident(n.nspname) FROM pg_extension AS e JOIN pg_namespace AS n ON n.oid ="
     " e.extnamespace WHERE e.extname = 'vector')), {})"
 )
 
 
-def searching(schema: str, *, is_local: bool = False) -> sql.Composed:
+def build_search_path(schema: str, *, is_local: bool = False) -> sql.Composed:
     """Return what lets names be found in a schema, and those of pgvector wherever they are.
 
     Args:
         schema: The schema that a store is in.
         is_local: Until the transaction's end.
     """
-    return sql.SQL(_SEARCHING).format(schema, is_local)
+    return sql.SQL(_SET_SEARCH_PATH).format(schema, is_local)
 
 
-def patience_ms(timeout_s: float) -> int:
+def lock_timeout_ms(timeout_s: float) -> int:
     """Return for how long to wait for a lock, as PostgreSQL takes it: 0 would be for ever."""
     return max(1, round(timeout_s * 1000))
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class ConnectionSettings:
     """How a database is reached.
 
     Attributes:
@@ -281,72 +297,74 @@ class Access:
     """
 
     conninfo: str = field(repr=False)
-    place: str
+    display_name: str
     schema: str
-    form: VectorForm | None
-    is_application: bool
+    vector_format: VectorFormat | None
+    uses_application_role: bool
     timeout_s: float
     statement_timeout_s: float
     is_distributed: bool = False
 
     @property
-    def begins_with(self) -> str:
+    def transaction_settings(self) -> str:
         """What is said at the begin of each transaction: what machines of Citus' must be told."""
         if not self.is_distributed:
             return ""
-        return "".join(f"; SET LOCAL {setting}" for setting in SEARCHING)
+        return "".join(f"; SET LOCAL {setting}" for setting in VECTOR_SEARCH_SETTINGS)
 
     @property
-    def statement_ms(self) -> int:
+    def statement_timeout_ms(self) -> int:
         """The same in milliseconds, as PostgreSQL takes it."""
         return round(self.statement_timeout_s * 1000)
 
     @property
-    def patience_s(self) -> float | None:
+    def response_timeout_s(self) -> float | None:
         """For how long a server may be silent while a statement runs; None: for ever."""
         return self.statement_timeout_s + self.timeout_s if self.statement_timeout_s else None
 
-    def connect(self) -> Raw:
+    def connect(self) -> PsycopgConnection:
         """Return a new connection, ready.
 
         Raises:
             psycopg.OperationalError: The server can't be reached.
         """
         with ExitStack() as failing:
-            raw = failing.enter_context(Raw.connect(self.conninfo, autocommit=True))
-            raw.patience_s = self.timeout_s
+            raw = failing.enter_context(PsycopgConnection.connect(self.conninfo, autocommit=True))
+            raw.response_timeout_s = self.timeout_s
             self.configure(raw)
-            raw.patience_s = self.patience_s
+            raw.response_timeout_s = self.response_timeout_s
             failing.pop_all()
         return raw
 
-    def configure(self, raw: Raw) -> None:
+    def configure(self, raw: PsycopgConnection) -> None:
         """Make a new connection ready."""
         settings = [
-            searching(self.schema),
-            sql.SQL("SET lock_timeout = {}").format(patience_ms(self.timeout_s)),
-            sql.SQL("SET statement_timeout = {}").format(self.statement_ms),
+            build_search_path(self.schema),
+            sql.SQL("SET lock_timeout = {}").format(lock_timeout_ms(self.timeout_s)),
+            sql.SQL("SET statement_timeout = {}").format(self.statement_timeout_ms),
             sql.SQL("SET idle_in_transaction_session_timeout = {}").format(
                 _IDLE_TRANSACTION_S * 1000
             ),
             sql.SQL(
-                f"SET tcp_keepalives_idle = {SILENT_S}; SET tcp_keepalives_interval = {AGAIN_S};"
-                f" SET tcp_keepalives_count = {TIMES}"
+                f"SET tcp_keepalives_idle = {KEEPALIVE_IDLE_S}; SET tcp_keepalives_interval = {KEEPALIVE_INTERVAL_S};"
+                f" SET tcp_keepalives_count = {KEEPALIVE_COUNT}"
             ),
         ]
-        settings += [sql.SQL(f"SET {setting}") for setting in SEARCHING]
+        settings += [sql.SQL(f"SET {setting}") for setting in VECTOR_SEARCH_SETTINGS]
         if self.is_distributed:
             settings.append(sql.SQL("SET citus.propagate_set_commands = 'local'"))
-        if self.is_application:
+        if self.uses_application_role:
             settings.append(sql.SQL("SET ROLE {}").format(sql.Identifier(APPLICATION)))
         raw.execute(sql.SQL("; ").join(settings))
-        adapt(raw)
-        if self.form is not None:
-            found = raw.execute("SELECT to_regtype(%s)::oid", (self.form.type_name,)).fetchone()
-            adapt_vectors(raw, self.form, found[0] if found else 0)
+        register_adapters(raw)
+        if self.vector_format is not None:
+            found = raw.execute(
+                "SELECT to_regtype(%s)::oid", (self.vector_format.type_name,)
+            ).fetchone()
+            register_vector_adapters(raw, self.vector_format, found[0] if found else 0)
 
 
-SEARCHING = (
+VECTOR_SEARCH_SETTINGS = (
     "hnsw.iterative_scan = strict_order",
     "hnsw.ef_search = 800",
     "hnsw.max_scan_tuples = 200000",
@@ -359,12 +377,12 @@ By 800 candidates of HNSW nothing of note is missed (docs/scaling.md); as many p
 100 lists, as pgvector's manual advises; the most tuples are a guess.
 """
 
-_READING = "ISOLATION LEVEL REPEATABLE READ READ ONLY"
-_WRITING = "ISOLATION LEVEL READ COMMITTED"
+_READ_TRANSACTION = "ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_WRITE_TRANSACTION = "ISOLATION LEVEL READ COMMITTED"
 """Whether something may be written, a role's or a database's setting may say, or a standby."""
 
 
-class _Held(threading.local):
+class _BorrowedConnections(threading.local):
     """How many connections a thread has been lent."""
 
     count = 0
@@ -381,86 +399,96 @@ class Connections:
     parent's alone. Forking while a transaction is open is not supported.
     """
 
-    def __init__(self, access: Access, readers: int, writers: int) -> None:
+    def __init__(self, settings: ConnectionSettings, readers: int, writers: int) -> None:
         """Take how the database is reached, and how many connections there may be at most."""
-        self.access = access
+        self.settings = settings
         self._sizes = (readers, writers)
         self._closed = False
         self._reset()
 
     def _reset(self) -> None:
         self._process = os.getpid()
-        self._held = _Held()
-        self._readers, self._writers = (Pool(self.access.connect, size) for size in self._sizes)
+        self._borrowed = _BorrowedConnections()
+        self._readers, self._writers = (Pool(self.settings.connect, size) for size in self._sizes)
 
     @contextmanager
-    def reading(self, owner_id: str | None = None) -> Iterator[Connection]:
+    def read(self, owner_id: str | None = None) -> Iterator[Connection]:
         """See the shared protocol."""
         self._check_process()
-        with self._lent(self._readers, _READING + self.access.begins_with, owner_id) as connection:
+        with self._transaction(
+            self._readers, _READ_TRANSACTION + self.settings.transaction_settings, owner_id
+        ) as connection:
             yield connection
 
     @contextmanager
-    def writing(self, owner_id: str | None = None) -> Iterator[Connection]:
+    def write(self, owner_id: str | None = None) -> Iterator[Connection]:
         """See the shared protocol."""
         self._check_process()
-        with self._lent(self._writers, _WRITING + self.access.begins_with, owner_id) as connection:
+        with self._transaction(
+            self._writers, _WRITE_TRANSACTION + self.settings.transaction_settings, owner_id
+        ) as connection:
             yield connection
 
     @contextmanager
-    def idle(self) -> Iterator[Connection]:
+    def autocommit(self) -> Iterator[Connection]:
         """Lend a connection without a transaction, for what can't be done within one."""
         self._check_process()
-        raw = self._borrowed(self._writers, monotonic())
-        raw.patience_s = None
+        raw = self._acquire(self._writers, monotonic())
+        raw.response_timeout_s = None
         try:
-            yield Connection(raw, self.access.place)
+            yield Connection(raw, self.settings.display_name)
         finally:
-            raw.patience_s = self.access.patience_s
-            self._writers.give_back(raw)
+            raw.response_timeout_s = self.settings.response_timeout_s
+            self._writers.release(raw)
 
     @contextmanager
-    def _lent(self, pool: Pool, how: str, owner_id: str | None) -> Iterator[Connection]:
-        raw, connection = self._begun(pool, how, owner_id)
-        self._held.count += 1
+    def _transaction(self, pool: Pool, mode: str, owner_id: str | None) -> Iterator[Connection]:
+        raw, connection = self._begin_transaction(pool, mode, owner_id)
+        self._borrowed.count += 1
         try:
             yield connection
         finally:
-            self._held.count -= 1
+            self._borrowed.count -= 1
             connection.roll_back()
-            pool.give_back(raw)
+            pool.release(raw)
 
-    def _begun(self, pool: Pool, how: str, owner_id: str | None) -> tuple[Raw, Connection]:
+    def _begin_transaction(
+        self, pool: Pool, mode: str, owner_id: str | None
+    ) -> tuple[PsycopgConnection, Connection]:
         """Return a connection with a transaction begun; those that are lost are let go."""
         started = monotonic()
-        until = started + self.access.timeout_s
+        until = started + self.settings.timeout_s
         while True:
-            raw = self._borrowed(pool, started)
-            connection = Connection(raw, self.access.place)
+            raw = self._acquire(pool, started)
+            connection = Connection(raw, self.settings.display_name)
             try:
-                connection.begin(how, owner_id, max(_LEAST_WAIT_S, until - monotonic()))
+                connection.begin(mode, owner_id, max(_MIN_WAIT_S, until - monotonic()))
             except psycopg.Error as error:
                 was_lost = raw.closed
-                pool.give_back(raw)
+                pool.release(raw)
                 if was_lost:
-                    pool.forget_idle()
+                    pool.close_idle()
                 if not was_lost or monotonic() > until:
-                    raise translated(error, self.access.place, monotonic() - started) from error
+                    raise translate_error(
+                        error, self.settings.display_name, monotonic() - started
+                    ) from error
             else:
                 return raw, connection
 
-    def _borrowed(self, pool: Pool, started: float) -> Raw:
+    def _acquire(self, pool: Pool, started: float) -> PsycopgConnection:
         if self._closed:
-            raise StoreUnavailable(f"the store is closed: {self.access.place}")
+            raise StoreUnavailable(f"the store is closed: {self.settings.display_name}")
         try:
-            left_s = started + self.access.timeout_s - monotonic()
-            return pool.borrow(left_s, extra=self._held.count > 0)
-        except NoneFree as error:
+            left_s = started + self.settings.timeout_s - monotonic()
+            return pool.acquire(left_s, allow_overflow=self._borrowed.count > 0)
+        except PoolExhausted as error:
             raise StoreUnavailable(
-                f"all connections to {self.access.place} are in use", monotonic() - started
+                f"all connections to {self.settings.display_name} are in use", monotonic() - started
             ) from error
         except psycopg.Error as error:
-            raise translated(error, self.access.place, monotonic() - started) from error
+            raise translate_error(
+                error, self.settings.display_name, monotonic() - started
+            ) from error
 
     def close(self) -> None:
         """Close what is open: at once or, while lent, when given back."""
@@ -471,5 +499,5 @@ class Connections:
 
     def _check_process(self) -> None:
         if self._process != os.getpid():
-            _abandoned.extend((self._readers, self._writers))
+            _inherited_pools.extend((self._readers, self._writers))
             self._reset()

@@ -6,28 +6,30 @@ from typing import TYPE_CHECKING
 
 import psycopg
 
-from memolith.adapters.postgres.opening import DISTRIBUTED, facts_of, lock_schema
-from memolith.adapters.postgres.places import owning, session
-from memolith.adapters.postgres.schema import BOUND, FREE
-from memolith.adapters.postgres.upgrading import parts_of
+from memolith.adapters.postgres.opening import DISTRIBUTED, lock_schema, read_facts
+from memolith.adapters.postgres.places import require_table_owner, session
+from memolith.adapters.postgres.schema import OWNER_TABLES, SHARED_TABLES
+from memolith.adapters.postgres.upgrading import count_partitions
 from memolith.errors import InvalidConfiguration, InvalidInput
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from memolith.adapters.postgres.places import Place
+    from memolith.adapters.postgres.places import DatabaseLocation
 
 
-def distributing(bound: Sequence[str] = BOUND, free: Sequence[str] = FREE) -> list[str]:
+def build_distribution_statements(
+    owner_tables: Sequence[str] = OWNER_TABLES, shared_tables: Sequence[str] = SHARED_TABLES
+) -> list[str]:
     """Return the statements that spread the tables, each for itself.
 
     Args:
         bound: The tables of owners: spread by owner, all rows of one owner on the same machine.
         free: The others, which are small: a whole copy of each on every machine.
     """
-    first, *others = bound
+    first, *others = owner_tables
     return [
-        *(f"SELECT create_reference_table('{table}')" for table in free),
+        *(f"SELECT create_reference_table('{table}')" for table in shared_tables),
         f"SELECT create_distributed_table('{first}', 'owner_id')",
         *(
             f"SELECT create_distributed_table('{table}', 'owner_id', colocate_with => '{first}')"
@@ -36,7 +38,7 @@ def distributing(bound: Sequence[str] = BOUND, free: Sequence[str] = FREE) -> li
     ]
 
 
-def distribute(place: Place, told: Callable[[str], None]) -> bool:
+def distribute(location: DatabaseLocation, on_statement: Callable[[str], None]) -> bool:
     """Spread a store over the machines of a cluster; return whether it was not spread yet.
 
     Args:
@@ -48,21 +50,21 @@ def distribute(place: Place, told: Callable[[str], None]) -> bool:
         InvalidInput: The tables are in parts already.
         StoreReadOnly: Who is connected does not own the tables.
     """
-    with session(place) as raw, owning(place):
-        if DISTRIBUTED in facts_of(raw, place):
+    with session(location) as raw, require_table_owner(location):
+        if DISTRIBUTED in read_facts(raw, location):
             return False
         try:
             raw.execute("CREATE EXTENSION IF NOT EXISTS citus")
         except (psycopg.errors.FeatureNotSupported, psycopg.errors.UndefinedFile) as error:
-            problem = f"{place.name} has no Citus: install it on every machine of the cluster first"
+            problem = f"{location.display_name} has no Citus: install it on every machine of the cluster first"
             raise InvalidConfiguration("store", problem) from error
-        if parts_of(raw):
+        if count_partitions(raw):
             problem = "has its tables in parts; make one without `partitions` and move it there"
             raise InvalidInput("store", problem)
         with raw.transaction():
             lock_schema(raw)
-            for statement in distributing():
-                told(statement)
+            for statement in build_distribution_statements():
+                on_statement(statement)
                 raw.execute(statement.encode())
             raw.execute("INSERT INTO meta VALUES (%s, '1')", (DISTRIBUTED,))
         return True

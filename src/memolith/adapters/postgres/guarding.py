@@ -21,7 +21,7 @@ END $$;
 
 # What runs as somebody must be given to them, for which one must be one of them, and they must
 # be allowed to have something here.
-_JOIN = f"""
+_GRANT_MAINTENANCE = f"""
 DO $$ BEGIN
   IF NOT pg_has_role('{MAINTENANCE}', 'SET') THEN
     GRANT {MAINTENANCE} TO CURRENT_USER WITH SET TRUE;
@@ -43,28 +43,30 @@ CREATE POLICY of_one_owner ON {table}
 """
 
 
-def application() -> str:
+def application_role_sql() -> str:
     """Return what makes the application's role where it is not there."""
     return _ROLE.format(role=APPLICATION)
 
 
-def roles() -> str:
+def roles_sql() -> str:
     """Return what makes the two roles, where they are not there, and lets them into the schema."""
     parts = [_ROLE.format(role=role) for role in (APPLICATION, MAINTENANCE)]
-    parts += [_in_schema("GRANT USAGE", f"TO {role}") for role in (APPLICATION, MAINTENANCE)]
-    return "\n".join([*parts, _JOIN])
+    parts += [
+        _schema_privilege_sql("GRANT USAGE", f"TO {role}") for role in (APPLICATION, MAINTENANCE)
+    ]
+    return "\n".join([*parts, _GRANT_MAINTENANCE])
 
 
-def _in_schema(what: str, whom: str) -> str:
+def _schema_privilege_sql(what: str, whom: str) -> str:
     return _IN_SCHEMA.format(what=what, whom=whom)
 
 
-def one_owners(table: str) -> str:
+def owner_policy_sql(table: str) -> str:
     """Return what shows a transaction the rows of the owner that it is of, and no others."""
     return _POLICY.format(table=table)
 
 
-def bound(table: str, partitions: int, seen: str = "owner_id") -> str:
+def owner_table_sql(table: str, partitions: int, visible_columns: str = "owner_id") -> str:
     """Return what is put around a table of owners' rows: its parts, its policies, its readers.
 
     Args:
@@ -80,21 +82,21 @@ def bound(table: str, partitions: int, seen: str = "owner_id") -> str:
     return "\n".join(
         (
             *parts,
-            one_owners(table),
-            f"GRANT SELECT ({seen}) ON {table} TO {MAINTENANCE};",
+            owner_policy_sql(table),
+            f"GRANT SELECT ({visible_columns}) ON {table} TO {MAINTENANCE};",
             f"CREATE POLICY of_all ON {table} FOR SELECT TO {MAINTENANCE} USING (true);",
             f"GRANT SELECT, INSERT, UPDATE, DELETE, MAINTAIN ON {table} TO {APPLICATION};",
         )
     )
 
 
-def free(tables: Iterable[str]) -> str:
+def shared_tables_sql(tables: Iterable[str]) -> str:
     """Return what lets the application use tables that are of no owner."""
     named = ", ".join(tables)
     return f"GRANT SELECT, INSERT, UPDATE, DELETE ON {named} TO {APPLICATION};"
 
 
-def functions(of: Mapping[str, str]) -> str:
+def maintenance_functions_sql(definitions: Mapping[str, str]) -> str:
     """Return what makes functions that run as maintenance, which the application may call.
 
     Args:
@@ -103,14 +105,14 @@ def functions(of: Mapping[str, str]) -> str:
     """
     return "\n".join(
         (
-            _in_schema("GRANT CREATE", f"TO {MAINTENANCE}"),
-            *(_function(*each) for each in of.items()),
-            _in_schema("REVOKE CREATE", f"FROM {MAINTENANCE}"),
+            _schema_privilege_sql("GRANT CREATE", f"TO {MAINTENANCE}"),
+            *(_function_sql(*each) for each in definitions.items()),
+            _schema_privilege_sql("REVOKE CREATE", f"FROM {MAINTENANCE}"),
         )
     )
 
 
-def _function(head: str, body: str) -> str:
+def _function_sql(head: str, body: str) -> str:
     name = head.split(" RETURNS", maxsplit=1)[0]
     return (
         f"CREATE OR REPLACE FUNCTION {head} LANGUAGE sql STABLE SECURITY DEFINER"

@@ -8,17 +8,22 @@ from typing import TYPE_CHECKING, NoReturn
 import psycopg
 from psycopg import sql
 
-from memolith.adapters.postgres.connections import Access, translated
-from memolith.adapters.postgres.places import LOOKING_S, session
+from memolith.adapters.postgres.connections import ConnectionSettings, translate_error
+from memolith.adapters.postgres.places import INSPECTION_TIMEOUT_S, session
 from memolith.adapters.postgres.schema import (
     APPLICATION,
-    BOUND,
     MIGRATIONS,
-    PROBES,
+    OWNER_TABLES,
+    PROBE_OWNERS,
     SCHEMA,
-    Shape,
+    StoreLayout,
 )
-from memolith.adapters.postgres.values import PLAIN, WHOLE, VectorForm, form_of
+from memolith.adapters.postgres.values import (
+    FULL_PRECISION,
+    HALF_PRECISION,
+    VectorFormat,
+    select_vector_format,
+)
 from memolith.errors import (
     InvalidConfiguration,
     StoreDamaged,
@@ -30,40 +35,40 @@ from memolith.errors import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from memolith.adapters.postgres.places import Place
-    from memolith.adapters.postgres.pool import Raw
-    from memolith.adapters.postgres.schema import Making
-    from memolith.ports.cipher import Cipher, Ciphers
+    from memolith.adapters.postgres.places import DatabaseLocation
+    from memolith.adapters.postgres.pool import PsycopgConnection
+    from memolith.adapters.postgres.schema import NewStoreOptions
+    from memolith.ports.cipher import Cipher, CipherProvider
 
 _LOCK = 0x4D656D6F
 """Of two who make or migrate a store at once, one waits for the other: "Memo"."""
 
-_UNFORCED = (
+_TABLES_WITHOUT_FORCED_RLS = (
     "SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace(%s)"
     " AND relname = ANY(%s) AND NOT (relrowsecurity AND relforcerowsecurity) ORDER BY relname"
 )
-_IS_UNBOUND = (
+_ROLE_BYPASSES_RLS = (
     "SELECT current_user, rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
 )
 DISTRIBUTED = "distributed"
 """What a store says of itself whose tables Citus has on several machines."""
 
-_MAY_USE = "SELECT quote_ident(current_user), has_schema_privilege(%s, 'USAGE')"
-_VECTOR = (
+_HAS_SCHEMA_USAGE = "SELECT quote_ident(current_user), has_schema_privilege(%s, 'USAGE')"
+_PGVECTOR_VERSION = (
     "SELECT e.extversion, quote_ident(n.nspname) FROM pg_extension AS e"
     " JOIN pg_namespace AS n ON n.oid = e.extnamespace WHERE e.extname = 'vector'"
 )
-_OLDEST_VECTOR = (0, 8)
+_MIN_PGVECTOR_VERSION = (0, 8)
 """Iterative scans."""
 
-_MAY_BECOME = (
+_CAN_ASSUME_ROLE = (
     "SELECT EXISTS (SELECT 1 FROM pg_roles WHERE rolname = %s)"
     " AND pg_has_role(%s, 'SET') AND session_user <> %s"
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class StoreParameters:
     """What a store is opened with.
 
     Attributes:
@@ -72,12 +77,14 @@ class Prepared:
         is_distributed: Whether Citus has its tables on several machines.
     """
 
-    form: VectorForm
+    vector_format: VectorFormat
     cipher: Cipher
     is_distributed: bool = False
 
 
-def prepare(place: Place, *, ciphers: Ciphers, analyser: int, making: Making) -> Prepared:
+def open_or_create(
+    location: DatabaseLocation, *, ciphers: CipherProvider, analyser: int, options: NewStoreOptions
+) -> StoreParameters:
     """Make a store where there is none; return what it is opened with.
 
     Raises:
@@ -88,40 +95,46 @@ def prepare(place: Place, *, ciphers: Ciphers, analyser: int, making: Making) ->
         StoreTooNew: A newer Memolith has written it.
         KeyUnavailable: Its key is missing, or another; nothing was changed.
     """
-    with session(place, patience_s=LOOKING_S + place.timeout_s) as raw:
-        if not is_there(raw, place):
-            made = make(raw, place, ciphers, analyser, making)
+    with session(location, patience_s=INSPECTION_TIMEOUT_S + location.timeout_s) as raw:
+        if not store_exists(raw, location):
+            made = create_store(raw, location, ciphers, analyser, options)
             if made is not None:
                 return made
-        _refuse_stranger(raw, place)
-        facts = facts_of(raw, place)
+        _require_schema_usage(raw, location)
+        facts = read_facts(raw, location)
         if int(facts["schema"]) < SCHEMA:
             raise StoreUnavailable(
-                f"{place.name} has schema {facts['schema']}, this Memolith needs {SCHEMA}:"
+                f"{location.display_name} has schema {facts['schema']}, this Memolith needs {SCHEMA}:"
                 " run `memolith db upgrade`"
             )
-        return Prepared(form_in(facts), cipher_in(facts, ciphers), DISTRIBUTED in facts)
+        return StoreParameters(
+            get_vector_format(facts), get_cipher(facts, ciphers), DISTRIBUTED in facts
+        )
 
 
-def is_there(raw: Raw, place: Place) -> bool:
+def store_exists(raw: PsycopgConnection, location: DatabaseLocation) -> bool:
     """Tell whether there is a store in a schema."""
     found = raw.execute(
         "SELECT EXISTS (SELECT 1 FROM pg_class WHERE relname = 'meta'"
         " AND relnamespace = to_regnamespace(%s))",
-        (sql.Identifier(place.schema).as_string(raw),),
+        (sql.Identifier(location.schema).as_string(raw),),
     ).fetchone()
     return bool(found and found[0])
 
 
-def _refuse_stranger(raw: Raw, place: Place) -> None:
+def _require_schema_usage(raw: PsycopgConnection, location: DatabaseLocation) -> None:
     """Refuse a role that does not so much as see the tables."""
-    role, may_use = raw.execute(_MAY_USE, (place.schema,)).fetchone() or ("", False)
+    role, may_use = raw.execute(_HAS_SCHEMA_USAGE, (location.schema,)).fetchone() or ("", False)
     if not may_use:
         problem = f"the role {role} may not use it: GRANT {APPLICATION} TO {role}"
-        raise InvalidConfiguration("store", f"{place.name}, schema {place.schema}: {problem}")
+        raise InvalidConfiguration(
+            "store", f"{location.display_name}, schema {location.schema}: {problem}"
+        )
 
 
-def facts_of(raw: Raw, place: Place, known: int = SCHEMA) -> dict[str, str]:
+def read_facts(
+    raw: PsycopgConnection, location: DatabaseLocation, newest_schema: int = SCHEMA
+) -> dict[str, str]:
     """Return what a store says of itself.
 
     Args:
@@ -135,40 +148,40 @@ def facts_of(raw: Raw, place: Place, known: int = SCHEMA) -> dict[str, str]:
     """
     facts: dict[str, str] = dict(raw.execute("SELECT name, value FROM meta").fetchall())
     if not {"schema", "vector", "cipher", "store_id", "key_check"} <= facts.keys():
-        raise StoreDamaged(f"{place.name} does not say what it was made with")
-    if int(facts["schema"]) > known:
-        raise StoreTooNew(int(facts["schema"]), known)
+        raise StoreDamaged(f"{location.display_name} does not say what it was made with")
+    if int(facts["schema"]) > newest_schema:
+        raise StoreTooNew(int(facts["schema"]), newest_schema)
     return facts
 
 
-def form_in(facts: Mapping[str, str]) -> VectorForm:
+def get_vector_format(facts: Mapping[str, str]) -> VectorFormat:
     """Return how the vectors of a store stand, by what it says of itself."""
-    return form_of(facts["vector"], is_hidden=bool(facts["store_id"]))
+    return select_vector_format(facts["vector"], is_encrypted=bool(facts["store_id"]))
 
 
-def cipher_in(facts: Mapping[str, str], ciphers: Ciphers) -> Cipher:
+def get_cipher(facts: Mapping[str, str], ciphers: CipherProvider) -> Cipher:
     """Return the cipher of a store, by what it says of itself.
 
     Raises:
         KeyUnavailable: Its key is missing, or another.
     """
     store_id, check = (bytes.fromhex(facts[name]) for name in ("store_id", "key_check"))
-    return ciphers.known(facts["cipher"], store_id, check)
+    return ciphers.load(facts["cipher"], store_id, check)
 
 
-def lock_schema(raw: Raw) -> None:
+def lock_schema(raw: PsycopgConnection) -> None:
     """Let nobody else make or migrate a store until the transaction's end."""
     raw.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
 
 
-def make(
-    raw: Raw,
-    place: Place,
-    ciphers: Ciphers,
+def create_store(
+    raw: PsycopgConnection,
+    location: DatabaseLocation,
+    ciphers: CipherProvider,
     analyser: int,
-    making: Making,
-    migrations: Sequence[Callable[[Shape], str]] = MIGRATIONS,
-) -> Prepared | None:
+    options: NewStoreOptions,
+    migrations: Sequence[Callable[[StoreLayout], str]] = MIGRATIONS,
+) -> StoreParameters | None:
     """Make a store; None: somebody else was faster.
 
     Raises:
@@ -177,36 +190,36 @@ def make(
     """
     with raw.transaction():
         lock_schema(raw)
-        if is_there(raw, place):
+        if store_exists(raw, location):
             return None
         try:
-            home = _have_vectors(raw, place)
+            home = _install_pgvector(raw, location)
             raw.execute(
-                sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(place.schema))
+                sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(location.schema))
             )
-            cipher = ciphers.new()
-            form = form_of(
-                PLAIN.type_name if making.half_precision else WHOLE.type_name,
-                is_hidden=bool(cipher.store_id),
+            cipher = ciphers.create()
+            form = select_vector_format(
+                HALF_PRECISION.type_name if options.half_precision else FULL_PRECISION.type_name,
+                is_encrypted=bool(cipher.store_id),
             )
             for migration in migrations:
-                raw.execute(migration(Shape(form, making.partitions)).encode())
+                raw.execute(migration(StoreLayout(form, options.partitions)).encode())
             raw.execute(f"GRANT USAGE ON SCHEMA {home} TO {APPLICATION}".encode())
         except psycopg.errors.InsufficientPrivilege as error:
-            _refuse_to_make(place, error)
+            _raise_cannot_create(location, error)
         facts = {
             "schema": str(len(migrations)),
             "vector": form.type_name,
             "analyser": str(analyser),
             "cipher": cipher.name,
             "store_id": cipher.store_id.hex(),
-            "key_check": cipher.check.hex(),
+            "key_check": cipher.key_check.hex(),
         }
         raw.cursor().executemany("INSERT INTO meta VALUES (%s, %s)", [*facts.items()])
-    return Prepared(form, cipher)
+    return StoreParameters(form, cipher)
 
 
-def _have_vectors(raw: Raw, place: Place) -> str:
+def _install_pgvector(raw: PsycopgConnection, location: DatabaseLocation) -> str:
     """Have pgvector in the database; return in which schema it is.
 
     Raises:
@@ -215,28 +228,32 @@ def _have_vectors(raw: Raw, place: Place) -> str:
     try:
         raw.execute("CREATE EXTENSION IF NOT EXISTS vector SCHEMA public")
     except psycopg.errors.FeatureNotSupported as error:
-        raise InvalidConfiguration("store", f"{place.name} has no pgvector to install") from error
-    version, home = raw.execute(_VECTOR).fetchone() or ("0", "")
-    if tuple(int(part) for part in version.split(".")[:2]) < _OLDEST_VECTOR:
+        raise InvalidConfiguration(
+            "store", f"{location.display_name} has no pgvector to install"
+        ) from error
+    version, home = raw.execute(_PGVECTOR_VERSION).fetchone() or ("0", "")
+    if tuple(int(part) for part in version.split(".")[:2]) < _MIN_PGVECTOR_VERSION:
         problem = "0.8 or newer is needed: ALTER EXTENSION vector UPDATE"
-        raise InvalidConfiguration("store", f"{place.name} has pgvector {version}; {problem}")
+        raise InvalidConfiguration(
+            "store", f"{location.display_name} has pgvector {version}; {problem}"
+        )
     return str(home)
 
 
-def _refuse_to_make(place: Place, error: psycopg.Error) -> NoReturn:
+def _raise_cannot_create(location: DatabaseLocation, error: psycopg.Error) -> NoReturn:
     reason = (
         f"there is no store in it, and its role may not make one ({error.diag.message_primary})"
     )
-    raise StoreReadOnly(place.name, reason) from error
+    raise StoreReadOnly(location.display_name, reason) from error
 
 
-def may_become_application(raw: Raw) -> bool:
+def can_assume_application_role(raw: PsycopgConnection) -> bool:
     """Whether the session's role can be put off for the application's."""
-    found = raw.execute(_MAY_BECOME, (APPLICATION, APPLICATION, APPLICATION)).fetchone()
+    found = raw.execute(_CAN_ASSUME_ROLE, (APPLICATION, APPLICATION, APPLICATION)).fetchone()
     return bool(found and found[0])
 
 
-def probe(access: Access) -> None:
+def verify_isolation(settings: ConnectionSettings) -> None:
     """See that the application sees one owner's rows, and no others.
 
     Raises:
@@ -244,26 +261,28 @@ def probe(access: Access) -> None:
         StoreUnavailable: The database can't be reached.
     """
     try:
-        with access.connect() as raw:
-            _refuse_unbound(raw, access)
-            for owner, visible in (("", []), (str(PROBES[0]), [(PROBES[0],)])):
+        with settings.connect() as raw:
+            _require_row_level_security(raw, settings)
+            for owner, visible in (("", []), (str(PROBE_OWNERS[0]), [(PROBE_OWNERS[0],)])):
                 with raw.transaction(force_rollback=True):
                     raw.execute(f"SET LOCAL memolith.owner = '{owner}'".encode())
                     if raw.execute("SELECT owner_id FROM probe").fetchall() != visible:
-                        raise _unsafe(access, "rows are not seen by whose they are")
+                        raise _isolation_error(settings, "rows are not seen by whose they are")
     except psycopg.Error as error:
-        raise translated(error, access.place) from error
+        raise translate_error(error, settings.display_name) from error
 
 
-def _refuse_unbound(raw: Raw, access: Access) -> None:
-    role, is_unbound = raw.execute(_IS_UNBOUND).fetchone() or ("", True)
+def _require_row_level_security(raw: PsycopgConnection, settings: ConnectionSettings) -> None:
+    role, is_unbound = raw.execute(_ROLE_BYPASSES_RLS).fetchone() or ("", True)
     if is_unbound:
-        raise _unsafe(access, f"the role {role} is bound by no row-level security")
-    schema = sql.Identifier(access.schema).as_string(raw)
-    unforced = raw.execute(_UNFORCED, (schema, list(BOUND))).fetchall()
+        raise _isolation_error(settings, f"the role {role} is bound by no row-level security")
+    schema = sql.Identifier(settings.schema).as_string(raw)
+    unforced = raw.execute(_TABLES_WITHOUT_FORCED_RLS, (schema, list(OWNER_TABLES))).fetchall()
     if unforced:
-        raise _unsafe(access, f"row-level security is not forced on {unforced[0][0]}")
+        raise _isolation_error(settings, f"row-level security is not forced on {unforced[0][0]}")
 
 
-def _unsafe(access: Access, problem: str) -> InvalidConfiguration:
-    return InvalidConfiguration("store", f"{access.place} does not keep owners apart: {problem}")
+def _isolation_error(settings: ConnectionSettings, problem: str) -> InvalidConfiguration:
+    return InvalidConfiguration(
+        "store", f"{settings.display_name} does not keep owners apart: {problem}"
+    )

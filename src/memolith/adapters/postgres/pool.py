@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 
-from memolith.adapters.sql.turns import Turns
+from memolith.adapters.sql.turns import FairSemaphore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from psycopg.abc import RV, PQGen
     from psycopg.waiting import Ready, Wait
 
-_IDLE_S = 300.0
+_MAX_IDLE_S = 300.0
 """After how long a connection that nobody used is closed (a guess)."""
 
 _INTERVAL_S = 0.1
@@ -27,11 +27,11 @@ _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.02, 0.5
 """Between attempts to connect: a server that restarts is met soon, and not flooded (a guess)."""
 
 
-class NoneFree(Exception):
+class PoolExhausted(Exception):
     """All connections were lent for as long as one was waited for."""
 
 
-class Raw(psycopg.Connection[Any]):
+class PsycopgConnection(psycopg.Connection[Any]):
     """A connection of psycopg that waits for an answer only so long.
 
     The server gives up a statement by itself; but a server that hangs, or a network that has gone
@@ -43,16 +43,20 @@ class Raw(psycopg.Connection[Any]):
         is_extra: Whether it was lent beyond the number of a pool.
     """
 
-    patience_s: float | None = None
-    is_extra: bool = False
+    response_timeout_s: float | None = None
+    is_overflow: bool = False
 
     def wait(self, gen: PQGen[RV], *args: Any, **named: Any) -> RV:
         """See psycopg."""
-        if self.patience_s is None:
+        if self.response_timeout_s is None:
             return super().wait(gen, *args, **named)
-        return super().wait(self._heard(gen, self.patience_s), *args, **named)
+        return super().wait(
+            self._enforce_response_timeout(gen, self.response_timeout_s), *args, **named
+        )
 
-    def _heard(self, gen: PQGen[RV], patience_s: float) -> Generator[Wait, Ready | int, RV]:
+    def _enforce_response_timeout(
+        self, gen: PQGen[RV], response_timeout_s: float
+    ) -> Generator[Wait, Ready | int, RV]:
         """Go on with a generator of psycopg's as long as there is news from the server."""
         heard = monotonic()
         try:
@@ -61,9 +65,9 @@ class Raw(psycopg.Connection[Any]):
                 ready = yield state
                 if ready:
                     heard = monotonic()
-                elif monotonic() - heard >= patience_s:
+                elif monotonic() - heard >= response_timeout_s:
                     self.close()
-                    raise psycopg.OperationalError(f"no answer for {patience_s:.3g} s")
+                    raise psycopg.OperationalError(f"no answer for {response_timeout_s:.3g} s")
                 state = gen.send(ready)
         except StopIteration as end:
             result: RV = end.value
@@ -76,16 +80,16 @@ class Pool:
     Who finds none free waits; who waits longest is served first.
     """
 
-    def __init__(self, connect: Callable[[], Raw], size: int) -> None:
+    def __init__(self, connect: Callable[[], PsycopgConnection], size: int) -> None:
         """Take a way to connect, and how many connections there may be at most."""
         self._connect = connect
         self._size = size
-        self._turns = Turns(size)
+        self._semaphore = FairSemaphore(size)
         self._lock = threading.Lock()
-        self._idle: list[tuple[Raw, float]] = []
+        self._idle: list[tuple[PsycopgConnection, float]] = []
         self.is_closed = False
 
-    def borrow(self, timeout_s: float, *, extra: bool = False) -> Raw:
+    def acquire(self, timeout_s: float, *, allow_overflow: bool = False) -> PsycopgConnection:
         """Lend a connection, which must be given back.
 
         Args:
@@ -98,18 +102,18 @@ class Pool:
             psycopg.OperationalError: It was tried to connect for so long.
         """
         until = monotonic() + timeout_s
-        has_place = self._turns.take(0 if extra else timeout_s)
-        if not has_place and not extra:
-            raise NoneFree
+        has_place = self._semaphore.acquire(0 if allow_overflow else timeout_s)
+        if not has_place and not allow_overflow:
+            raise PoolExhausted
         with ExitStack() as failing:
             if has_place:
-                failing.callback(self._turns.end)
-            raw = self._kept() or self._connected(until)
-            raw.is_extra = not has_place
+                failing.callback(self._semaphore.release)
+            raw = self._pop_idle() or self._connect_with_retry(until)
+            raw.is_overflow = not has_place
             failing.pop_all()
         return raw
 
-    def give_back(self, raw: Raw) -> None:
+    def release(self, raw: PsycopgConnection) -> None:
         """Take a connection back, to be lent again if it still can be."""
         now = monotonic()
         is_usable = raw.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
@@ -117,14 +121,14 @@ class Pool:
             is_kept = is_usable and not self.is_closed and len(self._idle) < self._size
             if is_kept:
                 self._idle.append((raw, now))
-            old = [each for each, since in self._idle if now - since > _IDLE_S]
-            self._idle = [(each, since) for each, since in self._idle if now - since <= _IDLE_S]
-        if not raw.is_extra:
-            self._turns.end()
+            old = [each for each, since in self._idle if now - since > _MAX_IDLE_S]
+            self._idle = [(each, since) for each, since in self._idle if now - since <= _MAX_IDLE_S]
+        if not raw.is_overflow:
+            self._semaphore.release()
         for each in old if is_kept else [raw, *old]:
             each.close()
 
-    def forget_idle(self) -> None:
+    def close_idle(self) -> None:
         """Close what nobody uses: another connection made as long ago was lost."""
         with self._lock:
             idle, self._idle = self._idle, []
@@ -135,13 +139,13 @@ class Pool:
         """Close what is not lent at once, and what is when it is given back."""
         with self._lock:
             self.is_closed = True
-        self.forget_idle()
+        self.close_idle()
 
-    def _kept(self) -> Raw | None:
+    def _pop_idle(self) -> PsycopgConnection | None:
         with self._lock:
             return self._idle.pop()[0] if self._idle else None
 
-    def _connected(self, until: float) -> Raw:
+    def _connect_with_retry(self, until: float) -> PsycopgConnection:
         """Connect; a server that is not there may be starting."""
         pause_s = _FIRST_PAUSE_S
         while True:

@@ -13,20 +13,20 @@ from typing import TYPE_CHECKING
 
 import psycopg
 
-from memolith.adapters.crypto.ring_places import WAYS_OUT
-from memolith.adapters.postgres.connections import Access, Connections
-from memolith.adapters.postgres.guarding import APPLICATION, application
-from memolith.adapters.postgres.opening import may_become_application
-from memolith.adapters.postgres.places import LOOKING_S, session
+from memolith.adapters.crypto.ring_places import RECOVERY_HINT
+from memolith.adapters.postgres.connections import Connections, ConnectionSettings
+from memolith.adapters.postgres.guarding import APPLICATION, application_role_sql
+from memolith.adapters.postgres.opening import can_assume_application_role
+from memolith.adapters.postgres.places import INSPECTION_TIMEOUT_S, session
 from memolith.errors import KeyUnavailable, StoreDamaged, StoreReadOnly
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from memolith.adapters.postgres.connections import Connection
-    from memolith.adapters.postgres.places import Place
+    from memolith.adapters.postgres.places import DatabaseLocation
 
-SUFFIX = "_keys"
+KEY_SCHEMA_SUFFIX = "_keys"
 
 _CONNECTIONS = 2
 """Of each kind: keys are kept in memory once they were asked for."""
@@ -54,30 +54,30 @@ _LOCK = (
 )
 
 
-class RingTables:
+class PostgresKeyStorage:
     """See `RingPlace`."""
 
-    def __init__(self, store: Place) -> None:
+    def __init__(self, store: DatabaseLocation) -> None:
         """Take where the store is that the keys are of; nothing is asked yet."""
-        self._place = replace(store, schema=f"{store.schema}{SUFFIX}")
+        self._location = replace(store, schema=f"{store.schema}{KEY_SCHEMA_SUFFIX}")
         self._lock = threading.Lock()
         self._opened: Connections | None = None
-        self._is_there = False
+        self._exists = False
 
     def __str__(self) -> str:
         """Return the database's name and the schema's."""
-        return f"{self._place.name}, schema {self._place.schema}"
+        return f"{self._location.display_name}, schema {self._location.schema}"
 
     def exists(self) -> bool:
         """See the protocol."""
-        if not self._is_there:
-            with session(self._place, patience_s=LOOKING_S) as raw:
-                name = f"{self._place.schema}.ring"
+        if not self._exists:
+            with session(self._location, patience_s=INSPECTION_TIMEOUT_S) as raw:
+                name = f"{self._location.schema}.ring"
                 found = raw.execute("SELECT to_regclass(%s) IS NOT NULL", (name,)).fetchone()
-                self._is_there = bool(found and found[0])
-        return self._is_there
+                self._exists = bool(found and found[0])
+        return self._exists
 
-    def make(self) -> None:
+    def create(self) -> None:
         """See the protocol.
 
         Raises:
@@ -85,36 +85,36 @@ class RingTables:
         """
         if self.exists():
             return
-        with session(self._place) as raw, raw.transaction():
+        with session(self._location) as raw, raw.transaction():
             raw.execute(_LOCK_MAKING)
-            name = f"{self._place.schema}.ring"
+            name = f"{self._location.schema}.ring"
             if raw.execute("SELECT to_regclass(%s)", (name,)).fetchone() != (None,):
                 return
             try:
-                raw.execute(application().encode())
-                raw.execute(_TABLES.format(schema=self._place.schema).encode())
+                raw.execute(application_role_sql().encode())
+                raw.execute(_TABLES.format(schema=self._location.schema).encode())
             except psycopg.errors.InsufficientPrivilege as error:
                 said = error.diag.message_primary
                 reason = f"there is no key ring, and its role may not make one ({said})"
                 raise StoreReadOnly(str(self), reason) from error
 
     @contextmanager
-    def reading(self) -> Iterator[Connection]:
+    def read(self) -> Iterator[Connection]:
         """See the protocol."""
-        with self._named(), self._connections().reading() as rows:
+        with self._translate_damage(), self._get_connections().read() as rows:
             yield rows
 
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
+    def write(self) -> Iterator[Connection]:
         """See the protocol."""
-        with self._named(), self._connections().writing() as rows:
+        with self._translate_damage(), self._get_connections().write() as rows:
             rows.row(_LOCK)
             yield rows
             rows.run("COMMIT")
 
-    def settle(self) -> None:
+    def compact(self) -> None:
         """Vacuum what was removed. The server's log and copies of it are the server's affair."""
-        with self._connections().idle() as connection:
+        with self._get_connections().autocommit() as connection:
             connection.run("VACUUM (SKIP_LOCKED) ring, stores, owners")
 
     def close(self) -> None:
@@ -125,28 +125,30 @@ class RingTables:
             opened.close()
 
     @contextmanager
-    def _named(self) -> Iterator[None]:
+    def _translate_damage(self) -> Iterator[None]:
         try:
             yield
         except StoreDamaged as error:
-            raise KeyUnavailable(f"the key ring cannot be read: {error}; {WAYS_OUT}") from error
+            raise KeyUnavailable(
+                f"the key ring cannot be read: {error}; {RECOVERY_HINT}"
+            ) from error
 
-    def _connections(self) -> Connections:
+    def _get_connections(self) -> Connections:
         with self._lock:
             if self._opened is None:
-                self._opened = Connections(self._access(), _CONNECTIONS, _CONNECTIONS)
+                self._opened = Connections(self._build_settings(), _CONNECTIONS, _CONNECTIONS)
             return self._opened
 
-    def _access(self) -> Access:
-        place = self._place
+    def _build_settings(self) -> ConnectionSettings:
+        place = self._location
         with session(place) as raw:
-            is_application = may_become_application(raw)
-        return Access(
+            is_application = can_assume_application_role(raw)
+        return ConnectionSettings(
             conninfo=place.conninfo,
-            place=str(self),
+            display_name=str(self),
             schema=place.schema,
-            form=None,
-            is_application=is_application,
+            vector_format=None,
+            uses_application_role=is_application,
             timeout_s=place.timeout_s,
             statement_timeout_s=place.timeout_s,
         )

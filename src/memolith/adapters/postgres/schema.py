@@ -24,29 +24,29 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from memolith.adapters.postgres.guarding import APPLICATION, MAINTENANCE
-from memolith.adapters.postgres.schema_1 import first
-from memolith.adapters.postgres.schema_2 import second
-from memolith.adapters.sql.tables import OWNED
+from memolith.adapters.postgres.schema_1 import schema_1_sql
+from memolith.adapters.postgres.schema_2 import schema_2_sql
+from memolith.adapters.sql.tables import OWNED_TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from memolith.adapters.postgres.values import VectorForm
+    from memolith.adapters.postgres.values import VectorFormat
 
-__all__ = ["APPLICATION", "BOUND", "MAINTENANCE", "MIGRATIONS", "PROBES", "SCHEMA"]
+__all__ = ["APPLICATION", "MAINTENANCE", "MIGRATIONS", "OWNER_TABLES", "PROBE_OWNERS", "SCHEMA"]
 
-BOUND = ("owners", *OWNED)
+OWNER_TABLES = ("owners", *OWNED_TABLES)
 """The tables under row-level security."""
 
-FREE = ("meta", "idempotency", "jobs", "api_keys", "tombstones", "probe")
+SHARED_TABLES = ("meta", "idempotency", "jobs", "api_keys", "tombstones", "probe")
 """The others."""
 
-PROBES = (-1, -2)
+PROBE_OWNERS = (-1, -2)
 """The owners of two rows that tell whether it works; no name has such a number."""
 
 
 @dataclass(frozen=True, slots=True)
-class Making:
+class NewStoreOptions:
     """How a new store is to be.
 
     Attributes:
@@ -59,7 +59,7 @@ class Making:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class StoreLayout:
     """How a store is.
 
     Attributes:
@@ -67,7 +67,7 @@ class Shape:
         partitions: Into how many parts its tables are parted by owner; 0: none.
     """
 
-    form: VectorForm
+    vector_format: VectorFormat
     partitions: int
 
 
@@ -81,7 +81,7 @@ def owner_number(owner_id: str) -> int:
     return int.from_bytes(digest, "big") >> 1
 
 
-MIGRATIONS: tuple[Callable[[Shape], str], ...] = (first, second)
+MIGRATIONS: tuple[Callable[[StoreLayout], str], ...] = (schema_1_sql, schema_2_sql)
 """What the function at index n returns leads from schema n to schema n + 1."""
 
 SCHEMA = len(MIGRATIONS)

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 
 from memolith.adapters.postgres.guarding import (
     APPLICATION,
-    bound,
-    free,
-    functions,
-    one_owners,
-    roles,
+    maintenance_functions_sql,
+    owner_policy_sql,
+    owner_table_sql,
+    roles_sql,
+    shared_tables_sql,
 )
 
 if TYPE_CHECKING:
-    from memolith.adapters.postgres.schema import Shape
+    from memolith.adapters.postgres.schema import StoreLayout
 
-TABLES = (
+SCHEMA_1_OWNER_TABLES = (
     "owners",
     "sessions",
     "participants",
@@ -40,9 +40,9 @@ TABLES = (
 )
 """Those under row-level security."""
 
-_FREE = ("meta", "idempotency", "jobs", "api_keys", "tombstones")
+_SCHEMA_1_SHARED_TABLES = ("meta", "idempotency", "jobs", "api_keys", "tombstones")
 
-_TABLES = """
+_SCHEMA_1_TABLES = """
 CREATE TABLE meta (
   name text COLLATE "C" PRIMARY KEY,
   value text NOT NULL
@@ -354,7 +354,7 @@ CREATE TABLE probe (owner_id bigint PRIMARY KEY);
 INSERT INTO probe VALUES (-1), (-2);
 """
 
-_SEEN = {
+_MAINTENANCE_COLUMNS = {
     "owners": "owner_id, name",
     "claims": "owner_id, work, until",
     "messages": "owner_id, number, marks, retry_at, valid_to",
@@ -362,24 +362,24 @@ _SEEN = {
 }
 """What maintenance sees of all owners; of all other tables only the owner's number."""
 
-_CLAIMED = (
+_HAS_CLAIM = (
     "SELECT 1 FROM claims AS c WHERE c.owner_id = o.owner_id AND c.work = $1"
     " AND (c.until IS NULL OR c.until > $2)"
 )
-_NEXT = "SELECT min(m.owner_id) FROM messages AS m WHERE m.marks <> 0 AND m.valid_to IS NULL"
-_FUNCTIONS = {
+_NEXT_OWNER = "SELECT min(m.owner_id) FROM messages AS m WHERE m.marks <> 0 AND m.valid_to IS NULL"
+_SCHEMA_1_FUNCTIONS = {
     "owner_names() RETURNS SETOF text": "SELECT name FROM owners",
     "unclaimed_owners(text, bigint) RETURNS SETOF text": (
-        f"SELECT o.name FROM owners AS o WHERE NOT EXISTS ({_CLAIMED})"
+        f"SELECT o.name FROM owners AS o WHERE NOT EXISTS ({_HAS_CLAIM})"
     ),
     "learning_owners(text, bigint) RETURNS SETOF text": (
-        f"WITH RECURSIVE waiting (owner) AS ({_NEXT}"
-        f" UNION ALL SELECT ({_NEXT} AND m.owner_id > waiting.owner) FROM waiting"
+        f"WITH RECURSIVE waiting (owner) AS ({_NEXT_OWNER}"
+        f" UNION ALL SELECT ({_NEXT_OWNER} AND m.owner_id > waiting.owner) FROM waiting"
         " WHERE waiting.owner IS NOT NULL)"
         " SELECT o.name FROM waiting JOIN owners AS o ON o.owner_id = waiting.owner"
         " WHERE EXISTS (SELECT 1 FROM messages AS m WHERE m.owner_id = o.owner_id"
         " AND m.marks <> 0 AND m.valid_to IS NULL AND m.marks = 1"
-        f" AND (m.retry_at IS NULL OR m.retry_at <= $2)) AND NOT EXISTS ({_CLAIMED})"
+        f" AND (m.retry_at IS NULL OR m.retry_at <= $2)) AND NOT EXISTS ({_HAS_CLAIM})"
     ),
     "has_vectors() RETURNS boolean": (
         "SELECT EXISTS (SELECT 1 FROM passages WHERE vector IS NOT NULL)"
@@ -388,23 +388,26 @@ _FUNCTIONS = {
         " UNION ALL ".join(
             f"SELECT '{table}', x.owner_id, count(*) FROM {table} AS x WHERE NOT EXISTS"
             " (SELECT 1 FROM owners AS o WHERE o.owner_id = x.owner_id) GROUP BY x.owner_id"
-            for table in TABLES[1:]
+            for table in SCHEMA_1_OWNER_TABLES[1:]
         )
     ),
 }
 
 
-def first(shape: Shape) -> str:
+def schema_1_sql(layout: StoreLayout) -> str:
     """Return the script that leads from nothing to schema 1."""
-    partitioned = " PARTITION BY HASH (owner_id)" if shape.partitions else ""
+    partitioned = " PARTITION BY HASH (owner_id)" if layout.partitions else ""
     return "\n".join(
         (
-            _TABLES.format(vector=shape.form.type_name, partitioned=partitioned),
-            roles(),
-            *(bound(name, shape.partitions, _SEEN.get(name, "owner_id")) for name in TABLES),
-            free(_FREE),
-            one_owners("probe"),
+            _SCHEMA_1_TABLES.format(vector=layout.vector_format.type_name, partitioned=partitioned),
+            roles_sql(),
+            *(
+                owner_table_sql(name, layout.partitions, _MAINTENANCE_COLUMNS.get(name, "owner_id"))
+                for name in SCHEMA_1_OWNER_TABLES
+            ),
+            shared_tables_sql(_SCHEMA_1_SHARED_TABLES),
+            owner_policy_sql("probe"),
             f"GRANT SELECT ON probe TO {APPLICATION};",
-            functions(_FUNCTIONS),
+            maintenance_functions_sql(_SCHEMA_1_FUNCTIONS),
         )
     )

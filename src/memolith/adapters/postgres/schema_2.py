@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memolith.adapters.postgres.guarding import MAINTENANCE, functions
+from memolith.adapters.postgres.guarding import MAINTENANCE, maintenance_functions_sql
 
 if TYPE_CHECKING:
-    from memolith.adapters.postgres.schema import Shape
+    from memolith.adapters.postgres.schema import StoreLayout
 
-_FUNCTIONS = {
+_SCHEMA_2_FUNCTIONS = {
     "has_vectors() RETURNS boolean": (
         "SELECT EXISTS (SELECT 1 FROM passages WHERE vector IS NOT NULL OR vector2 IS NOT NULL)"
     ),
@@ -20,14 +20,14 @@ _FUNCTIONS = {
 }
 
 
-def second(shape: Shape) -> str:
+def schema_2_sql(layout: StoreLayout) -> str:
     """Return the script; both columns are added without a rewrite of the tables."""
     return "\n".join(
         (
-            f"ALTER TABLE passages ADD COLUMN vector2 {shape.form.type_name};",
+            f"ALTER TABLE passages ADD COLUMN vector2 {layout.vector_format.type_name};",
             "ALTER TABLE owners ADD COLUMN reembedded_to bigint NOT NULL DEFAULT 1;",
             f"GRANT SELECT (vector2) ON passages TO {MAINTENANCE};",
             f"GRANT SELECT (next_item, reembedded_to) ON owners TO {MAINTENANCE};",
-            functions(_FUNCTIONS),
+            maintenance_functions_sql(_SCHEMA_2_FUNCTIONS),
         )
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memolith.adapters.sql.nearby import Near, StoredVectors
+from memolith.adapters.sql.nearby import StoredVectorSource, VectorCandidates
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,34 +20,36 @@ _NEAREST = (
     f"SELECT item, {_DISTANCE} AS distance, {{vector}} FROM passages"
     " WHERE owner_id = ?1 AND {vector} IS NOT NULL{named} ORDER BY {order} LIMIT ?3"
 )
-_NAMED = " AND item IN (SELECT value FROM carray(?4))"
+_AMONG_ITEMS = " AND item IN (SELECT value FROM carray(?4))"
 
-_BY_INDEX, _ONE_BY_ONE = "distance", f"({_DISTANCE}) + 0"
+_INDEX_ORDER, _EXACT_ORDER = "distance", f"({_DISTANCE}) + 0"
 """In which order: as an index may give it, and as none can."""
 
 
-class VectorTables(StoredVectors):
+class PgvectorTables(StoredVectorSource):
     """One owner's tables; pgvector finds the nearest in them."""
 
-    slack = 2e-3
+    distance_tolerance = 2e-3
     """What a distance by half precision may be off: components have 11 bits."""
 
-    def near(self, query: Vectors, most: int, items: Integers | None) -> Near:
+    def find_candidates(
+        self, query: Vectors, limit: int, items: Integers | None
+    ) -> VectorCandidates:
         """See `StoredVectors`."""
-        hidden = self.hidden(query)
-        values: tuple[object, ...] = (self._owner, self._connection.vector(hidden), most)
+        hidden = self.encrypt_query(query)
+        values: tuple[object, ...] = (self._owner, self._connection.bind_vector(hidden), limit)
         if items is not None:
-            values = (*values, self._connection.many_numbers(items.tolist()))
-        named, width = "" if items is None else _NAMED, self.width(hidden)
+            values = (*values, self._connection.bind_integers(items.tolist()))
+        named, width = "" if items is None else _AMONG_ITEMS, self.width(hidden)
         rows: list[Row] = []
         # Among very many owners an index gives up before it has found enough of one's own: fewer
         # than were asked for are all there are only where each was compared.
-        for order in (_BY_INDEX, _ONE_BY_ONE):
+        for order in (_INDEX_ORDER, _EXACT_ORDER):
             how = order.format(vector=self._vector, width=width)
             statement = _NEAREST.format(vector=self._vector, width=width, named=named, order=how)
             rows = self._connection.rows(statement, values)
-            if len(rows) == most:
+            if len(rows) == limit:
                 break
         # An index of lists may give them a little out of order.
-        beyond = max(row[1] for row in rows) if rows and len(rows) == most else None
-        return Near([row[0] for row in rows], [row[2] for row in rows], beyond)
+        beyond = max(row[1] for row in rows) if rows and len(rows) == limit else None
+        return VectorCandidates([row[0] for row in rows], [row[2] for row in rows], beyond)

@@ -5,30 +5,30 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from memolith.adapters.postgres.connections import Access
+from memolith.adapters.postgres.connections import ConnectionSettings
 from memolith.adapters.postgres.opening import (
     DISTRIBUTED,
-    form_in,
-    is_there,
-    may_become_application,
-    probe,
+    can_assume_application_role,
+    get_vector_format,
+    store_exists,
+    verify_isolation,
 )
 from memolith.adapters.postgres.places import session
-from memolith.adapters.postgres.upgrading import parts_of
-from memolith.adapters.postgres.vector_index import found
+from memolith.adapters.postgres.upgrading import count_partitions
+from memolith.adapters.postgres.vector_index import list_vector_indexes
 from memolith.errors import InvalidConfiguration, StoreReadOnly
 
 if TYPE_CHECKING:
-    from memolith.adapters.postgres.places import Place
-    from memolith.adapters.postgres.pool import Raw
-    from memolith.adapters.postgres.vector_index import Found
+    from memolith.adapters.postgres.places import DatabaseLocation
+    from memolith.adapters.postgres.pool import PsycopgConnection
+    from memolith.adapters.postgres.vector_index import VectorIndex
 
 _SIZE = (
     "SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class"
     " WHERE relnamespace = to_regnamespace(%s) AND relkind = 'r'"
 )
-_OWNERS = "SELECT count(*) FROM owner_names()"
-_MADE_BY = "SELECT relowner::regrole::text FROM pg_class WHERE oid = to_regclass('owners')"
+_COUNT_OWNERS = "SELECT count(*) FROM owner_names()"
+_TABLE_OWNER = "SELECT relowner::regrole::text FROM pg_class WHERE oid = to_regclass('owners')"
 _EXTENSION = "SELECT extversion FROM pg_extension WHERE extname = 'vector'"
 
 
@@ -53,65 +53,69 @@ class PostgresStatus:
     server: str
     pgvector: str | None
     facts: dict[str, str]
-    parts: int = 0
+    partitions: int = 0
     is_distributed: bool = False
-    indexes: tuple[Found, ...] = ()
+    indexes: tuple[VectorIndex, ...] = ()
     role: str = ""
-    made_by: str = ""
-    unbound: str = ""
+    table_owner: str = ""
+    isolation_problem: str = ""
     size_bytes: int = 0
     owners: int | None = None
 
 
-def status_of(place: Place) -> PostgresStatus:
+def get_status(location: DatabaseLocation) -> PostgresStatus:
     """Look at a database, as whom its URL names; nothing is changed.
 
     Raises:
         StoreUnavailable: It can't be reached.
     """
-    with session(place) as raw:
-        server = str(_one(raw, "SHOW server_version"))
-        pgvector = _one(raw, _EXTENSION)
-        if not is_there(raw, place):
+    with session(location) as raw:
+        server = str(_fetch_value(raw, "SHOW server_version"))
+        pgvector = _fetch_value(raw, _EXTENSION)
+        if not store_exists(raw, location):
             return PostgresStatus(server, pgvector, {})
         facts: dict[str, str] = dict(raw.execute("SELECT name, value FROM meta").fetchall())
-        is_application = may_become_application(raw)
+        is_application = can_assume_application_role(raw)
         if is_application:
             raw.execute("SET ROLE memolith_application")
-        may_count = _one(raw, "SELECT has_function_privilege('owner_names()', 'EXECUTE')")
+        may_count = _fetch_value(raw, "SELECT has_function_privilege('owner_names()', 'EXECUTE')")
         return PostgresStatus(
             server,
             pgvector,
             facts,
-            parts=parts_of(raw),
+            partitions=count_partitions(raw),
             is_distributed=DISTRIBUTED in facts,
-            indexes=tuple(found(raw, place.schema)),
-            role=str(_one(raw, "SELECT current_user")),
-            made_by=str(_one(raw, _MADE_BY)),
-            unbound=_unbound(place, facts, is_application=is_application),
-            size_bytes=int(_one(raw, _SIZE, (place.schema,))),
-            owners=_one(raw, _OWNERS) if may_count else None,
+            indexes=tuple(list_vector_indexes(raw, location.schema)),
+            role=str(_fetch_value(raw, "SELECT current_user")),
+            table_owner=str(_fetch_value(raw, _TABLE_OWNER)),
+            isolation_problem=_find_isolation_problem(
+                location, facts, uses_application_role=is_application
+            ),
+            size_bytes=int(_fetch_value(raw, _SIZE, (location.schema,))),
+            owners=_fetch_value(raw, _COUNT_OWNERS) if may_count else None,
         )
 
 
-def _one(raw: Raw, statement: str, values: tuple[object, ...] = ()) -> Any:
+def _fetch_value(raw: PsycopgConnection, statement: str, values: tuple[object, ...] = ()) -> Any:
     row = raw.execute(statement.encode(), values).fetchone()
     return row[0] if row else None
 
 
-def _unbound(place: Place, facts: dict[str, str], *, is_application: bool) -> str:
-    access = Access(
-        conninfo=place.conninfo,
-        place=place.name,
-        schema=place.schema,
-        form=form_in(facts),
-        is_application=is_application,
-        timeout_s=place.timeout_s,
-        statement_timeout_s=place.timeout_s,
+def _find_isolation_problem(
+    location: DatabaseLocation, facts: dict[str, str], *, uses_application_role: bool
+) -> str:
+    access = ConnectionSettings(
+        conninfo=location.conninfo,
+        display_name=location.display_name,
+        schema=location.schema,
+        vector_format=get_vector_format(facts),
+        uses_application_role=uses_application_role,
+        timeout_s=location.timeout_s,
+        statement_timeout_s=location.timeout_s,
         is_distributed=DISTRIBUTED in facts,
     )
     try:
-        probe(access)
+        verify_isolation(access)
     except (InvalidConfiguration, StoreReadOnly) as error:
         return str(error)
     return ""

@@ -6,30 +6,30 @@ from typing import TYPE_CHECKING, Any
 
 from psycopg.errors import LockNotAvailable
 
-from memolith.adapters.postgres.backups import BackingUp
-from memolith.adapters.postgres.connections import Access, Connections
+from memolith.adapters.postgres.backups import BackupMixin
+from memolith.adapters.postgres.connections import Connections, ConnectionSettings
 from memolith.adapters.postgres.opening import (
-    may_become_application,
-    prepare,
-    probe,
+    can_assume_application_role,
+    open_or_create,
+    verify_isolation,
 )
-from memolith.adapters.postgres.places import place_of, session
-from memolith.adapters.postgres.schema import BOUND, Making
-from memolith.adapters.postgres.search import VectorTables
-from memolith.adapters.postgres.vector_index import refuse_other_lengths, width_of
-from memolith.adapters.sql.nearby import NearbySearch
+from memolith.adapters.postgres.places import parse_dsn, session
+from memolith.adapters.postgres.schema import OWNER_TABLES, NewStoreOptions
+from memolith.adapters.postgres.search import PgvectorTables
+from memolith.adapters.postgres.vector_index import get_column_width, require_index_dimension
+from memolith.adapters.sql.nearby import ExternalVectorSearch
 from memolith.adapters.sql.spaces import VectorFacts
 from memolith.adapters.sql.store import SqlStore
 from memolith.errors import StoreUnavailable
-from memolith.ports.cipher import Connected
+from memolith.ports.cipher import SupportsClose
 from memolith.ports.verifying import Finding
 
 if TYPE_CHECKING:
     from memolith.adapters.sql import connection as shared
     from memolith.adapters.sql.owner_row import OwnerRow
-    from memolith.adapters.sql.sealing import Sealing
-    from memolith.adapters.sql.search import Search
-    from memolith.ports.cipher import Cipher, Ciphers
+    from memolith.adapters.sql.sealing import OwnerEncryption
+    from memolith.adapters.sql.search import IndexSearch
+    from memolith.ports.cipher import Cipher, CipherProvider
     from memolith.ports.reembedding import EmbeddingModel
     from memolith.ports.store import StoreMeta
 
@@ -41,7 +41,7 @@ VECTORS_IN_MEMORY = 131_072
 _LOCK_FACTS = "SELECT 1 FROM meta WHERE name = 'schema' FOR UPDATE"
 
 
-class PostgresStore(BackingUp, SqlStore):
+class PostgresStore(BackupMixin, SqlStore):
     """A `Store` in one schema of a PostgreSQL database."""
 
     _connections: Connections
@@ -62,13 +62,13 @@ class PostgresStore(BackingUp, SqlStore):
         cls,
         url: str,
         *,
-        cipher: Ciphers,
+        cipher: CipherProvider,
         analyser: int = 1,
         schema: str = "memolith",
         busy_timeout_s: float = 5.0,
         statement_timeout_s: float = 60.0,
         connections: int = 8,
-        making: Making | None = None,
+        options: NewStoreOptions | None = None,
         index_cache_bytes: int = 192 * _MEBIBYTE,
         vectors_in_memory: int = VECTORS_IN_MEMORY,
     ) -> PostgresStore:
@@ -95,105 +95,117 @@ class PostgresStore(BackingUp, SqlStore):
             StoreTooNew: A newer Memolith has written it.
             KeyUnavailable: Its key is missing, or another.
         """
-        place = place_of(url, schema, busy_timeout_s)
-        known = prepare(place, ciphers=cipher, analyser=analyser, making=making or Making())
+        place = parse_dsn(url, schema, busy_timeout_s)
+        known = open_or_create(
+            place, ciphers=cipher, analyser=analyser, options=options or NewStoreOptions()
+        )
         with session(place) as raw:
-            is_application = may_become_application(raw)
-        access = Access(
+            is_application = can_assume_application_role(raw)
+        access = ConnectionSettings(
             conninfo=place.conninfo,
-            place=place.name,
+            display_name=place.display_name,
             schema=schema,
-            form=known.form,
-            is_application=is_application,
+            vector_format=known.vector_format,
+            uses_application_role=is_application,
             timeout_s=busy_timeout_s,
             statement_timeout_s=statement_timeout_s,
             is_distributed=known.is_distributed,
         )
-        probe(access)
+        verify_isolation(access)
         pools = Connections(access, connections, connections)
         return cls(pools, known.cipher, index_cache_bytes, vectors_in_memory)
 
-    def _search(self, connection: shared.Connection, sealing: Sealing, owner: OwnerRow) -> Search:
+    def _search(
+        self, connection: shared.Connection, encryption: OwnerEncryption, owner: OwnerRow
+    ) -> IndexSearch:
         if owner.next_item <= self._vectors_in_memory:
-            return super()._search(connection, sealing, owner)
-        tables = VectorTables(connection, sealing, owner.number, self._space(owner).column)
-        return NearbySearch(self._index(owner, tables), tables)
+            return super()._search(connection, encryption, owner)
+        tables = PgvectorTables(
+            connection, encryption, owner.number, self._get_generation(owner).column
+        )
+        return ExternalVectorSearch(self._index(owner, tables), tables)
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """See `Movable`."""
-        access = self._connections.access
-        return f"{access.place}, schema {access.schema}"
+        access = self._connections.settings
+        return f"{access.display_name}, schema {access.schema}"
 
-    def _as_fact(self, value: str | int | bytes) -> Any:
+    def _encode_fact(self, value: str | int | bytes) -> Any:
         return value.hex() if isinstance(value, bytes) else str(value)
 
     @property
     def meta(self) -> StoreMeta:
         """See the port."""
-        with self._connections.reading() as connection:
+        with self._connections.read() as connection:
             facts: dict[str, str] = dict(connection.rows("SELECT name, value FROM meta"))
-        return VectorFacts.among(facts).meta(
+        return VectorFacts.from_facts(facts).to_meta(
             int(facts["schema"]), facts["cipher"], int(facts["analyser"])
         )
 
-    def _hold_facts(self, connection: shared.Connection) -> None:
+    def _lock_facts(self, connection: shared.Connection) -> None:
         connection.row(_LOCK_FACTS)
 
-    def _make_room(self, connection: shared.Connection, column: str, model: EmbeddingModel) -> None:
+    def _check_vector_length(
+        self, connection: shared.Connection, column: str, model: EmbeddingModel
+    ) -> None:
         is_hidden = bool(self._cipher.store_id)
-        refuse_other_lengths(connection, column, width_of(model.dimension, is_hidden=is_hidden))
+        require_index_dimension(
+            connection, column, get_column_width(model.dimension, is_encrypted=is_hidden)
+        )
 
-    def _keep_out(self, connection: shared.Connection) -> None:
+    def _lock_out_writers(self, connection: shared.Connection) -> None:
         # Who stores vectors has stored an item before: they have ended, or have yet to look which
         # vectors are in use.
         connection.run("LOCK TABLE items IN SHARE MODE")
 
-    def settle(self) -> bool:
+    def compact(self) -> bool:
         """See the port: lets the server reuse where removed rows stood.
 
         What it keeps besides, its log and copies of it, is the server's own affair. Not done
         where somebody else does the same, or changes the tables, for longer than is waited.
         """
-        with self._connections.idle() as connection:
+        with self._connections.autocommit() as connection:
             connection.run("SET statement_timeout = 0")
             try:
-                connection.run(f"VACUUM {', '.join(BOUND)}")
+                connection.run(f"VACUUM {', '.join(OWNER_TABLES)}")
             except StoreUnavailable as error:
                 if not isinstance(error.__cause__, LockNotAvailable):
                     raise
                 return False
             finally:
-                connection.run(f"SET statement_timeout = {self._connections.access.statement_ms}")
+                connection.run(
+                    f"SET statement_timeout = {self._connections.settings.statement_timeout_ms}"
+                )
         return True
 
     def check_file(self) -> list[Finding]:
         """See `Verifiable`: rows that are nobody's; the server's own files are the server's."""
         return [
             Finding("orphan", None, None, f"rows of {table} that are nobody's")
-            for table in dict.fromkeys(table for table, _ in self._nobodys())
+            for table in dict.fromkeys(table for table, _ in self._find_orphans())
         ]
 
     def repair_file(self) -> None:
         """See `Verifiable`."""
-        for table, number in self._nobodys():
-            with self._connections.writing() as connection:
-                connection.see(number)
+        for table, number in self._find_orphans():
+            with self._connections.write() as connection:
+                connection.set_owner(number)
                 connection.run(f"DELETE FROM {table} WHERE owner_id = ?", (number,))
                 connection.run("COMMIT")
 
-    def _nobodys(self) -> list[tuple[str, int]]:
-        with self._connections.reading() as connection:
+    def _find_orphans(self) -> list[tuple[str, int]]:
+        with self._connections.read() as connection:
             rows = connection.rows("SELECT table_name, number FROM nobodys_rows()")
         return [(table, number) for table, number in rows]
 
-    def _hold(self, connection: shared.Connection, owner_id: str) -> None:
-        if not connection.owner(owner_id, lock=True).number:
-            connection.new_owner(owner_id, 0)
+    def _lock_owner(self, connection: shared.Connection, owner_id: str) -> None:
+        if not connection.get_owner(owner_id, lock=True).number:
+            connection.insert_owner(owner_id, 0)
 
     def close(self) -> None:
         """See the port."""
         self._indexes.forget()
         self._connections.close()
-        if isinstance(self._cipher, Connected):
+        if isinstance(self._cipher, SupportsClose):
             self._cipher.close()

@@ -5,25 +5,31 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from memolith.adapters.postgres.opening import facts_of, form_in, is_there, lock_schema, make
-from memolith.adapters.postgres.places import owning, session
-from memolith.adapters.postgres.schema import MIGRATIONS, Shape
+from memolith.adapters.postgres.opening import (
+    create_store,
+    get_vector_format,
+    lock_schema,
+    read_facts,
+    store_exists,
+)
+from memolith.adapters.postgres.places import require_table_owner, session
+from memolith.adapters.postgres.schema import MIGRATIONS, StoreLayout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from memolith.adapters.postgres.places import Place
-    from memolith.adapters.postgres.pool import Raw
-    from memolith.adapters.postgres.schema import Making
-    from memolith.ports.cipher import Ciphers
+    from memolith.adapters.postgres.places import DatabaseLocation
+    from memolith.adapters.postgres.pool import PsycopgConnection
+    from memolith.adapters.postgres.schema import NewStoreOptions
+    from memolith.ports.cipher import CipherProvider
 
-    Migrations = Sequence[Callable[[Shape], str]]
+    Migrations = Sequence[Callable[[StoreLayout], str]]
 
-_PARTS = "SELECT count(*) FROM pg_inherits WHERE inhparent = to_regclass('owners')"
+_COUNT_PARTITIONS = "SELECT count(*) FROM pg_inherits WHERE inhparent = to_regclass('owners')"
 
 
 @dataclass(frozen=True, slots=True)
-class Upgraded:
+class UpgradeResult:
     """What became of a store.
 
     Attributes:
@@ -31,19 +37,19 @@ class Upgraded:
         reached: The schema it has.
     """
 
-    found: int
-    reached: int
+    schema_before: int
+    schema_after: int
 
 
 def upgrade(
-    place: Place,
+    location: DatabaseLocation,
     *,
-    ciphers: Ciphers,
+    ciphers: CipherProvider,
     analyser: int = 1,
-    making: Making,
-    told: Callable[[int], None],
+    options: NewStoreOptions,
+    on_schema_reached: Callable[[int], None],
     migrations: Migrations = MIGRATIONS,
-) -> Upgraded:
+) -> UpgradeResult:
     """Make a store where there is none, or bring one up to date.
 
     Each migration is a transaction of its own, with nobody else migrating: interrupted anywhere,
@@ -63,33 +69,37 @@ def upgrade(
         StoreDamaged: It does not say what it is.
         StoreTooNew: A newer Memolith has written it; nothing was changed.
     """
-    with session(place) as raw:
-        if not is_there(raw, place) and make(raw, place, ciphers, analyser, making, migrations):
-            told(len(migrations))
-            return Upgraded(0, len(migrations))
-        found = reached = int(facts_of(raw, place, len(migrations))["schema"])
-        with owning(place):
-            while _advanced(raw, place, migrations):
-                reached = int(facts_of(raw, place, len(migrations))["schema"])
-                told(reached)
-        return Upgraded(found, reached)
+    with session(location) as raw:
+        if not store_exists(raw, location) and create_store(
+            raw, location, ciphers, analyser, options, migrations
+        ):
+            on_schema_reached(len(migrations))
+            return UpgradeResult(0, len(migrations))
+        found = reached = int(read_facts(raw, location, len(migrations))["schema"])
+        with require_table_owner(location):
+            while _run_next_migration(raw, location, migrations):
+                reached = int(read_facts(raw, location, len(migrations))["schema"])
+                on_schema_reached(reached)
+        return UpgradeResult(found, reached)
 
 
-def _advanced(raw: Raw, place: Place, migrations: Migrations) -> bool:
+def _run_next_migration(
+    raw: PsycopgConnection, location: DatabaseLocation, migrations: Migrations
+) -> bool:
     """Run the next migration; return whether there was one."""
     with raw.transaction():
         lock_schema(raw)
-        facts = facts_of(raw, place, len(migrations))
+        facts = read_facts(raw, location, len(migrations))
         found = int(facts["schema"])
         if found == len(migrations):
             return False
-        shape = Shape(form_in(facts), parts_of(raw))
+        shape = StoreLayout(get_vector_format(facts), count_partitions(raw))
         raw.execute(migrations[found](shape).encode())
         raw.execute("UPDATE meta SET value = %s WHERE name = 'schema'", (str(found + 1),))
     return True
 
 
-def parts_of(raw: Raw) -> int:
+def count_partitions(raw: PsycopgConnection) -> int:
     """Return into how many parts the tables of a store are parted; 0: none."""
-    (parts,) = raw.execute(_PARTS).fetchone() or (0,)
+    (parts,) = raw.execute(_COUNT_PARTITIONS).fetchone() or (0,)
     return int(parts)

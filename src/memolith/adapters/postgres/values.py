@@ -28,7 +28,7 @@ _ELEMENT = np.dtype([("length", ">i4"), ("value", ">i8")])
 _ESCAPE = "\uffff"
 """Stands for no letter, in any language: Unicode keeps it for programs."""
 
-_NUL, _ITSELF = f"{_ESCAPE}0", f"{_ESCAPE}1"
+_ESCAPED_NUL, _ESCAPED_ESCAPE = f"{_ESCAPE}0", f"{_ESCAPE}1"
 """PostgreSQL's texts can't hold the letter NUL; ours can."""
 
 _HEADER = 4
@@ -36,7 +36,7 @@ _HEADER = 4
 
 
 @dataclass(frozen=True, slots=True)
-class VectorForm:
+class VectorFormat:
     """How the vectors of a store stand in its columns, exactly.
 
     Attributes:
@@ -46,36 +46,36 @@ class VectorForm:
     """
 
     type_name: str
-    column: str
-    stored: str
+    column_dtype: str
+    stored_dtype: str
 
 
-PLAIN = VectorForm("halfvec", ">f2", "i1")
+HALF_PRECISION = VectorFormat("halfvec", ">f2", "i1")
 """Half precision is exact for integers up to 2,048; ours are up to 127."""
 
-HIDDEN = VectorForm("vector", ">f4", "<i2")
+ENCRYPTED = VectorFormat("vector", ">f4", "<i2")
 """Hidden components are integers up to 16,256, of which half precision would lose some."""
 
-WHOLE = VectorForm("vector", ">f4", "i1")
+FULL_PRECISION = VectorFormat("vector", ">f4", "i1")
 """A plain store's where half precision was not wanted."""
 
 
-def form_of(type_name: str, *, is_hidden: bool) -> VectorForm:
+def select_vector_format(type_name: str, *, is_encrypted: bool) -> VectorFormat:
     """Return how vectors stand in a store: by pgvector's type, and whether a cipher hides them."""
-    if is_hidden:
-        return HIDDEN
-    return PLAIN if type_name == PLAIN.type_name else WHOLE
+    if is_encrypted:
+        return ENCRYPTED
+    return HALF_PRECISION if type_name == HALF_PRECISION.type_name else FULL_PRECISION
 
 
 @dataclass(frozen=True, slots=True)
-class Vector:
+class VectorParameter:
     """A vector as the cipher has hidden it, on its way to a column."""
 
     stored: bytes
 
 
 @dataclass(frozen=True, slots=True)
-class Numbers:
+class BigintArray:
     """Integers as one value: an array of `bigint`, whatever they are.
 
     psycopg would take the narrowest type for a list, and, where integers are always sent as
@@ -85,13 +85,13 @@ class Numbers:
     values: Sequence[int]
 
 
-class NumbersDumper(Dumper):
+class BigintArrayDumper(Dumper):
     """Sends integers as PostgreSQL's array of one dimension."""
 
     format = Format.BINARY
     oid = _BIGINTS
 
-    def dump(self, obj: Numbers) -> Buffer | None:
+    def dump(self, obj: BigintArray) -> Buffer | None:
         """Return the array's head, and each element behind its length."""
         elements = np.empty(len(obj.values), dtype=_ELEMENT)
         elements["length"] = _BIGINT_BYTES
@@ -108,7 +108,7 @@ class TextDumper(StrBinaryDumper):
     def dump(self, obj: str) -> Buffer | None:
         """Return the text's bytes."""
         if "\0" in obj or _ESCAPE in obj:
-            obj = obj.replace(_ESCAPE, _ITSELF).replace("\0", _NUL)
+            obj = obj.replace(_ESCAPE, _ESCAPED_ESCAPE).replace("\0", _ESCAPED_NUL)
         return obj.encode()
 
 
@@ -120,34 +120,42 @@ class TextLoader(Loader):
     def load(self, data: Buffer) -> str:
         """Return the text."""
         text = bytes(data).decode()
-        return text.replace(_NUL, "\0").replace(_ITSELF, _ESCAPE) if _ESCAPE in text else text
+        return (
+            text.replace(_ESCAPED_NUL, "\0").replace(_ESCAPED_ESCAPE, _ESCAPE)
+            if _ESCAPE in text
+            else text
+        )
 
 
-def adapt(connection: Connection[Any]) -> None:
+def register_adapters(connection: Connection[Any]) -> None:
     """Let a connection send and take our integers and texts."""
     connection.adapters.register_dumper(int, Int8BinaryDumper)
-    connection.adapters.register_dumper(Numbers, NumbersDumper)
+    connection.adapters.register_dumper(BigintArray, BigintArrayDumper)
     connection.adapters.register_dumper(str, TextDumper)
     connection.adapters.register_loader("text", TextLoader)
 
 
-def adapt_vectors(connection: Connection[Any], form: VectorForm, vector_oid: int) -> None:
+def register_vector_adapters(
+    connection: Connection[Any], vector_format: VectorFormat, vector_oid: int
+) -> None:
     """Let a connection send and take our vectors."""
 
     class VectorDumper(Dumper):
         format = Format.BINARY
         oid = vector_oid
 
-        def dump(self, obj: Vector) -> Buffer | None:
-            values = np.frombuffer(obj.stored, dtype=form.stored).astype(form.column)
+        def dump(self, obj: VectorParameter) -> Buffer | None:
+            values = np.frombuffer(obj.stored, dtype=vector_format.stored_dtype).astype(
+                vector_format.column_dtype
+            )
             return len(values).to_bytes(2, "big") + bytes(2) + values.tobytes()
 
     class VectorLoader(Loader):
         format = Format.BINARY
 
         def load(self, data: Buffer) -> bytes:
-            values = np.frombuffer(data, dtype=form.column, offset=_HEADER)
-            return values.astype(form.stored).tobytes()
+            values = np.frombuffer(data, dtype=vector_format.column_dtype, offset=_HEADER)
+            return values.astype(vector_format.stored_dtype).tobytes()
 
-    connection.adapters.register_dumper(Vector, VectorDumper)
+    connection.adapters.register_dumper(VectorParameter, VectorDumper)
     connection.adapters.register_loader(vector_oid, VectorLoader)

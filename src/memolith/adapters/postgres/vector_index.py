@@ -15,25 +15,25 @@ from typing import TYPE_CHECKING
 
 import psycopg
 
-from memolith.adapters.postgres.opening import facts_of
-from memolith.adapters.postgres.places import owning, session
-from memolith.adapters.postgres.upgrading import parts_of
-from memolith.adapters.sql.spaces import Space, VectorFacts
+from memolith.adapters.postgres.opening import read_facts
+from memolith.adapters.postgres.places import require_table_owner, session
+from memolith.adapters.postgres.upgrading import count_partitions
+from memolith.adapters.sql.spaces import EmbeddingGeneration, VectorFacts
 from memolith.errors import Conflict, InvalidInput
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from memolith.adapters.postgres.places import Place
-    from memolith.adapters.postgres.pool import Raw
+    from memolith.adapters.postgres.places import DatabaseLocation
+    from memolith.adapters.postgres.pool import PsycopgConnection
     from memolith.adapters.sql.connection import Connection
 
-NAMES = {"vector": "nearest", "vector2": "nearest2"}
+INDEX_SUFFIXES = {"vector": "nearest", "vector2": "nearest2"}
 """What the index of a column is called, behind the name of the table or of the part of it."""
 
 HNSW, IVFFLAT = "hnsw", "ivfflat"
 
-_WIDEST = 4_000
+_MAX_INDEX_DIMENSION = 4_000
 """pgvector's own limit of an index over half precision."""
 
 _POLL_S = 0.5
@@ -42,7 +42,7 @@ _POLL_S = 0.5
 _PROGRESS = (
     "SELECT phase, tuples_done, tuples_total FROM pg_stat_progress_create_index WHERE pid = %s"
 )
-_THERE = (
+_LIST_INDEXES = (
     "SELECT c.relname, am.amname, i.indisvalid, pg_get_indexdef(c.oid), pg_relation_size(c.oid)"
     " FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid"
     " JOIN pg_am AS am ON am.oid = c.relam WHERE c.relnamespace = to_regnamespace(%s)"
@@ -51,19 +51,19 @@ _THERE = (
 
 
 # As the application, who sees the catalogue and owns nothing.
-_OF_COLUMN = (
+_COLUMN_INDEXES = (
     "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = current_schema()"
     " AND indexdef LIKE '%halfvec_cosine_ops%' AND indexname LIKE ?"
 )
 
 
-_GRAPH = "m=32, ef_construction=200"
+_HNSW_OPTIONS = "m=32, ef_construction=200"
 """How densely an HNSW index is linked. By pgvector's own numbers (16 and 64) a tenth of the nearest
 of 100,000 was missed, and by these nothing of note: docs/scaling.md."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class VectorIndexSpec:
     """Which index is to be built.
 
     Attributes:
@@ -81,26 +81,26 @@ class Wanted:
     @property
     def definition(self) -> str:
         """What stands behind `USING`."""
-        given = f"lists={self.lists}" if self.kind == IVFFLAT else _GRAPH
+        given = f"lists={self.lists}" if self.kind == IVFFLAT else _HNSW_OPTIONS
         options = f" WITH ({given})"
         return f"{self.kind} (({self.column}::halfvec({self.width})) halfvec_cosine_ops){options}"
 
     def name(self, table: str = "passages") -> str:
         """What it is called on a table."""
-        return f"{table}_{NAMES[self.column]}"
+        return f"{table}_{INDEX_SUFFIXES[self.column]}"
 
-    def is_made(self, index: Found) -> bool:
+    def is_satisfied_by(self, index: VectorIndex) -> bool:
         """Whether an index is this one, or that of a part, and complete as far as it can be."""
         halves = f"halfvec({self.width})"
         options = f"lists='{self.lists}'" if self.kind == IVFFLAT else ""
         said = index.definition
         is_complete = index.is_valid or " ON ONLY " in said
-        is_its = index.name.endswith(f"_{NAMES[self.column]}") and index.kind == self.kind
+        is_its = index.name.endswith(f"_{INDEX_SUFFIXES[self.column]}") and index.kind == self.kind
         return is_its and is_complete and halves in said and options in said
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class VectorIndex:
     """An index of vectors, or a part of one.
 
     Attributes:
@@ -118,18 +118,18 @@ class Found:
     size_bytes: int
 
 
-def building(wanted: Wanted, parts: int) -> list[str]:
+def build_index_statements(spec: VectorIndexSpec, parts: int) -> list[str]:
     """Return the statements that build an index, each for itself; none keeps writers waiting.
 
     On a table in parts an index is built of each part, as the server can't do it of all without
     a lock; once all are attached, the whole is valid.
     """
-    name, how = wanted.name(), wanted.definition
+    name, how = spec.name(), spec.definition
     if not parts:
         return [f"CREATE INDEX CONCURRENTLY {name} ON passages USING {how}"]
     statements = [f"CREATE INDEX IF NOT EXISTS {name} ON ONLY passages USING {how}"]
     for table in (f"passages_{n}" for n in range(parts)):
-        part = wanted.name(table)
+        part = spec.name(table)
         statements += [
             f"CREATE INDEX CONCURRENTLY {part} ON {table} USING {how}",
             f"ALTER INDEX {name} ATTACH PARTITION {part}",
@@ -137,48 +137,55 @@ def building(wanted: Wanted, parts: int) -> list[str]:
     return statements
 
 
-def found(raw: Raw, schema: str) -> list[Found]:
+def list_vector_indexes(raw: PsycopgConnection, schema: str) -> list[VectorIndex]:
     """Return the indexes of vectors there are."""
-    return [Found(*row) for row in raw.execute(_THERE, (schema,))]
+    return [VectorIndex(*row) for row in raw.execute(_LIST_INDEXES, (schema,))]
 
 
-def width_of(dimension: int, *, is_hidden: bool) -> int:
+def get_column_width(dimension: int, *, is_encrypted: bool) -> int:
     """Return how many components vectors have in their column: hidden ones are even in number."""
-    return dimension + dimension % 2 if is_hidden else dimension
+    return dimension + dimension % 2 if is_encrypted else dimension
 
 
-def wanted_of(facts: Mapping[str, str], kind: str, lists: int) -> list[Wanted]:
+def plan_indexes(facts: Mapping[str, str], kind: str, lists: int) -> list[VectorIndexSpec]:
     """Return the indexes that a store should have.
 
     Raises:
         InvalidInput: No model has been adopted yet, or an index can't have so many components.
     """
-    vectors = VectorFacts.among({**facts})
+    vectors = VectorFacts.from_facts({**facts})
     if vectors.model is None:
         problem = "has no vectors yet: their length is known once something is remembered"
         raise InvalidInput("store", problem)
-    space = Space(vectors.space)
+    space = EmbeddingGeneration(vectors.embedding_generation)
     models = {space.column: vectors.model}
-    if vectors.following is not None:
-        models[space.other] = vectors.following
+    if vectors.next_model is not None:
+        models[space.other_column] = vectors.next_model
     wanted = [
-        Wanted(kind, column, width_of(model.dimension, is_hidden=bool(facts["store_id"])), lists)
+        VectorIndexSpec(
+            kind,
+            column,
+            get_column_width(model.dimension, is_encrypted=bool(facts["store_id"])),
+            lists,
+        )
         for column, model in models.items()
     ]
-    if (width := max(each.width for each in wanted)) > _WIDEST:
-        problem = f"has vectors of {width:,} components; an index has up to {_WIDEST:,}"
+    if (width := max(each.width for each in wanted)) > _MAX_INDEX_DIMENSION:
+        problem = (
+            f"has vectors of {width:,} components; an index has up to {_MAX_INDEX_DIMENSION:,}"
+        )
         raise InvalidInput("store", problem)
     return wanted
 
 
-def refuse_other_lengths(connection: Connection, column: str, width: int) -> None:
+def require_index_dimension(connection: Connection, column: str, width: int) -> None:
     """Refuse vectors that an index of their column could not take up, and so nor the column.
 
     Raises:
         Conflict: There is an index of vectors of another length.
     """
-    names = f"%\\_{NAMES[column]}"
-    for name, definition in connection.rows(_OF_COLUMN, (names,)):
+    names = f"%\\_{INDEX_SUFFIXES[column]}"
+    for name, definition in connection.rows(_COLUMN_INDEXES, (names,)):
         if f"halfvec({width})" not in definition:
             raise Conflict(
                 f"the index {name} is of vectors of another length: `memolith db index --drop`"
@@ -186,8 +193,12 @@ def refuse_other_lengths(connection: Connection, column: str, width: int) -> Non
             )
 
 
-def build(
-    place: Place, kind: str, lists: int, told: Callable[[str], None], advance: Callable[[int], None]
+def build_indexes(
+    location: DatabaseLocation,
+    kind: str,
+    lists: int,
+    on_statement: Callable[[str], None],
+    on_progress: Callable[[int], None],
 ) -> bool:
     """Build the indexes of vectors, and remove others; return whether anything was to be done.
 
@@ -205,48 +216,57 @@ def build(
         StoreReadOnly: Who is connected does not own the tables.
         StoreUnavailable: The database can't be reached.
     """
-    with session(place) as raw, owning(place):
-        wanted, parts = wanted_of(facts_of(raw, place), kind, lists), parts_of(raw)
+    with session(location) as raw, require_table_owner(location):
+        wanted, parts = plan_indexes(read_facts(raw, location), kind, lists), count_partitions(raw)
         raw.execute("SET lock_timeout = 0")  # it waits for others, who do not wait for it
-        there = found(raw, place.schema)
-        useless = [each for each in there if not any(one.is_made(each) for one in wanted)]
-        _drop(raw, useless, told)
-        kept = {index.name: index.is_valid for index in found(raw, place.schema)}
+        there = list_vector_indexes(raw, location.schema)
+        useless = [each for each in there if not any(one.is_satisfied_by(each) for one in wanted)]
+        _drop_indexes(raw, useless, on_statement)
+        kept = {index.name: index.is_valid for index in list_vector_indexes(raw, location.schema)}
         missing = [one for one in wanted if not kept.get(one.name())]
-        for statement in (each for one in missing for each in building(one, parts)):
+        for statement in (each for one in missing for each in build_index_statements(one, parts)):
             if not any(f" CONCURRENTLY {name} " in statement for name in kept):
-                told(statement)
-                _run(raw, place, statement, advance)
+                on_statement(statement)
+                _run_with_progress(raw, location, statement, on_progress)
         return bool(useless or missing)
 
 
-def drop(place: Place, told: Callable[[str], None]) -> bool:
+def drop_indexes(location: DatabaseLocation, on_statement: Callable[[str], None]) -> bool:
     """Remove every index of vectors; return whether there was one.
 
     Raises:
         StoreReadOnly: Who is connected does not own the tables.
         StoreUnavailable: The database can't be reached.
     """
-    with session(place) as raw, owning(place):
-        there = found(raw, place.schema)
-        _drop(raw, there, told)
+    with session(location) as raw, require_table_owner(location):
+        there = list_vector_indexes(raw, location.schema)
+        _drop_indexes(raw, there, on_statement)
         return bool(there)
 
 
-def _drop(raw: Raw, indexes: Sequence[Found], told: Callable[[str], None]) -> None:
+def _drop_indexes(
+    raw: PsycopgConnection, indexes: Sequence[VectorIndex], on_statement: Callable[[str], None]
+) -> None:
     """Remove indexes: the whole first, with which go those of the parts."""
-    how = "" if parts_of(raw) else "CONCURRENTLY "
+    how = "" if count_partitions(raw) else "CONCURRENTLY "
     for index in sorted(indexes, key=lambda each: " ON ONLY " not in each.definition):
         statement = f"DROP INDEX {how}IF EXISTS {index.name}"
-        told(statement)
+        on_statement(statement)
         raw.execute(statement.encode())
 
 
-def _run(raw: Raw, place: Place, statement: str, advance: Callable[[int], None]) -> None:
+def _run_with_progress(
+    raw: PsycopgConnection,
+    location: DatabaseLocation,
+    statement: str,
+    on_progress: Callable[[int], None],
+) -> None:
     """Run a statement that takes long, and say meanwhile how far it is."""
     done = threading.Event()
     watching = threading.Thread(
-        target=_watch, args=(place, raw.info.backend_pid, done, advance), daemon=True
+        target=_report_progress,
+        args=(location, raw.info.backend_pid, done, on_progress),
+        daemon=True,
     )
     watching.start()
     try:
@@ -256,12 +276,14 @@ def _run(raw: Raw, place: Place, statement: str, advance: Callable[[int], None])
         watching.join()
 
 
-def _watch(place: Place, pid: int, done: threading.Event, advance: Callable[[int], None]) -> None:
+def _report_progress(
+    location: DatabaseLocation, pid: int, done: threading.Event, on_progress: Callable[[int], None]
+) -> None:
     # Who watches must not make fail what is watched.
-    with suppress(psycopg.Error), psycopg.connect(place.conninfo, autocommit=True) as raw:
+    with suppress(psycopg.Error), psycopg.connect(location.conninfo, autocommit=True) as raw:
         told = 0
         while not done.wait(_POLL_S):
             row = raw.execute(_PROGRESS, (pid,)).fetchone()
             if row and row[1] > told:
-                advance(row[1] - told)
+                on_progress(row[1] - told)
                 told = row[1]

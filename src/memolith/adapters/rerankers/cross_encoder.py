@@ -12,7 +12,7 @@ from memolith.errors import ServiceFailed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-EXTRA = "memolith[rerank]"
+RERANK_EXTRA = "memolith[rerank]"
 
 
 class CrossEncoderReranker:
@@ -40,7 +40,7 @@ class CrossEncoderReranker:
             return []
         pairs = [(query, text) for text in texts]
         with self._lock:
-            model = self._loaded()
+            model = self._get_model()
             try:
                 scores = np.asarray(model.predict(pairs, show_progress_bar=False))
             except (RuntimeError, ValueError, IndexError) as error:
@@ -49,7 +49,7 @@ class CrossEncoderReranker:
             raise ServiceFailed(self._name, "is no reranker: it has more than one output")
         return [float(score) for score in scores]
 
-    def _loaded(self) -> Any:
+    def _get_model(self) -> Any:
         if self._failure is not None:
             raise self._failure
         if self._model is None:
@@ -64,7 +64,7 @@ class CrossEncoderReranker:
         try:
             from sentence_transformers import CrossEncoder
         except ImportError as error:
-            problem = f"sentence-transformers is not installed: pip install '{EXTRA}'"
+            problem = f"sentence-transformers is not installed: pip install '{RERANK_EXTRA}'"
             raise ServiceFailed(self._name, problem) from error
         try:
             return CrossEncoder(self._name, local_files_only=True)

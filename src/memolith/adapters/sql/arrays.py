@@ -14,7 +14,7 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 _SLACK = 64
 
 
-class Growing(Generic[Scalar]):
+class AppendOnlyArray(Generic[Scalar]):
     """A buffer and the view of its beginning that holds rows.
 
     `extended` gives a longer one on the same buffer where that has room and nobody has written
@@ -31,12 +31,12 @@ class Growing(Generic[Scalar]):
         self._buffer = buffer
         self._used = used
         self.axis = axis
-        self.view: NDArray[Scalar] = _part(buffer, 0, length, axis)
+        self.view: NDArray[Scalar] = _slice_axis(buffer, 0, length, axis)
 
     @classmethod
     def empty(
         cls, dtype: DTypeLike, shape: tuple[int, ...] = (0,), axis: int = 0
-    ) -> Growing[Scalar]:
+    ) -> AppendOnlyArray[Scalar]:
         """Return one without rows; `shape` gives the other axes."""
         return cls(np.empty(shape, dtype=dtype), 0, [0], axis)
 
@@ -45,39 +45,41 @@ class Growing(Generic[Scalar]):
         """The size of the whole buffer."""
         return self._buffer.nbytes
 
-    def extended(self, rows: NDArray[Scalar], *, to_come: int = 0) -> Growing[Scalar]:
+    def append_rows(self, rows: NDArray[Scalar], *, reserve: int = 0) -> AppendOnlyArray[Scalar]:
         """Return one that holds these rows too, with room for about so many that are to come."""
         old = self.view.shape[self.axis]
         new = old + rows.shape[self.axis]
         buffer, used = self._buffer, self._used
         if used[0] != old or new > buffer.shape[self.axis]:
-            buffer = self._larger(new, to_come)
+            buffer = self._grow_buffer(new, reserve)
             used = [old]
-        _part(buffer, old, new, self.axis)[...] = rows
+        _slice_axis(buffer, old, new, self.axis)[...] = rows
         used[0] = new
-        return Growing(buffer, new, used, self.axis)
+        return AppendOnlyArray(buffer, new, used, self.axis)
 
-    def complete(self, places: NDArray[np.int64], values: NDArray[Scalar]) -> None:
+    def set_rows(self, rows: NDArray[np.int64], values: NDArray[Scalar]) -> None:
         """Set rows that were appended just now, and that nobody has been given yet."""
-        self.view[places] = values
+        self.view[rows] = values
 
-    def replaced(self, places: NDArray[np.int64], values: NDArray[Scalar]) -> Growing[Scalar]:
+    def with_rows_set(
+        self, rows: NDArray[np.int64], values: NDArray[Scalar]
+    ) -> AppendOnlyArray[Scalar]:
         """Return a copy with other values in these rows; of the first axis only."""
         buffer = self._buffer.copy()
-        buffer[places] = values
+        buffer[rows] = values
         length = self.view.shape[self.axis]
-        return Growing(buffer, length, [length], self.axis)
+        return AppendOnlyArray(buffer, length, [length], self.axis)
 
-    def _larger(self, length: int, to_come: int) -> NDArray[Scalar]:
+    def _grow_buffer(self, length: int, reserve: int) -> NDArray[Scalar]:
         old = self.view.shape[self.axis]
-        known = length + to_come
-        room = known + (known // 2 if old and not to_come else known // 16) + _SLACK
+        known = length + reserve
+        room = known + (known // 2 if old and not reserve else known // 16) + _SLACK
         shape = list(self._buffer.shape)
         shape[self.axis] = room
         buffer = np.empty(shape, dtype=self._buffer.dtype)
-        _part(buffer, 0, old, self.axis)[...] = self.view
+        _slice_axis(buffer, 0, old, self.axis)[...] = self.view
         return buffer
 
 
-def _part(buffer: NDArray[Scalar], first: int, end: int, axis: int) -> NDArray[Scalar]:
+def _slice_axis(buffer: NDArray[Scalar], first: int, end: int, axis: int) -> NDArray[Scalar]:
     return buffer[first:end] if axis == 0 else buffer[:, first:end]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memolith.adapters.sql.changes import Changes
-from memolith.adapters.sql.rows import pack_sources, seal_base_memory
+from memolith.adapters.sql.changes import WriterBase
+from memolith.adapters.sql.rows import encrypt_base_memory, pack_sources
 from memolith.adapters.sql.values import micros
 from memolith.errors import NotFound
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from memolith.domain.memories import Source
 
 
-class BaseMemoryChanges(Changes):
+class BaseMemoryWriter(WriterBase):
     """The ways to change it."""
 
     def set_base_memory(self, content: str, *, sources: Sequence[Source], at: datetime) -> None:
         """See the port."""
-        with self._change():
+        with self._guard_change():
             last, began = self._connection.row(
                 "SELECT coalesce(max(version), 0), max(valid_from)"
                 " FROM base_memories WHERE owner_id = ?",
@@ -39,21 +39,21 @@ class BaseMemoryChanges(Changes):
                 (
                     self._owner,
                     version,
-                    seal_base_memory(self._sealing, content, version),
-                    pack_sources(self._sealing, sources),
+                    encrypt_base_memory(self._encryption, content, version),
+                    pack_sources(self._encryption, sources),
                     since,
                 ),
             )
             self._is_changed = True
 
-    def reword_base_memory(self, contents: Mapping[int, str]) -> None:
+    def rewrite_base_memory(self, contents: Mapping[int, str]) -> None:
         """See the port."""
-        with self._change():
+        with self._guard_change():
             for version, content in contents.items():
                 changed = self._connection.run(
                     "UPDATE base_memories SET content = ? WHERE owner_id = ? AND version = ?",
                     (
-                        seal_base_memory(self._sealing, content, version),
+                        encrypt_base_memory(self._encryption, content, version),
                         self._owner,
                         version,
                     ),

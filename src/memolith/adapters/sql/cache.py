@@ -6,16 +6,16 @@ import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING, NamedTuple
 
-from memolith.adapters.sql.index import Stamp, empty_index, extended
+from memolith.adapters.sql.index import IndexVersion, empty_index, update_index
 
 if TYPE_CHECKING:
     from memolith.adapters.sql.index import IndexSource, OwnerIndex
 
-_STATES_KEPT = 4
+_STATES_PER_OWNER = 4
 """States an owner: readers whose snapshots are a few writes old find theirs (a guess)."""
 
 
-class _Counted(NamedTuple):
+class _IndexSize(NamedTuple):
     """How much memory an owner's index took when that was counted.
 
     Attributes:
@@ -23,11 +23,11 @@ class _Counted(NamedTuple):
         of_lineage: What its lineage took of that, which grows with what is asked.
     """
 
-    in_all: int
-    of_lineage: int
+    total_bytes: int
+    shared_bytes: int
 
 
-_NOTHING = _Counted(0, 0)
+_EMPTY_SIZE = _IndexSize(0, 0)
 
 
 class IndexCache:
@@ -39,11 +39,11 @@ class IndexCache:
         self._lock = threading.Lock()
         self._building: dict[int, threading.Lock] = {}
         self._states: OrderedDict[int, list[OwnerIndex]] = OrderedDict()
-        self._sizes: dict[int, _Counted] = {}
+        self._sizes: dict[int, _IndexSize] = {}
         self._size = 0
-        self._asked = 0
+        self._last_owner = 0
 
-    def get(self, owner: int, stamp: Stamp, source: IndexSource) -> OwnerIndex:
+    def get(self, owner: int, version: IndexVersion, source: IndexSource) -> OwnerIndex:
         """Return an owner's index in exactly this state.
 
         Args:
@@ -51,17 +51,17 @@ class IndexCache:
             stamp: The state.
             source: The owner's tables in that state.
         """
-        found = self._known(owner, stamp)
-        if found is not None and found.stamp == stamp:
+        found = self._find_base(owner, version)
+        if found is not None and found.version == version:
             return found
-        with self._builder(owner):
-            found = self._known(owner, stamp)
-            if found is not None and found.stamp == stamp:
+        with self._build_lock(owner):
+            found = self._find_base(owner, version)
+            if found is not None and found.version == version:
                 return found
-            base = found or empty_index(stamp.generation)
-            with base.lineage.lock:
-                index = extended(base, source, stamp)
-            self._keep(owner, index)
+            base = found or empty_index(version.generation)
+            with base.shared.lock:
+                index = update_index(base, source, version)
+            self._store_index(owner, index)
             return index
 
     def forget(self) -> None:
@@ -76,48 +76,48 @@ class IndexCache:
         """Let go of an owner's index: the rows that it is made of were removed for good."""
         with self._lock:
             if self._states.pop(owner, None) is not None:
-                self._let_go(owner)
+                self._drop_owner(owner)
 
-    def _builder(self, owner: int) -> threading.Lock:
+    def _build_lock(self, owner: int) -> threading.Lock:
         with self._lock:
             return self._building.setdefault(owner, threading.Lock())
 
-    def _known(self, owner: int, stamp: Stamp) -> OwnerIndex | None:
+    def _find_base(self, owner: int, version: IndexVersion) -> OwnerIndex | None:
         """Return the newest state that is not newer than this one."""
         with self._lock:
             states = self._states.get(owner, [])
             if states:
                 self._states.move_to_end(owner)
-            self._count_asked(owner)
-            fitting = [state for state in states if state.stamp.leads_to(stamp)]
-            return max(fitting, key=lambda state: state.stamp, default=None)
+            self._recount_last_used(owner)
+            fitting = [state for state in states if state.version.precedes(version)]
+            return max(fitting, key=lambda state: state.version, default=None)
 
-    def _keep(self, owner: int, index: OwnerIndex) -> None:
+    def _store_index(self, owner: int, index: OwnerIndex) -> None:
         with self._lock:
             states = [*self._states.get(owner, []), index]
-            states.sort(key=lambda state: state.stamp)
+            states.sort(key=lambda state: state.version)
             newest = states[-1]
             # Earlier generations share nothing with it, and hold what was removed for good.
             states = [
-                state for state in states if state.stamp.generation == newest.stamp.generation
+                state for state in states if state.version.generation == newest.version.generation
             ]
-            self._states[owner] = states[-_STATES_KEPT:]
+            self._states[owner] = states[-_STATES_PER_OWNER:]
             self._states.move_to_end(owner)
-            self._count(owner, newest)
+            self._update_size(owner, newest)
 
-    def _count_asked(self, owner: int) -> None:
+    def _recount_last_used(self, owner: int) -> None:
         """Count the index that was asked last anew, and note whose is asked now.
 
         An index grows while it is asked: it keeps the postings that it has read, and its codes.
         """
-        before, self._asked = self._asked, owner
+        before, self._last_owner = self._last_owner, owner
         states = self._states.get(before)
-        if states and states[-1].lineage.nbytes != self._sizes[before].of_lineage:
-            self._count(before, states[-1])
+        if states and states[-1].shared.nbytes != self._sizes[before].shared_bytes:
+            self._update_size(before, states[-1])
 
-    def _count(self, owner: int, index: OwnerIndex) -> None:
-        size = _Counted(index.nbytes, index.lineage.nbytes)
-        self._size += size.in_all - self._sizes.get(owner, _NOTHING).in_all
+    def _update_size(self, owner: int, index: OwnerIndex) -> None:
+        size = _IndexSize(index.nbytes, index.shared.nbytes)
+        self._size += size.total_bytes - self._sizes.get(owner, _EMPTY_SIZE).total_bytes
         self._sizes[owner] = size
         self._shrink()
 
@@ -125,8 +125,8 @@ class IndexCache:
         """Let the owners go who were not asked about for longest, but not the last."""
         while self._size > self._limit_bytes and len(self._states) > 1:
             owner, _ = self._states.popitem(last=False)
-            self._let_go(owner)
+            self._drop_owner(owner)
 
-    def _let_go(self, owner: int) -> None:
-        self._size -= self._sizes.pop(owner).in_all
+    def _drop_owner(self, owner: int) -> None:
+        self._size -= self._sizes.pop(owner).total_bytes
         self._building.pop(owner, None)

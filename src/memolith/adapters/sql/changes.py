@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from memolith.adapters.sql.connection import ConstraintBroken
+from memolith.adapters.sql.connection import ConstraintViolation
 from memolith.adapters.sql.entries import (
     ItemFacts,
     item_row,
@@ -14,9 +14,9 @@ from memolith.adapters.sql.entries import (
 )
 from memolith.adapters.sql.owner_row import OwnerRow
 from memolith.adapters.sql.rows import event_row
-from memolith.adapters.sql.spaces import Space, VectorFacts
+from memolith.adapters.sql.spaces import EmbeddingGeneration, VectorFacts
 from memolith.adapters.sql.values import pack_id, unpack_id
-from memolith.adapters.sql.waiting import Waiting
+from memolith.adapters.sql.waiting import PendingWorkReader
 from memolith.domain.items import Trait
 from memolith.errors import Conflict
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from memolith.adapters.sql.connection import Connection
-    from memolith.adapters.sql.sealing import Sealing
+    from memolith.adapters.sql.sealing import OwnerEncryption
     from memolith.domain.memories import Event, Link
     from memolith.domain.messages import Role
     from memolith.ports.store import IndexEntry
@@ -42,7 +42,7 @@ CLOSE_ITEM = (
     " WHERE owner_id = ? AND item = ? AND valid_to IS NULL"
 )
 
-_REVIEWED = " UNION ALL ".join(
+_REVIEWED_TEXTS = " UNION ALL ".join(
     f"SELECT r.version, r.content FROM {table} AS r CROSS JOIN items AS i"
     f" ON i.owner_id = r.owner_id AND i.item = r.item AND i.traits & {int(Trait.REVIEWED)} <> 0"
     " WHERE r.owner_id = ?1 AND r.id = ?2"
@@ -50,15 +50,19 @@ _REVIEWED = " UNION ALL ".join(
 )
 
 
-class Changes(Waiting):
+class WriterBase(PendingWorkReader):
     """What every change of an owner's records needs; memories and messages build on it."""
 
     def __init__(
-        self, connection: Connection, sealing: Sealing, owner: OwnerRow, space: Space
+        self,
+        connection: Connection,
+        encryption: OwnerEncryption,
+        owner: OwnerRow,
+        generation: EmbeddingGeneration,
     ) -> None:
         """Take the writing connection, with the owner's row locked, and the vectors in use."""
-        super().__init__(connection, sealing, owner.number, space)
-        self._changed = owner.revision + 1
+        super().__init__(connection, encryption, owner.number, generation)
+        self._new_revision = owner.revision + 1
         self._has_profile = owner.profile is not None
         self._next_item = owner.next_item
         self._next_session = owner.next_session
@@ -81,17 +85,17 @@ class Changes(Waiting):
         if self._is_broken:
             raise Conflict("an error within the transaction has undone all of it")
         if self._is_changed:
-            self._count()
+            self._update_owner_row()
         if self._is_changed or self._is_touched:
             self._connection.run("COMMIT")
 
-    def _count(self) -> None:
+    def _update_owner_row(self) -> None:
         """Let the owner's row tell that there was a change, and which numbers are next."""
         self._connection.run(
             "UPDATE owners SET counter = counter + 1, revision = ?, next_item = ?,"
             " next_session = ?, next_speaker = ?, next_event = ? WHERE owner_id = ?",
             (
-                self._changed,
+                self._new_revision,
                 self._next_item,
                 self._next_session,
                 self._next_speaker,
@@ -104,7 +108,7 @@ class Changes(Waiting):
         """See the port."""
         if self._has_profile:
             return
-        with self._change():
+        with self._guard_change():
             self._is_changed |= bool(
                 self._connection.run(
                     "UPDATE owners SET profile = ? WHERE owner_id = ? AND profile IS NULL",
@@ -114,7 +118,7 @@ class Changes(Waiting):
 
     def set_profile(self, name: str) -> None:
         """See the port."""
-        with self._change():
+        with self._guard_change():
             self._is_changed |= bool(
                 self._connection.run(
                     "UPDATE owners SET profile = ?1"
@@ -127,7 +131,7 @@ class Changes(Waiting):
         """See the port."""
         if not links:
             return
-        with self._change():
+        with self._guard_change():
             for link in links:
                 ends = (pack_id(link.source_id, "source_id"), pack_id(link.target_id, "target_id"))
                 self._is_changed |= bool(
@@ -142,9 +146,9 @@ class Changes(Waiting):
         """See the port."""
         if not events:
             return
-        with self._change():
+        with self._guard_change():
             rows = [
-                (self._owner, *event_row(self._sealing, self._next_event + n, event))
+                (self._owner, *event_row(self._encryption, self._next_event + n, event))
                 for n, event in enumerate(events)
             ]
             self._connection.run_many("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
@@ -152,12 +156,12 @@ class Changes(Waiting):
             self._is_changed = True
 
     @contextmanager
-    def _change(self) -> Iterator[None]:
+    def _guard_change(self) -> Iterator[None]:
         """Let nothing be committed if what is done within fails half-way."""
         was_broken, self._is_broken = self._is_broken, True
         try:
             yield
-        except ConstraintBroken as error:
+        except ConstraintViolation as error:
             raise Conflict(
                 "the id, key, external id or place in the session is taken already"
             ) from error
@@ -169,49 +173,54 @@ class Changes(Waiting):
         numbered = [(first + n, facts, entry) for n, (facts, entry) in enumerate(entries)]
         self._connection.run_many(
             INSERT_ITEM,
-            [item_row(self._sealing, owner, n, f, e, self._changed) for n, f, e in numbered],
+            [
+                item_row(self._encryption, owner, n, f, e, self._new_revision)
+                for n, f, e in numbered
+            ],
         )
         # Behind the first row of items: from there to the commit nobody switches the vectors.
-        vector, dimension = self._vectors_go(entry for _, entry in entries)
+        vector, dimension = self._vector_column(entry for _, entry in entries)
         self._connection.run_many(
             INSERT_PASSAGE.format(vector=vector),
             [
-                (*row, self._connection.vector(vector))
+                (*row, self._connection.bind_vector(vector))
                 for n, _, e in numbered
-                for *row, vector in passage_rows(self._sealing, owner, n, e, dimension)
+                for *row, vector in passage_rows(self._encryption, owner, n, e, dimension)
             ],
         )
-        terms = [row for n, _, e in numbered for row in term_rows(self._sealing, owner, n, e)]
+        terms = [row for n, _, e in numbered for row in term_rows(self._encryption, owner, n, e)]
         self._connection.run_many(INSERT_TERM, sorted(terms))  # in the order of the tree
         self._next_item += len(entries)
         return first
 
-    def _judged(self, packed: bytes, content: str, entry: IndexEntry) -> IndexEntry:
+    def _carry_over_review(self, packed: bytes, content: str, entry: IndexEntry) -> IndexEntry:
         """Return an entry as reviewed where the record was, when it said the same."""
         if not entry.features.traits & Trait.SUSPICIOUS:
             return entry
-        rows = self._connection.rows(_REVIEWED, (self._owner, packed))
+        rows = self._connection.rows(_REVIEWED_TEXTS, (self._owner, packed))
         id_ = unpack_id(packed)
-        seen = {self._sealing.open(sealed, id_, "content", version) for version, sealed in rows}
-        return entry.reviewed() if content in seen else entry
+        seen = {
+            self._encryption.decrypt(sealed, id_, "content", version) for version, sealed in rows
+        }
+        return entry.mark_reviewed() if content in seen else entry
 
-    def _vectors_go(self, entries: Iterable[IndexEntry]) -> tuple[str, int | None]:
+    def _vector_column(self, entries: Iterable[IndexEntry]) -> tuple[str, int | None]:
         """Return into which column vectors go, and how long they are, if any of these has one.
 
         Raises:
             WrongEmbeddingModel: The store's vectors are of another model than these by now.
         """
         if not any(p.vector is not None for entry in entries for p in entry.passages):
-            return self._space.column, None
-        facts = VectorFacts.of(self._connection)
-        space = Space(facts.space, self._space.expected)
-        space.check(self._connection)
+            return self._generation.column, None
+        facts = VectorFacts.read(self._connection)
+        space = EmbeddingGeneration(facts.embedding_generation, self._generation.expected)
+        space.refuse_if_switched(self._connection)
         return space.column, facts.model.dimension if facts.model else None
 
     def _close_item(self, item: int, at: int) -> None:
-        self._connection.run(CLOSE_ITEM, (at, self._changed, self._owner, item))
+        self._connection.run(CLOSE_ITEM, (at, self._new_revision, self._owner, item))
 
-    def _session(self, name: str) -> int:
+    def _get_session_number(self, name: str) -> int:
         """Return a session's number, giving it one if it has none."""
         if name not in self._sessions:
             number = self.session_number(name)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from memolith.adapters.sql.work import PARKED, WAITS
+from memolith.adapters.sql.work import DEAD_LETTER, PENDING
 from memolith.domain.memories import State
 from memolith.domain.messages import Role
-from memolith.domain.work import Mark, Work
+from memolith.domain.work import ProcessingFlag, WorkKind
 
 
 class Check(NamedTuple):
@@ -26,79 +26,84 @@ class Check(NamedTuple):
     kind: str
     detail: str
     find: str
-    mend: str = ""
+    repair: str = ""
 
 
-def _orphans(table: str, condition: str, detail: str, record: str = "NULL") -> Check:
+def _orphan_check(table: str, condition: str, detail: str, record: str = "NULL") -> Check:
     where = f"FROM {table} AS x WHERE owner_id = ?1 AND {condition}"
     return Check("orphan", detail, f"SELECT DISTINCT {record} {where}", f"DELETE {where}")
 
 
-def _no(table: str, condition: str) -> str:
+def _not_exists(table: str, condition: str) -> str:
     return f"NOT EXISTS (SELECT 1 FROM {table} AS y WHERE y.owner_id = x.owner_id AND {condition})"
 
 
-def _no_record(column: str) -> str:
-    return f"{_no('memories', f'y.id = x.{column}')} AND {_no('messages', f'y.id = x.{column}')}"
+def _record_missing(column: str) -> str:
+    return f"{_not_exists('memories', f'y.id = x.{column}')} AND {_not_exists('messages', f'y.id = x.{column}')}"
 
 
 NO_VERSION = " AND ".join(
-    _no(table, "y.id = x.record_id AND y.item = x.item")
+    _not_exists(table, "y.id = x.record_id AND y.item = x.item")
     for table in ("memories", "versions", "messages", "message_versions")
 )
 """Of an item `x`: it is of no version of a record."""
-_REPLACED = (
+_NOT_REPLACED = (
     "NOT (x.kind IS NULL AND x.valid_from = x.valid_to AND EXISTS (SELECT 1 FROM messages AS y"
     " WHERE y.owner_id = x.owner_id AND y.id = x.record_id))"
 )
 """A message that is indexed anew leaves its former item, valid at no instant."""
 
-_ORPHANS = (
-    _orphans("items", f"{NO_VERSION} AND {_REPLACED}", "an item of no version", "x.record_id"),
-    _orphans("passages", _no("items", "y.item = x.item"), "a passage of no item"),
-    _orphans(
+_ORPHAN_CHECKS = (
+    _orphan_check(
+        "items", f"{NO_VERSION} AND {_NOT_REPLACED}", "an item of no version", "x.record_id"
+    ),
+    _orphan_check("passages", _not_exists("items", "y.item = x.item"), "a passage of no item"),
+    _orphan_check(
         "terms",
-        _no("passages", "y.item = x.item AND y.part = x.part"),
+        _not_exists("passages", "y.item = x.item AND y.part = x.part"),
         "a keyword of no passage",
     ),
-    _orphans("tags", _no("items", "y.item = x.item"), "a tag of no item"),
-    _orphans(
-        "derived", _no("memories", "y.id = x.memory_id"), "a source of no memory", "x.memory_id"
+    _orphan_check("tags", _not_exists("items", "y.item = x.item"), "a tag of no item"),
+    _orphan_check(
+        "derived",
+        _not_exists("memories", "y.id = x.memory_id"),
+        "a source of no memory",
+        "x.memory_id",
     ),
     Check(
         "link",
         "a link from or to nothing",
         f"SELECT source_id FROM links AS x WHERE owner_id = ?1"
-        f" AND ({_no_record('source_id')} OR {_no_record('target_id')})",
+        f" AND ({_record_missing('source_id')} OR {_record_missing('target_id')})",
         f"DELETE FROM links AS x WHERE owner_id = ?1"
-        f" AND ({_no_record('source_id')} OR {_no_record('target_id')})",
+        f" AND ({_record_missing('source_id')} OR {_record_missing('target_id')})",
     ),
     Check(
         "event",
         "an event of nothing",
         f"SELECT DISTINCT record_id FROM events AS x WHERE owner_id = ?1"
-        f" AND action <> 'purged' AND {_no_record('record_id')}",
+        f" AND action <> 'purged' AND {_record_missing('record_id')}",
         f"DELETE FROM events AS x WHERE owner_id = ?1"
-        f" AND action <> 'purged' AND {_no_record('record_id')}",
+        f" AND action <> 'purged' AND {_record_missing('record_id')}",
     ),
     Check(
         "versions",
         "an earlier version of a memory that is lost",
         f"SELECT DISTINCT id FROM versions AS x WHERE owner_id = ?1"
-        f" AND {_no('memories', 'y.id = x.id')}",
+        f" AND {_not_exists('memories', 'y.id = x.id')}",
     ),
     Check(
         "versions",
         "an earlier version of a message that is lost",
         f"SELECT DISTINCT id FROM message_versions AS x WHERE owner_id = ?1"
-        f" AND {_no('messages', 'y.id = x.id')}",
+        f" AND {_not_exists('messages', 'y.id = x.id')}",
     ),
 )
 
-_ENDED = ", ".join(f"'{state.value}'" for state in State if state is not State.ACTIVE)
+_INACTIVE_STATES = ", ".join(f"'{state.value}'" for state in State if state is not State.ACTIVE)
 """A state that there is not may have been any: nothing follows from it."""
 
-_VERSIONS = (
+_VERSION_CHECKS = (
     Check(
         "versions",
         "an active memory whose version has ended",
@@ -109,9 +114,9 @@ _VERSIONS = (
     Check(
         "versions",
         "a memory that is not active, whose version has not ended",
-        f"SELECT id FROM memories WHERE owner_id = ?1 AND state IN ({_ENDED}) AND valid_to IS NULL",
+        f"SELECT id FROM memories WHERE owner_id = ?1 AND state IN ({_INACTIVE_STATES}) AND valid_to IS NULL",
         "UPDATE memories SET valid_to = max(updated_at, valid_from)"
-        f" WHERE owner_id = ?1 AND state IN ({_ENDED}) AND valid_to IS NULL",
+        f" WHERE owner_id = ?1 AND state IN ({_INACTIVE_STATES}) AND valid_to IS NULL",
     ),
     Check(
         "versions",
@@ -139,13 +144,13 @@ _VERSIONS = (
         "reference",
         "superseded by a memory that is not there",
         f"SELECT id FROM memories AS x WHERE owner_id = ?1 AND superseded_by IS NOT NULL"
-        f" AND {_no('memories', 'y.id = x.superseded_by')}",
+        f" AND {_not_exists('memories', 'y.id = x.superseded_by')}",
         f"UPDATE memories AS x SET superseded_by = NULL WHERE owner_id = ?1"
-        f" AND superseded_by IS NOT NULL AND {_no('memories', 'y.id = x.superseded_by')}",
+        f" AND superseded_by IS NOT NULL AND {_not_exists('memories', 'y.id = x.superseded_by')}",
     ),
 )
 
-_BASE_MEMORY = (
+_BASE_MEMORY_CHECKS = (
     Check(
         "versions",
         "a version of the base memory is lost, or they do not follow each other in time",
@@ -157,35 +162,37 @@ _BASE_MEMORY = (
     ),
 )
 
-_ROLE = "CASE r.origin WHEN 'user' THEN 'user' ELSE 'assistant' END"
-ROLES = ", ".join(f"'{role.value}'" for role in Role)
+_MEMORY_ROLE = "CASE r.origin WHEN 'user' THEN 'user' ELSE 'assistant' END"
+ROLE_LIST = ", ".join(f"'{role.value}'" for role in Role)
 """As a statement lists them."""
-_SPOKEN = (
+_SPEAKER_ROLE = (
     "(SELECT p.role FROM participants AS p WHERE p.owner_id = r.owner_id AND p.number = r.speaker"
-    f" AND p.role IN ({ROLES}))"
+    f" AND p.role IN ({ROLE_LIST}))"
 )
-_FACTS = "(record_id, kind, session, sequence, speaker, role, at, valid_from, valid_to, expires_at)"
-_MEMORY = (
+_ITEM_FACT_COLUMNS = (
+    "(record_id, kind, session, sequence, speaker, role, at, valid_from, valid_to, expires_at)"
+)
+_MEMORY_FACTS = (
     "(r.id, r.kind, r.session, 0, CAST(NULL AS BIGINT), "
-    f"{_ROLE}, coalesce(r.happened_at, r.created_at), r.valid_from, r.valid_to, r.expires_at)"
+    f"{_MEMORY_ROLE}, coalesce(r.happened_at, r.created_at), r.valid_from, r.valid_to, r.expires_at)"
 )
-_SAID = (
+_MESSAGE_FACTS = (
     "(r.id, NULL, m.session, m.sequence, r.speaker, "
-    f"coalesce({_SPOKEN}, role), r.at, r.valid_from, r.valid_to, CAST(NULL AS BIGINT))"
+    f"coalesce({_SPEAKER_ROLE}, role), r.at, r.valid_from, r.valid_to, CAST(NULL AS BIGINT))"
 )
-_OF_MESSAGE = " JOIN messages AS m ON m.owner_id = r.owner_id AND m.id = r.id"
+_JOIN_MESSAGES = " JOIN messages AS m ON m.owner_id = r.owner_id AND m.id = r.id"
 
 
-def _item_facts(table: str, facts: str, join: str = "") -> tuple[Check, Check]:
+def _item_checks(table: str, facts: str, join: str = "") -> tuple[Check, Check]:
     rows = f"FROM {table} AS r{join}"
-    facts_of_item = ", ".join(f"i.{name}" for name in _FACTS.strip("()").split(", "))
+    facts_of_item = ", ".join(f"i.{name}" for name in _ITEM_FACT_COLUMNS.strip("()").split(", "))
     of_record = facts.replace(", role)", ", i.role)")
     find = (
         f"SELECT r.id {rows} CROSS JOIN items AS i ON i.owner_id = r.owner_id AND i.item = r.item"
         f" WHERE r.owner_id = ?1 AND ({facts_of_item}) IS DISTINCT FROM {of_record}"
     )
     mend = (
-        f"UPDATE items SET {_FACTS} = (SELECT {facts[1:-1]} {rows}"
+        f"UPDATE items SET {_ITEM_FACT_COLUMNS} = (SELECT {facts[1:-1]} {rows}"
         " WHERE r.owner_id = items.owner_id AND r.item = items.item)"
         f" WHERE owner_id = ?1 AND item IN (SELECT r.item {rows} WHERE r.owner_id = ?1)"
     )
@@ -199,7 +206,7 @@ def _item_facts(table: str, facts: str, join: str = "") -> tuple[Check, Check]:
     )
 
 
-_COMPRESSED = Check(
+_COMPRESSED_CHECK = Check(
     "item",
     "the index tells whether it is compressed otherwise than the record",
     "SELECT r.id FROM memories AS r CROSS JOIN items AS i ON i.owner_id = r.owner_id"
@@ -209,29 +216,29 @@ _COMPRESSED = Check(
     " AND item IN (SELECT item FROM memories WHERE owner_id = ?1)",
 )
 
-_COUNTS = (
+_MESSAGE_COUNT = (
     "(SELECT count(*) FROM messages AS m WHERE m.owner_id = s.owner_id AND m.session = s.number)"
 )
-_HIGHEST = (
+_HIGHEST_SEQUENCE = (
     "(SELECT coalesce(max(sequence), 0) FROM messages AS m"
     " WHERE m.owner_id = s.owner_id AND m.session = s.number)"
 )
 _WRONG_COUNT = (
-    f"FROM sessions AS s WHERE s.owner_id = ?1 AND (s.messages <> {_COUNTS}"
-    f" OR s.last_sequence < {_HIGHEST} OR (s.first_item IS NULL) <> (s.messages = 0)"
+    f"FROM sessions AS s WHERE s.owner_id = ?1 AND (s.messages <> {_MESSAGE_COUNT}"
+    f" OR s.last_sequence < {_HIGHEST_SEQUENCE} OR (s.first_item IS NULL) <> (s.messages = 0)"
     " OR (s.first_at IS NULL) <> (s.messages = 0))"
 )
-_AT = (
+_MESSAGE_TIME = (
     "(SELECT at FROM messages AS m WHERE m.owner_id = sessions.owner_id"
     " AND m.session = sessions.number ORDER BY m.number {} LIMIT 1)"
 )
 _LOST_SESSIONS = " UNION ".join(
     f"SELECT session FROM {table} AS x WHERE owner_id = ?1 AND session IS NOT NULL"
-    f" AND {_no('sessions', 'y.number = x.session')}"
+    f" AND {_not_exists('sessions', 'y.number = x.session')}"
     for table in ("messages", "memories", "versions")
 )
 
-_OTHERS = (
+_SESSION_AND_COUNTER_CHECKS = (
     Check(
         "session",
         "a conversation that is lost; its messages can't be shown",
@@ -250,7 +257,7 @@ _OTHERS = (
         " AND m.session = sessions.number)),"
         " first_item = (SELECT min(number) FROM messages AS m"
         " WHERE m.owner_id = sessions.owner_id AND m.session = sessions.number),"
-        f" first_at = {_AT.format('')}, last_at = {_AT.format('DESC')}"
+        f" first_at = {_MESSAGE_TIME.format('')}, last_at = {_MESSAGE_TIME.format('DESC')}"
         f" WHERE owner_id = ?1 AND number IN (SELECT number {_WRONG_COUNT})",
     ),
     Check(
@@ -267,7 +274,7 @@ _OTHERS = (
             "speaker",
             "who said it is lost",
             f"SELECT id FROM {table} AS x WHERE owner_id = ?1"
-            f" AND {_no('participants', 'y.number = x.speaker')}",
+            f" AND {_not_exists('participants', 'y.number = x.speaker')}",
         )
         for table in ("messages", "message_versions")
     ),
@@ -302,39 +309,39 @@ _OTHERS = (
 )
 
 
-def _amiss(table: str, condition: str, record: str, mend: str, detail: str) -> Check:
+def _work_check(table: str, condition: str, record: str, repair: str, detail: str) -> Check:
     where = f"WHERE owner_id = ?1 AND ({condition})"
-    return Check("work", detail, f"SELECT {record} FROM {table} {where}", f"{mend} {where}")
+    return Check("work", detail, f"SELECT {record} FROM {table} {where}", f"{repair} {where}")
 
 
-_KINDS_OF_WORK = ", ".join(f"'{work.value}'" for work in Work)
-_WORK = (
-    _amiss(
+_KINDS_OF_WORK = ", ".join(f"'{work.value}'" for work in WorkKind)
+_WORK_CHECKS = (
+    _work_check(
         "messages",
-        f"marks NOT IN (0, {WAITS}, {PARKED}) OR attempts < 0 OR (marks = 0 AND attempts > 0)"
+        f"marks NOT IN (0, {PENDING}, {DEAD_LETTER}) OR attempts < 0 OR (marks = 0 AND attempts > 0)"
         " OR (marks <> 0 AND learned_at IS NOT NULL)"
-        f" OR (marks <> {WAITS} AND retry_at IS NOT NULL) OR (marks = {PARKED} AND attempts = 0)",
+        f" OR (marks <> {PENDING} AND retry_at IS NOT NULL) OR (marks = {DEAD_LETTER} AND attempts = 0)",
         "id",
         # In doubt it waits again, since otherwise it might never be learned from.
-        f"UPDATE messages SET marks = CASE marks WHEN 0 THEN 0 ELSE {WAITS} END, attempts = 0,"
+        f"UPDATE messages SET marks = CASE marks WHEN 0 THEN 0 ELSE {PENDING} END, attempts = 0,"
         " retry_at = NULL, learned_at = CASE marks WHEN 0 THEN learned_at END",
         "what is said of whether it was learned from does not fit together",
     ),
-    _amiss(
+    _work_check(
         "memories",
-        f"marks NOT BETWEEN 0 AND {sum(Mark)}",
+        f"marks NOT BETWEEN 0 AND {sum(ProcessingFlag)}",
         "id",
-        f"UPDATE memories SET marks = marks & {sum(Mark)}",
+        f"UPDATE memories SET marks = marks & {sum(ProcessingFlag)}",
         "a mark that there is not",
     ),
-    _amiss(
+    _work_check(
         "sessions",
         "consolidated_to < 0 OR failures < 0",
         "NULL",
         "UPDATE sessions SET consolidated_to = max(consolidated_to, 0), failures = 0",
         "how far a conversation was made shorter can't be",
     ),
-    _amiss(
+    _work_check(
         "claims",
         f"work NOT IN ({_KINDS_OF_WORK}) OR attempts < 0"
         " OR (until IS NULL AND (token IS NOT NULL OR attempts = 0))",
@@ -342,7 +349,7 @@ _WORK = (
         "DELETE FROM claims",
         "a claim that can't be",
     ),
-    _amiss(
+    _work_check(
         "usage",
         "min(calls, input_tokens, output_tokens) < 0",
         "NULL",
@@ -352,21 +359,21 @@ _WORK = (
 )
 
 CHECKS = (
-    *_VERSIONS,
-    *_BASE_MEMORY,
-    *_OTHERS,
+    *_VERSION_CHECKS,
+    *_BASE_MEMORY_CHECKS,
+    *_SESSION_AND_COUNTER_CHECKS,
     *(
         check
         for table, facts, join in (
-            ("memories", _MEMORY, ""),
-            ("versions", _MEMORY, ""),
-            ("messages", _SAID, _OF_MESSAGE),
-            ("message_versions", _SAID, _OF_MESSAGE),
+            ("memories", _MEMORY_FACTS, ""),
+            ("versions", _MEMORY_FACTS, ""),
+            ("messages", _MESSAGE_FACTS, _JOIN_MESSAGES),
+            ("message_versions", _MESSAGE_FACTS, _JOIN_MESSAGES),
         )
-        for check in _item_facts(table, facts, join)
+        for check in _item_checks(table, facts, join)
     ),
-    _COMPRESSED,
-    *_WORK,
-    *_ORPHANS,
+    _COMPRESSED_CHECK,
+    *_WORK_CHECKS,
+    *_ORPHAN_CHECKS,
 )
 """In the order in which they are mended: records first, then the index, then what is left over."""

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from memolith.adapters.sql.arrays import Growing
+from memolith.adapters.sql.arrays import AppendOnlyArray
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,25 +29,25 @@ if TYPE_CHECKING:
     Estimates = NDArray[np.float32]
     Planes = NDArray[np.uint64]
 
-LEARNED_FROM = 4_096
+TRAINING_ROWS = 4_096
 """Whose mean is the centre: the first so many vectors, which stay the first."""
 
-_MOST_ZEROS = 0.25
+_MAX_ZERO_SHARE = 0.25
 """Two bits can't say "nothing here": vectors with more zeros than this are told apart badly."""
 
 _WORD_BITS = 64
-_ENCODED = 4_096
+_ENCODE_BLOCK = 4_096
 """Rows a block of encoding, to bound the memory it takes."""
 
-_SCANNED = 16_384
+_SCAN_BLOCK = 16_384
 """Rows a block of the scan: its buffers stay in the second-level cache."""
 
-_HALF = 1.5
+_CODE_OFFSET = 1.5
 """What is taken off a code of 0 to 3, so that it is centred: see above."""
 
 
 @dataclass(frozen=True, slots=True)
-class Codes:
+class QuantisedCodes:
     """Codes of the vectors of an index, row by row.
 
     Attributes:
@@ -62,12 +62,12 @@ class Codes:
     """
 
     centre: NDArray[np.float32]
-    is_telling: bool
-    high: Growing[np.uint64]
-    low: Growing[np.uint64]
-    total: Growing[np.float32]
-    spread: Growing[np.float32]
-    lift: Growing[np.float32]
+    is_discriminative: bool
+    high: AppendOnlyArray[np.uint64]
+    low: AppendOnlyArray[np.uint64]
+    total: AppendOnlyArray[np.float32]
+    rms: AppendOnlyArray[np.float32]
+    centre_product: AppendOnlyArray[np.float32]
 
     def __len__(self) -> int:
         return len(self.total.view)
@@ -76,28 +76,30 @@ class Codes:
     def nbytes(self) -> int:
         """How much memory they take."""
         columns = (getattr(self, field.name) for field in fields(self))
-        return sum(column.nbytes for column in columns if isinstance(column, Growing))
+        return sum(column.nbytes for column in columns if isinstance(column, AppendOnlyArray))
 
 
-def codes_of(first: NDArray[np.int8], norm: NDArray[np.float64]) -> Codes:
+def create_codes(first: NDArray[np.int8], norm: NDArray[np.float64]) -> QuantisedCodes:
     """Return codes without rows yet, for vectors that begin with these `LEARNED_FROM`."""
     words = -(-first.shape[1] // _WORD_BITS)
-    return Codes(
-        centre=_unit(first, norm).mean(axis=0, dtype=np.float32),
-        is_telling=bool((first == 0).mean() <= _MOST_ZEROS),
-        high=Growing.empty("u8", (words, 0), axis=1),
-        low=Growing.empty("u8", (words, 0), axis=1),
-        total=Growing.empty("f4"),
-        spread=Growing.empty("f4"),
-        lift=Growing.empty("f4"),
+    return QuantisedCodes(
+        centre=_normalise(first, norm).mean(axis=0, dtype=np.float32),
+        is_discriminative=bool((first == 0).mean() <= _MAX_ZERO_SHARE),
+        high=AppendOnlyArray.empty("u8", (words, 0), axis=1),
+        low=AppendOnlyArray.empty("u8", (words, 0), axis=1),
+        total=AppendOnlyArray.empty("f4"),
+        rms=AppendOnlyArray.empty("f4"),
+        centre_product=AppendOnlyArray.empty("f4"),
     )
 
 
-def with_rows(codes: Codes, values: NDArray[np.int8], norm: NDArray[np.float64]) -> Codes:
+def extend_codes(
+    codes: QuantisedCodes, values: NDArray[np.int8], norm: NDArray[np.float64]
+) -> QuantisedCodes:
     """Return codes of all these vectors; those that there are codes of come first."""
-    for start in range(len(codes), len(values), _ENCODED):
-        block = slice(start, start + _ENCODED)
-        columns = _encoded(codes, values[block], norm[block])
+    for start in range(len(codes), len(values), _ENCODE_BLOCK):
+        block = slice(start, start + _ENCODE_BLOCK)
+        columns = _encode(codes, values[block], norm[block])
         to_come = max(0, len(values) - block.stop)
         codes = replace(
             codes,
@@ -109,57 +111,57 @@ def with_rows(codes: Codes, values: NDArray[np.int8], norm: NDArray[np.float64])
     return codes
 
 
-def estimates(
-    codes: Codes, query: NDArray[np.int8], norm: float, length: int
+def approximate_scores(
+    codes: QuantisedCodes, query: NDArray[np.int8], norm: float, length: int
 ) -> tuple[Estimates, float]:
     """Return for the first rows a number each that grows with the cosine to a query.
 
     And the number that the query itself would have, by its code, or that its cosine of 1 has,
     whichever is lower: what is near to it has one near to that.
     """
-    asked = _encoded(codes, query[None, :], np.array([norm]))
+    asked = _encode(codes, query[None, :], np.array([norm]))
     high, low = asked["high"][:, 0], asked["low"][:, 0]
     total, spread, lift = (float(asked[name][0]) for name in ("total", "spread", "lift"))
-    offset = _HALF * _HALF * len(query) - _HALF * total
+    offset = _CODE_OFFSET * _CODE_OFFSET * len(query) - _CODE_OFFSET * total
     # (2h + l)² = 4h + 4hl + l
-    square = 4 * _ones(high) + 4 * _ones(high & low) + _ones(low)
-    own = (square - _HALF * total + offset) * spread * spread + lift
+    square = 4 * _count_ones(high) + 4 * _count_ones(high & low) + _count_ones(low)
+    own = (square - _CODE_OFFSET * total + offset) * spread * spread + lift
     own = min(own, 1.0 - lift + float(codes.centre @ codes.centre))
-    counts = _products(codes, high, low, length)
-    estimate = codes.total.view[:length] * np.float32(-_HALF)
+    counts = _code_products(codes, high, low, length)
+    estimate = codes.total.view[:length] * np.float32(-_CODE_OFFSET)
     estimate += counts
     estimate += np.float32(offset)
-    estimate *= codes.spread.view[:length]
+    estimate *= codes.rms.view[:length]
     estimate *= np.float32(spread)
-    estimate += codes.lift.view[:length]
+    estimate += codes.centre_product.view[:length]
     return estimate, own
 
 
-def _unit(values: NDArray[np.int8], norm: NDArray[np.float64]) -> NDArray[np.float32]:
+def _normalise(values: NDArray[np.int8], norm: NDArray[np.float64]) -> NDArray[np.float32]:
     lengths = np.where(norm > 0, norm, 1.0).astype(np.float32)
     unit: NDArray[np.float32] = values.astype(np.float32) / lengths[:, None]
     return unit
 
 
-def _encoded(
-    codes: Codes, values: NDArray[np.int8], norm: NDArray[np.float64]
+def _encode(
+    codes: QuantisedCodes, values: NDArray[np.int8], norm: NDArray[np.float64]
 ) -> dict[str, NDArray[Any]]:
     """Return columns of `Codes`. A row's do not depend on the others, to the bit."""
-    unit = _unit(values, norm)
+    unit = _normalise(values, norm)
     rest = unit - codes.centre
     spread = np.sqrt(np.einsum("nd,nd->n", rest, rest) / np.float32(rest.shape[1]))
     high = rest > 0
     low = rest > np.where(high, spread[:, None], -spread[:, None])
     return {
-        "high": _packed(high),
-        "low": _packed(low),
+        "high": _pack_bits(high),
+        "low": _pack_bits(low),
         "total": (2 * high.sum(axis=1) + low.sum(axis=1)).astype(np.float32),
         "spread": spread,
         "lift": np.einsum("nd,d->n", unit, codes.centre),
     }
 
 
-def _packed(bits: NDArray[np.bool_]) -> Planes:
+def _pack_bits(bits: NDArray[np.bool_]) -> Planes:
     """Return bits of shape (n, dimension) in words of shape (words, n)."""
     room = -(-bits.shape[1] // _WORD_BITS) * _WORD_BITS
     padded = np.zeros((len(bits), room), dtype=np.bool_)
@@ -167,21 +169,21 @@ def _packed(bits: NDArray[np.bool_]) -> Planes:
     return np.ascontiguousarray(np.packbits(padded, axis=1).view(np.uint64).T)
 
 
-def _ones(words: NDArray[np.uint64]) -> int:
+def _count_ones(words: NDArray[np.uint64]) -> int:
     return int(np.bitwise_count(words).sum())
 
 
-def _products(
-    codes: Codes, high: NDArray[np.uint64], low: NDArray[np.uint64], length: int
+def _code_products(
+    codes: QuantisedCodes, high: NDArray[np.uint64], low: NDArray[np.uint64], length: int
 ) -> Counts:
     """Return the products of codes of 0 to 3 with a query's."""
     products = np.zeros(length, dtype=np.uint16)
-    common = np.empty(min(_SCANNED, length), dtype=np.uint64)
+    common = np.empty(min(_SCAN_BLOCK, length), dtype=np.uint64)
     count = np.empty(len(common), dtype=np.uint8)
     # (2h + l)(2h' + l') = 2(2hh' + hl' + lh') + ll', a doubling for each line
     pairs = (((codes.high, high),), ((codes.high, low), (codes.low, high)), ((codes.low, low),))
-    for start in range(0, length, _SCANNED):
-        block = products[start : start + _SCANNED]
+    for start in range(0, length, _SCAN_BLOCK):
+        block = products[start : start + _SCAN_BLOCK]
         stop = start + len(block)
         for line in pairs:
             block *= 2

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from memolith.adapters.sql.arrays import Growing
+from memolith.adapters.sql.arrays import AppendOnlyArray
 
-Column = Growing[Any]
+Column = AppendOnlyArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ ITEM_TYPES: dict[str, str] = {
     "updated_at": "i8",
     "dormant": "?",
 }
-CHANGEABLE = ("kind", "session", "role", "at", "valid_to", "expires_at", "compressed")
+MUTABLE_COLUMNS = ("kind", "session", "role", "at", "valid_to", "expires_at", "compressed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +118,8 @@ class VectorColumns:
 def empty_vectors(dimension: int) -> VectorColumns:
     """Return columns for vectors of a length, without any yet."""
     return VectorColumns(
-        item=Growing.empty("i4"),
-        part=Growing.empty("i4"),
-        values=Growing.empty("i1", (0, dimension)),
-        norm=Growing.empty("f8"),
+        item=AppendOnlyArray.empty("i4"),
+        part=AppendOnlyArray.empty("i4"),
+        values=AppendOnlyArray.empty("i1", (0, dimension)),
+        norm=AppendOnlyArray.empty("f8"),
     )

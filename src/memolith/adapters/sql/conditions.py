@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memolith.adapters.sql.message_reads import MessageRecords
+from memolith.adapters.sql.message_reads import MessageReader
 from memolith.adapters.sql.values import unpack_id
-from memolith.adapters.sql.vitals import vitals_of
+from memolith.adapters.sql.vitals import decode_memory_stats
 
 if TYPE_CHECKING:
     from memolith.domain.memories import State
-    from memolith.ports.upkeep import Vitals
+    from memolith.ports.upkeep import MemoryStats
 
-_VITALS = (
+_MEMORY_STATS = (
     "SELECT id, item, kind, state, importance, strength, access_count,"
     " coalesce(accessed_at, created_at), created_at, updated_at, coalesce(expires_at, -1),"
     " coalesce(session, -1) FROM memories"
@@ -20,12 +20,12 @@ _VITALS = (
 )
 
 
-class Conditions(MessageRecords):
+class MemoryStatsReader(MessageReader):
     """The part of a snapshot that tells how memories stand."""
 
-    def vitals(self, *, states: frozenset[State]) -> Vitals:
+    def memory_stats(self, *, states: frozenset[State]) -> MemoryStats:
         """See the port."""
-        statement = _VITALS.format(states=", ".join("?" * len(states)) or "NULL")
+        statement = _MEMORY_STATS.format(states=", ".join("?" * len(states)) or "NULL")
         values = (self._owner, *sorted(state.value for state in states))
         rows = self._connection.rows(statement, values)
-        return vitals_of([(item, unpack_id(id_), *rest) for id_, item, *rest in rows])
+        return decode_memory_stats([(item, unpack_id(id_), *rest) for id_, item, *rest in rows])

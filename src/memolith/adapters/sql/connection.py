@@ -28,7 +28,7 @@ NO_LIMIT = 2**63 - 1
 """As a statement's limit: all of them."""
 
 
-class ConstraintBroken(Exception):
+class ConstraintViolation(Exception):
     """A statement would break a uniqueness; the caller knows of what."""
 
 
@@ -55,19 +55,19 @@ class Connection(Protocol):
         """Run a statement for each row; errors as in `run`."""
         ...
 
-    def many(self, values: Sequence[bytes] | Sequence[str]) -> Any:
+    def bind_values(self, values: Sequence[bytes] | Sequence[str]) -> Any:
         """Return values as one, for a statement's `carray(?)`; there must be one at least."""
         ...
 
-    def many_numbers(self, values: Sequence[int]) -> Any:
+    def bind_integers(self, values: Sequence[int]) -> Any:
         """Return integers as one value, as `many` does."""
         ...
 
-    def vector(self, stored: Any) -> Any:
+    def bind_vector(self, stored: Any) -> Any:
         """Return a vector, which a cipher has hidden, as the value of a column; None stays so."""
         ...
 
-    def owner(self, owner_id: str, *, lock: bool = False) -> OwnerRow:
+    def get_owner(self, owner_id: str, *, lock: bool = False) -> OwnerRow:
         """Return an owner's row; that of number 0 where there is none.
 
         Args:
@@ -76,7 +76,7 @@ class Connection(Protocol):
         """
         ...
 
-    def new_owner(self, owner_id: str, key_version: int) -> OwnerRow:
+    def insert_owner(self, owner_id: str, key_version: int) -> OwnerRow:
         """Store an owner's row, locked, and return it; or that of who was faster."""
         ...
 
@@ -84,7 +84,7 @@ class Connection(Protocol):
 class Connections(Protocol):
     """Gives connections to threads."""
 
-    def reading(self, owner_id: str | None = None) -> AbstractContextManager[Connection]:
+    def read(self, owner_id: str | None = None) -> AbstractContextManager[Connection]:
         """Lend a connection within a transaction that sees one state.
 
         Args:
@@ -92,7 +92,7 @@ class Connections(Protocol):
         """
         ...
 
-    def writing(self, owner_id: str | None = None) -> AbstractContextManager[Connection]:
+    def write(self, owner_id: str | None = None) -> AbstractContextManager[Connection]:
         """Lend a connection within a transaction that may write.
 
         It is undone at the end of the block, unless `COMMIT` was run in it.

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_UNREADABLE = (LookupError, ValueError, TypeError, AttributeError, OverflowError)
+_DECODE_ERRORS = (LookupError, ValueError, TypeError, AttributeError, OverflowError)
 """What a column raises that holds another type, an unknown word, no text or a time out of range."""
 
 
-def decoding(function: Callable[P, T]) -> Callable[P, T]:
+def translate_decode_errors(function: Callable[P, T]) -> Callable[P, T]:
     """Make a function, which does nothing but turn rows into values, raise `StoreDamaged`.
 
     The error does not quote the row, which may be content; its cause does.
@@ -27,7 +27,7 @@ def decoding(function: Callable[P, T]) -> Callable[P, T]:
     def decoded(*args: P.args, **kwargs: P.kwargs) -> T:
         try:
             return function(*args, **kwargs)
-        except _UNREADABLE as error:
+        except _DECODE_ERRORS as error:
             raise StoreDamaged(
                 f"the store is damaged: a row can't be read ({type(error).__name__}); run"
                 " `memolith verify`"

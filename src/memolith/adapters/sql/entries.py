@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
-    from memolith.adapters.sql.sealing import Sealing
+    from memolith.adapters.sql.sealing import OwnerEncryption
     from memolith.domain.memories import Memory
     from memolith.domain.messages import Message
     from memolith.ports.store import IndexEntry, Passage
@@ -46,13 +46,13 @@ class ItemFacts:
     compressed: bool
 
 
-def facts_of_message(message: Message, session: int, speaker: int, valid_from: int) -> ItemFacts:
+def message_item_facts(message: Message, session: int, speaker: int, valid_from: int) -> ItemFacts:
     """Return the facts about a message's version.
 
     Raises:
         InvalidInput: See `checked`.
     """
-    role, at = checked(message)
+    role, at = require_role_and_time(message)
     return ItemFacts(
         record_id=pack_id(message.id),
         kind=None,
@@ -68,7 +68,7 @@ def facts_of_message(message: Message, session: int, speaker: int, valid_from: i
     )
 
 
-def checked(message: Message) -> tuple[Role, datetime]:
+def require_role_and_time(message: Message) -> tuple[Role, datetime]:
     """Return role and time of a message that can be stored.
 
     Raises:
@@ -81,7 +81,7 @@ def checked(message: Message) -> tuple[Role, datetime]:
     return message.role, message.at
 
 
-def facts_of_memory(memory: Memory, session: int | None) -> ItemFacts:
+def memory_item_facts(memory: Memory, session: int | None) -> ItemFacts:
     """Return the facts about a memory's version; one that is not active ends as it begins."""
     valid_from = micros(memory.updated_at)
     return ItemFacts(
@@ -99,9 +99,9 @@ def facts_of_memory(memory: Memory, session: int | None) -> ItemFacts:
     )
 
 
-def begun(facts: ItemFacts, earliest: int) -> ItemFacts:
+def start_not_before(facts: ItemFacts, earliest_start: int) -> ItemFacts:
     """Return the facts with a beginning not before the end of the version before."""
-    start = max(facts.valid_from, earliest)
+    start = max(facts.valid_from, earliest_start)
     end = None if facts.valid_to is None else start
     return replace(facts, valid_from=start, valid_to=end)
 
@@ -112,7 +112,12 @@ def role_of_origin(origin: Origin) -> Role:
 
 
 def item_row(
-    sealing: Sealing, owner: int, item: int, facts: ItemFacts, entry: IndexEntry, changed: int
+    encryption: OwnerEncryption,
+    owner: int,
+    item: int,
+    facts: ItemFacts,
+    entry: IndexEntry,
+    changed: int,
 ) -> Values:
     """Return a row of `items`."""
     features = entry.features
@@ -129,7 +134,7 @@ def item_row(
         int(features.traits),
         features.words,
         features.tokens,
-        sealing.digest("content", entry.content_key),
+        encryption.digest("content", entry.content_key),
         facts.valid_from,
         facts.valid_to,
         facts.expires_at,
@@ -147,7 +152,7 @@ def check_entry(entry: IndexEntry, dimension: int | None) -> None:
 
 
 def passage_rows(
-    sealing: Sealing, owner: int, item: int, entry: IndexEntry, dimension: int | None
+    encryption: OwnerEncryption, owner: int, item: int, entry: IndexEntry, dimension: int | None
 ) -> Iterator[Values]:
     """Yield rows of `passages`.
 
@@ -158,7 +163,7 @@ def passage_rows(
         InvalidInput: A vector of another length, or too many passages.
     """
     check_entry(entry, dimension)
-    vectors = _hidden(sealing, entry)
+    vectors = _encrypt_entry_vectors(encryption, entry)
     for part, passage in enumerate(entry.passages):
         yield (
             owner,
@@ -168,7 +173,7 @@ def passage_rows(
             passage.span.end,
             passage.tokens,
             sum(passage.terms.values()),
-            None if passage.digest is None else sealing.sign("passage", passage.digest),
+            None if passage.digest is None else encryption.sign("passage", passage.digest),
             vectors.get(part),
         )
 
@@ -181,16 +186,20 @@ def _check_vector(passage: Passage, dimension: int | None) -> None:
         raise InvalidInput("vector", f"is {found}; the store holds int8 of length {dimension}")
 
 
-def _hidden(sealing: Sealing, entry: IndexEntry) -> dict[int, bytes]:
+def _encrypt_entry_vectors(encryption: OwnerEncryption, entry: IndexEntry) -> dict[int, bytes]:
     """Return the vectors of an entry's passages as they are stored, by part."""
     vectors = {n: p.vector for n, p in enumerate(entry.passages) if p.vector is not None}
     if not vectors:
         return {}
-    return dict(zip(vectors, sealing.hide(np.stack(list(vectors.values()))), strict=True))
+    return dict(
+        zip(vectors, encryption.encrypt_vectors(np.stack(list(vectors.values()))), strict=True)
+    )
 
 
-def term_rows(sealing: Sealing, owner: int, item: int, entry: IndexEntry) -> Iterator[Values]:
+def term_rows(
+    encryption: OwnerEncryption, owner: int, item: int, entry: IndexEntry
+) -> Iterator[Values]:
     """Yield rows of `terms`."""
     for part, passage in enumerate(entry.passages):
         for term, frequency in passage.terms.items():
-            yield owner, sealing.term(term), item, part, frequency
+            yield owner, encryption.digest_term(term), item, part, frequency

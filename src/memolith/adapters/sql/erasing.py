@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from memolith.adapters.sql.values import micros
 from memolith.errors import OwnerErased
-from memolith.ports.cipher import KeyChanging
+from memolith.ports.cipher import SupportsKeyRotation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from memolith.ports.cipher import Cipher
 
 
-class OwnerErasing:
+class OwnerErasureMixin:
     """The half of a store that erases owners."""
 
     _connections: Connections
@@ -27,8 +27,8 @@ class OwnerErasing:
 
     def erase(self, owner_id: str, at: datetime) -> bool:
         """See the port."""
-        with self._connections.writing(owner_id) as connection:
-            self._hold(connection, owner_id)
+        with self._connections.write(owner_id) as connection:
+            self._lock_owner(connection, owner_id)
             gone = erase_rows(connection, owner_id)
             connection.run(
                 "INSERT INTO tombstones (digest, erased_at) VALUES (?, ?) ON CONFLICT DO NOTHING",
@@ -38,21 +38,21 @@ class OwnerErasing:
         self._indexes.forget_owner(gone.number)
         # After the commit: a failure in between leaves a key that opens nothing here, and that
         # erasing once more removes. The other way round, rows would be left that never open.
-        if isinstance(self._cipher, KeyChanging):
+        if isinstance(self._cipher, SupportsKeyRotation):
             self._cipher.erase(owner_id)
         return gone.counter > 0
 
-    def _hold(self, connection: Connection, owner_id: str) -> None:
+    def _lock_owner(self, connection: Connection, owner_id: str) -> None:
         """Keep others from writing for an owner, also one who is not there yet."""
 
     def is_erased(self, owner_id: str) -> bool:
         """See the port."""
-        with self._connections.reading() as connection:
+        with self._connections.read() as connection:
             return has_tombstone(connection, self._cipher, owner_id)
 
     def readmit(self, owner_id: str) -> bool:
         """See the port."""
-        with self._connections.writing() as connection:
+        with self._connections.write() as connection:
             lifted = connection.run(
                 "DELETE FROM tombstones WHERE digest = ?", (self._cipher.tombstone(owner_id),)
             )
@@ -78,18 +78,20 @@ def has_tombstone(connection: Connection, cipher: Cipher, owner_id: str) -> bool
 
 def erase_rows(connection: Connection, owner_id: str) -> OwnerRow:
     """Delete all rows of an owner within a transaction; return the owner as they stood."""
-    from memolith.adapters.sql.tables import OWNED  # here: to recall takes no list of the tables
+    from memolith.adapters.sql.tables import (
+        OWNED_TABLES,  # here: to recall takes no list of the tables
+    )
 
     connection.run("UPDATE jobs SET state = NULL WHERE state IS NOT NULL")  # may name the owner
-    owner = connection.owner(owner_id, lock=True)
-    for statement in _by_name():
+    owner = connection.get_owner(owner_id, lock=True)
+    for statement in _statements_by_name():
         connection.run(statement, (owner_id,))
     if owner.number:
-        for table in (*OWNED, "owners"):
+        for table in (*OWNED_TABLES, "owners"):
             connection.run(f"DELETE FROM {table} WHERE owner_id = ?", (owner.number,))
     return owner
 
 
-def _by_name() -> Iterable[str]:
+def _statements_by_name() -> Iterable[str]:
     yield "DELETE FROM idempotency WHERE scope = ?"
     yield "DELETE FROM api_keys WHERE owner = ?"

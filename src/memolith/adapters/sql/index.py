@@ -14,22 +14,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from memolith.adapters.sql.arrays import Growing
-from memolith.adapters.sql.codes import LEARNED_FROM, Codes, codes_of, with_rows
+from memolith.adapters.sql.arrays import AppendOnlyArray
+from memolith.adapters.sql.codes import TRAINING_ROWS, QuantisedCodes, create_codes, extend_codes
 from memolith.adapters.sql.columns import (
-    CHANGEABLE,
     ITEM_TYPES,
+    MUTABLE_COLUMNS,
     PASSAGE_TYPES,
     ItemColumns,
     PassageColumns,
     VectorColumns,
     empty_vectors,
 )
-from memolith.adapters.sql.damage import decoding
+from memolith.adapters.sql.damage import translate_decode_errors
 from memolith.adapters.sql.values import NEVER
 from memolith.domain.memories import EPISODE
 from memolith.domain.messages import Role
-from memolith.policies.trust import withheld
+from memolith.policies.trust import find_quarantined
 from memolith.policies.vectors import norms
 from memolith.ports.columns import PART_BITS
 
@@ -47,7 +47,7 @@ ROLES = tuple(Role)
 _USER = ROLES.index(Role.USER)
 _ROLE_CODES = {role.value: code for code, role in enumerate(ROLES)}
 _SEQUENCE_BITS = 32
-_NOTHING: Integers = np.empty(0, dtype=np.int64)
+_NO_INTEGERS: Integers = np.empty(0, dtype=np.int64)
 
 
 class IndexSource(Protocol):
@@ -66,7 +66,7 @@ class IndexSource(Protocol):
         """Return the items below a number that changed after that revision, ascending."""
         ...
 
-    def changed_uses(self, revision: int) -> list[Row]:
+    def changed_usage_stats(self, revision: int) -> list[Row]:
         """Return how memories that changed after that revision have been used.
 
         Columns: item (of every version), importance, access count, last use or creation, last
@@ -78,7 +78,7 @@ class IndexSource(Protocol):
         """Return item, part, start, stop, tokens, length and vector of such items, by item."""
         ...
 
-    def shown(self, stored: Sequence[bytes]) -> NDArray[np.int8]:
+    def decrypt_vectors(self, stored: Sequence[bytes]) -> NDArray[np.int8]:
         """Return vectors of passages as they are compared, shape (n, dimension)."""
         ...
 
@@ -101,15 +101,15 @@ class IndexSource(Protocol):
         """Return pairs of a summary's item and the compressed item it stands for, if any."""
         ...
 
-    def items_of(self, record_ids: Sequence[str]) -> list[tuple[str, int]]:
+    def items_of_records(self, record_ids: Sequence[str]) -> list[tuple[str, int]]:
         """Return the items of all versions of these records, ascending by item."""
         ...
 
-    def items_saying(self, content_key: str) -> Integers:
+    def items_of_content(self, content_key: str) -> Integers:
         """Return the items of this `content_key`, valid or not, ascending."""
         ...
 
-    def items_tagged(self, tag: str) -> Integers:
+    def items_with_tag(self, tag: str) -> Integers:
         """Return the items that have a tag, ascending."""
         ...
 
@@ -118,11 +118,11 @@ class IndexSource(Protocol):
         ...
 
 
-_AT_ONCE = 8_192
+_ITEMS_PER_READ = 8_192
 """How many items are read at once: as rows of Python they take several times what they do as
 columns. A guess."""
 
-_HELD_BYTES = 400
+_TERM_OVERHEAD_BYTES = 400
 """What it takes to hold a term that stands in one row, beside the row (413 bytes, by tracemalloc):
 two arrays, an object, the term, and its place in a dictionary. Most terms stand in few rows."""
 
@@ -138,11 +138,11 @@ class TermRows:
     @property
     def nbytes(self) -> int:
         """Its size, with what Python takes to hold it."""
-        return self.rows.nbytes + self.frequency.nbytes + _HELD_BYTES
+        return self.rows.nbytes + self.frequency.nbytes + _TERM_OVERHEAD_BYTES
 
 
 @dataclass(slots=True)
-class Lineage:
+class SharedBuffers:
     """What the states of an index that were made from each other have in common.
 
     Their rows have the same places, so that postings and codes, once made, serve all of them.
@@ -150,36 +150,36 @@ class Lineage:
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     kinds: list[str] = field(default_factory=lambda: [EPISODE])
-    codes: dict[str | None, int] = field(default_factory=lambda: {None: 0, EPISODE: 0})
+    kind_codes: dict[str | None, int] = field(default_factory=lambda: {None: 0, EPISODE: 0})
     postings: dict[str, TermRows] = field(default_factory=dict)
     postings_bytes: int = 0
-    vector_codes: Codes | None = None
+    vector_codes: QuantisedCodes | None = None
 
     @property
     def nbytes(self) -> int:
         """How much memory it takes."""
         return self.postings_bytes + (self.vector_codes.nbytes if self.vector_codes else 0)
 
-    def codes_for(self, vectors: VectorColumns) -> Codes:
+    def get_vector_codes(self, vectors: VectorColumns) -> QuantisedCodes:
         """Return codes of these vectors, and perhaps of more; there must be `LEARNED_FROM`."""
         values, norm = vectors.values.view, vectors.norm.view
         codes = self.vector_codes
         if codes is None or len(codes) < len(values):
             with self.lock:
-                learned = slice(LEARNED_FROM)
-                codes = self.vector_codes or codes_of(values[learned], norm[learned])
-                codes = self.vector_codes = with_rows(codes, values, norm)
+                learned = slice(TRAINING_ROWS)
+                codes = self.vector_codes or create_codes(values[learned], norm[learned])
+                codes = self.vector_codes = extend_codes(codes, values, norm)
         return codes
 
-    def code(self, kind: str | None) -> int:
+    def get_kind_code(self, kind: str | None) -> int:
         """Return a kind's code, giving it one if it has none."""
-        if kind not in self.codes:
+        if kind not in self.kind_codes:
             self.kinds.append(str(kind))
-            self.codes[kind] = len(self.kinds) - 1
-        return self.codes[kind]
+            self.kind_codes[kind] = len(self.kinds) - 1
+        return self.kind_codes[kind]
 
 
-class Stamp(NamedTuple):
+class IndexVersion(NamedTuple):
     """Which state of an owner's tables an index stands for.
 
     Attributes:
@@ -194,12 +194,12 @@ class Stamp(NamedTuple):
     counter: int
     next_item: int
 
-    def leads_to(self, other: Stamp) -> bool:
+    def precedes(self, other: IndexVersion) -> bool:
         """Whether the other is the same state or a later one."""
         return self.generation == other.generation and self.revision <= other.revision
 
 
-class Validity:
+class CurrentValidity:
     """What is valid and believed now in one state, worked out when first asked for."""
 
     def __init__(self, items: ItemColumns, passages: PassageColumns) -> None:
@@ -214,9 +214,9 @@ class Validity:
         return None if is_open.all() else is_open
 
     @cached_property
-    def withheld(self) -> Bools | None:
+    def quarantined(self) -> Bools | None:
         """Which items wait for a review; None: not one."""
-        return withheld(self._items.traits.view, self._items.role.view == _USER)
+        return find_quarantined(self._items.traits.view, self._items.role.view == _USER)
 
     @cached_property
     def first_expiry(self) -> int:
@@ -245,21 +245,26 @@ class OwnerIndex:
         lineage: What it shares with the states it was made from.
     """
 
-    stamp: Stamp
+    version: IndexVersion
     items: ItemColumns
     passages: PassageColumns
     vectors: VectorColumns
-    order: tuple[Integers, NDArray[np.int32]]
-    hides: tuple[Integers, Integers, Integers]
-    lineage: Lineage
-    now: Validity
+    message_order: tuple[Integers, NDArray[np.int32]]
+    summary_coverage: tuple[Integers, Integers, Integers]
+    shared: SharedBuffers
+    current: CurrentValidity
 
     @property
     def nbytes(self) -> int:
         """How much memory it takes, shared or not."""
         columns = (self.items, self.passages, self.vectors)
         arrays: int = sum(getattr(part, f.name).nbytes for part in columns for f in fields(part))
-        return arrays + self.order[0].nbytes + self.order[1].nbytes + self.lineage.nbytes
+        return (
+            arrays
+            + self.message_order[0].nbytes
+            + self.message_order[1].nbytes
+            + self.shared.nbytes
+        )
 
     def rows(self, numbers: Integers) -> Integers:
         """Return the rows of items that must exist."""
@@ -269,44 +274,48 @@ class OwnerIndex:
 def empty_index(generation: int) -> OwnerIndex:
     """Return the index of an owner who has nothing."""
     shapes = {"record": (0, 16)}
-    items = ItemColumns(**{n: Growing.empty(t, shapes.get(n, (0,))) for n, t in ITEM_TYPES.items()})
-    passages = PassageColumns(**{n: Growing.empty(t) for n, t in PASSAGE_TYPES.items()})
+    items = ItemColumns(
+        **{n: AppendOnlyArray.empty(t, shapes.get(n, (0,))) for n, t in ITEM_TYPES.items()}
+    )
+    passages = PassageColumns(**{n: AppendOnlyArray.empty(t) for n, t in PASSAGE_TYPES.items()})
     return OwnerIndex(
-        stamp=Stamp(generation, 0, 0, 1),
+        version=IndexVersion(generation, 0, 0, 1),
         items=items,
         passages=passages,
         vectors=empty_vectors(0),
-        order=(_NOTHING, _NOTHING.astype(np.int32)),
-        hides=(_NOTHING, _NOTHING, _NOTHING),
-        lineage=Lineage(),
-        now=Validity(items, passages),
+        message_order=(_NO_INTEGERS, _NO_INTEGERS.astype(np.int32)),
+        summary_coverage=(_NO_INTEGERS, _NO_INTEGERS, _NO_INTEGERS),
+        shared=SharedBuffers(),
+        current=CurrentValidity(items, passages),
     )
 
 
-@decoding
-def extended(base: OwnerIndex, source: IndexSource, stamp: Stamp) -> OwnerIndex:
+@translate_decode_errors
+def update_index(base: OwnerIndex, source: IndexSource, version: IndexVersion) -> OwnerIndex:
     """Return a later state; the caller holds the lineage's lock."""
     index = base
-    if stamp.counter != base.stamp.counter:
-        index = _with_written(base, source, stamp)
-    uses = source.changed_uses(base.stamp.revision)
+    if version.counter != base.version.counter:
+        index = _apply_transactions(base, source, version)
+    uses = source.changed_usage_stats(base.version.revision)
     if uses:
-        index = _with_uses(index, uses, len(base.items.number.view))
-    return replace(index, stamp=stamp)
+        index = _apply_usage_stats(index, uses, len(base.items.number.view))
+    return replace(index, stamp=version)
 
 
-def _with_written(index: OwnerIndex, source: IndexSource, stamp: Stamp) -> OwnerIndex:
+def _apply_transactions(
+    index: OwnerIndex, source: IndexSource, version: IndexVersion
+) -> OwnerIndex:
     """Return the index with what transactions have changed since."""
-    changed = source.changed_items(index.stamp.revision, index.stamp.next_item)
+    changed = source.changed_items(index.version.revision, index.version.next_item)
     if changed:
-        index = _with_changes(index, changed)
-    for first in range(index.stamp.next_item, stamp.next_item, _AT_ONCE):
-        index = _with_new(index, source, first, stamp.next_item)
-    hides = _hides(index, source)
-    return replace(index, hides=hides, now=Validity(index.items, index.passages))
+        index = _apply_item_changes(index, changed)
+    for first in range(index.version.next_item, version.next_item, _ITEMS_PER_READ):
+        index = _append_items(index, source, first, version.next_item)
+    hides = _read_summary_coverage(index, source)
+    return replace(index, hides=hides, now=CurrentValidity(index.items, index.passages))
 
 
-def _with_uses(index: OwnerIndex, rows: Sequence[Row], new_from: int) -> OwnerIndex:
+def _apply_usage_stats(index: OwnerIndex, rows: Sequence[Row], first_new_row: int) -> OwnerIndex:
     """Return the index with how items are used; no other state has the rows of `new_from` on."""
     numbers, *values = zip(*rows, strict=True)
     places = index.rows(np.array(numbers, dtype=np.int64))
@@ -315,7 +324,7 @@ def _with_uses(index: OwnerIndex, rows: Sequence[Row], new_from: int) -> OwnerIn
         name: np.array(value, dtype=ITEM_TYPES[name])
         for name, value in zip(names, values, strict=True)
     }
-    if places.min() >= new_from:  # what was just written: nothing is copied for it
+    if places.min() >= first_new_row:  # what was just written: nothing is copied for it
         for name, use in uses.items():
             getattr(index.items, name).complete(places, use)
         return index
@@ -323,22 +332,22 @@ def _with_uses(index: OwnerIndex, rows: Sequence[Row], new_from: int) -> OwnerIn
     return replace(index, items=replace(index.items, **columns))
 
 
-def _with_changes(index: OwnerIndex, rows: Sequence[Row]) -> OwnerIndex:
-    columns = _item_columns(index.lineage, rows)
+def _apply_item_changes(index: OwnerIndex, rows: Sequence[Row]) -> OwnerIndex:
+    columns = _item_columns(index.shared, rows)
     places = index.rows(columns["number"])
     changes = {
         name: getattr(index.items, name).replaced(places, columns[name])
-        for name in CHANGEABLE
+        for name in MUTABLE_COLUMNS
         if not np.array_equal(getattr(index.items, name).view[places], columns[name])
     }
     return replace(index, items=replace(index.items, **changes))
 
 
-def _with_new(index: OwnerIndex, source: IndexSource, first: int, to_come: int) -> OwnerIndex:
+def _append_items(index: OwnerIndex, source: IndexSource, first: int, next_item: int) -> OwnerIndex:
     """Return the index with the next `_AT_ONCE` items, and room for those up to another."""
-    end = min(first + _AT_ONCE, to_come)
-    share = (to_come - end) / (end - first)
-    items = _item_columns(index.lineage, source.new_items(first, end))
+    end = min(first + _ITEMS_PER_READ, next_item)
+    share = (next_item - end) / (end - first)
+    items = _item_columns(index.shared, source.new_items(first, end))
     before = len(index.items.number.view)
     found = source.new_passages(first, end)
     passages = _passage_columns(found, items["number"], before)
@@ -354,40 +363,40 @@ def _with_new(index: OwnerIndex, source: IndexSource, first: int, to_come: int) 
     items["first_vector"], items["vectors"] = _ranges(counts, len(index.vectors.item.view))
     return replace(
         index,
-        items=_appended(index.items, items, share),
-        passages=_appended(index.passages, passages, share),
-        vectors=_with_vectors(index.vectors, vectors, share),
-        order=_with_order(index.order, items, before),
+        items=_append_rows(index.items, items, share),
+        passages=_append_rows(index.passages, passages, share),
+        vectors=_append_vectors(index.vectors, vectors, share),
+        order=_insert_in_order(index.message_order, items, before),
     )
 
 
-def _appended(columns: Any, rows: dict[str, NDArray[Any]], share: float) -> Any:
+def _append_rows(columns: Any, rows: dict[str, NDArray[Any]], reserve_factor: float) -> Any:
     """Return columns with more rows of each; so many times as many are still to come."""
     longer = {
-        name: getattr(columns, name).extended(more, to_come=round(share * len(more)))
+        name: getattr(columns, name).extended(more, to_come=round(reserve_factor * len(more)))
         for name, more in rows.items()
     }
     return type(columns)(**longer)
 
 
-def _with_vectors(
-    vectors: VectorColumns, rows: dict[str, NDArray[Any]], share: float
+def _append_vectors(
+    vectors: VectorColumns, rows: dict[str, NDArray[Any]], reserve_factor: float
 ) -> VectorColumns:
     if not rows:
         return vectors
     if vectors.dimension == 0:
         vectors = empty_vectors(rows["values"].shape[1])
-    extended_columns: VectorColumns = _appended(vectors, rows, share)
+    extended_columns: VectorColumns = _append_rows(vectors, rows, reserve_factor)
     return extended_columns
 
 
-def _item_columns(lineage: Lineage, rows: Sequence[Row]) -> dict[str, NDArray[Any]]:
+def _item_columns(shared: SharedBuffers, rows: Sequence[Row]) -> dict[str, NDArray[Any]]:
     columns = list(zip(*rows, strict=True)) if rows else [()] * 15
     numbers, records, kinds, sessions, sequences, speakers, roles, *rest = columns
     values: dict[str, Any] = {
         "number": numbers,
         "is_memory": [kind is not None for kind in kinds],
-        "kind": [lineage.code(kind) for kind in kinds],
+        "kind": [shared.get_kind_code(kind) for kind in kinds],
         "session": sessions,
         "sequence": sequences,
         "speaker": speakers,
@@ -422,7 +431,7 @@ def _vector_columns(
     places = [place for place, row in enumerate(rows) if row[6] is not None]
     if not places:
         return {}
-    values = source.shown([rows[place][6] for place in places])
+    values = source.decrypt_vectors([rows[place][6] for place in places])
     return {
         "item": items[places],
         "part": np.array([rows[place][1] for place in places], dtype=np.int32),
@@ -444,22 +453,24 @@ def order_keys(session: NDArray[Any], sequence: NDArray[Any]) -> Integers:
     return session.astype(np.int64) << _SEQUENCE_BITS | sequence.astype(np.int64)
 
 
-def _with_order(
-    order: tuple[Integers, NDArray[np.int32]], items: dict[str, NDArray[Any]], before: int
+def _insert_in_order(
+    message_order: tuple[Integers, NDArray[np.int32]], items: dict[str, NDArray[Any]], before: int
 ) -> tuple[Integers, NDArray[np.int32]]:
     if items["is_memory"].all():
-        return order
+        return message_order
     messages = np.flatnonzero(~items["is_memory"])
     keys = order_keys(items["session"][messages], items["sequence"][messages])
     ascending = np.argsort(keys, kind="stable")
     keys, rows = keys[ascending], (before + messages[ascending]).astype(np.int32)
-    places = np.searchsorted(order[0], keys, side="right")
-    return np.insert(order[0], places, keys), np.insert(order[1], places, rows)
+    places = np.searchsorted(message_order[0], keys, side="right")
+    return np.insert(message_order[0], places, keys), np.insert(message_order[1], places, rows)
 
 
-def _hides(index: OwnerIndex, source: IndexSource) -> tuple[Integers, Integers, Integers]:
+def _read_summary_coverage(
+    index: OwnerIndex, source: IndexSource
+) -> tuple[Integers, Integers, Integers]:
     if not index.items.compressed.view.any():  # mostly: nothing has been summed up
-        return _NOTHING, _NOTHING, _NOTHING
+        return _NO_INTEGERS, _NO_INTEGERS, _NO_INTEGERS
     numbers = np.array(source.summaries(), dtype=np.int64).reshape(-1, 2)
     summaries, targets = index.rows(numbers[:, 0]), index.rows(numbers[:, 1])
     items = index.items

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from memolith.adapters.sql.damage import decoding
+from memolith.adapters.sql.damage import translate_decode_errors
 from memolith.adapters.sql.rows import DORMANT_STATES
 from memolith.adapters.sql.spaces import stored_dimension
-from memolith.adapters.sql.values import NEVER, find_ids, unpack_id
+from memolith.adapters.sql.values import NEVER, pack_valid_ids, unpack_id
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from memolith.adapters.sql.connection import Connection
-    from memolith.adapters.sql.sealing import Sealing
+    from memolith.adapters.sql.sealing import OwnerEncryption
 
     Row = tuple[Any, ...]
 
-_ITEMS = (
+_SELECT_ITEMS = (
     "SELECT item, record_id, kind, coalesce(session, -1), sequence, coalesce(speaker, -1), role,"
     " at, traits, words, tokens, valid_from,"
     f" coalesce(valid_to, {NEVER}), coalesce(expires_at, {NEVER}), compressed FROM items"
 )
-_ITEMS_OF = " UNION ALL ".join(
+_SELECT_ITEMS_OF_RECORDS = " UNION ALL ".join(
     f"SELECT r.id, r.item FROM carray(?1) AS w CROSS JOIN {table} AS r"
     " ON r.owner_id = ?2 AND r.id = w.value"
     for table in ("memories", "versions", "messages", "message_versions")
 )
-_USES = " UNION ALL ".join(
+_SELECT_USAGE_STATS = " UNION ALL ".join(
     "SELECT r.item, m.importance, m.access_count, coalesce(m.accessed_at, m.created_at),"
     f" m.updated_at, {is_dormant}"
     f" FROM memories AS m INDEXED BY memories_changed CROSS JOIN {table} AS r"
@@ -41,16 +41,16 @@ _USES = " UNION ALL ".join(
         ("versions", "0"),
     )
 )
-_TEXTS = " UNION ALL ".join(
+_SELECT_TEXTS = " UNION ALL ".join(
     f"SELECT r.item, r.id, r.version, r.key, r.content FROM carray(?1) AS w CROSS JOIN {table} AS r"
     " ON r.owner_id = ?2 AND r.id = w.value"
     for table in ("memories", "versions")
 )
-_POSTINGS = (
+_SELECT_POSTINGS = (
     "SELECT w.rowid - 1, t.item, t.part, t.tf FROM carray(?1) AS w CROSS JOIN terms AS t"
     " ON t.owner_id = ?2 AND t.term = w.value AND t.item >= ?3"
 )
-_SUMMARIES = " UNION ALL ".join(
+_SELECT_SUMMARIES = " UNION ALL ".join(
     "SELECT s.item, t.item FROM items AS t"
     " CROSS JOIN links AS l ON l.owner_id = t.owner_id AND l.relation = 'summary_of'"
     " AND l.target_id = t.record_id"
@@ -60,34 +60,36 @@ _SUMMARIES = " UNION ALL ".join(
 )
 
 
-class Tables:
+class TableIndexSource:
     """One owner's tables in one transaction; an `IndexSource`."""
 
-    def __init__(self, connection: Connection, sealing: Sealing, owner: int, vector: str) -> None:
+    def __init__(
+        self, connection: Connection, encryption: OwnerEncryption, owner: int, vector: str
+    ) -> None:
         """Take a connection within a transaction, the owner's number, and the vectors' column."""
         self._connection = connection
-        self._sealing = sealing
+        self._encryption = encryption
         self._owner = owner
         self._vector = vector
 
     def new_items(self, first: int, end: int) -> list[Row]:
         """See `IndexSource`."""
         return self._connection.rows(
-            f"{_ITEMS} WHERE owner_id = ? AND item >= ? AND item < ? ORDER BY item",
+            f"{_SELECT_ITEMS} WHERE owner_id = ? AND item >= ? AND item < ? ORDER BY item",
             (self._owner, first, end),
         )
 
     def changed_items(self, revision: int, before: int) -> list[Row]:
         """See `IndexSource`."""
         return self._connection.rows(
-            f"{_ITEMS} INDEXED BY items_changed"
+            f"{_SELECT_ITEMS} INDEXED BY items_changed"
             " WHERE owner_id = ? AND changed > ? AND item < ? ORDER BY item",
             (self._owner, revision, before),
         )
 
-    def changed_uses(self, revision: int) -> list[Row]:
+    def changed_usage_stats(self, revision: int) -> list[Row]:
         """See `IndexSource`."""
-        return self._connection.rows(_USES, (self._owner, revision))
+        return self._connection.rows(_SELECT_USAGE_STATS, (self._owner, revision))
 
     def new_passages(self, first: int, end: int) -> list[Row]:
         """See `IndexSource`."""
@@ -97,64 +99,70 @@ class Tables:
             (self._owner, first, end),
         )
 
-    def shown(self, stored: Sequence[bytes]) -> NDArray[np.int8]:
+    def decrypt_vectors(self, stored: Sequence[bytes]) -> NDArray[np.int8]:
         """See `IndexSource`."""
-        return self._sealing.show(stored, stored_dimension(self._connection) or 0)
+        return self._encryption.decrypt_vectors(stored, stored_dimension(self._connection) or 0)
 
     def postings(self, terms: Sequence[str], first: int) -> list[Row]:
         """See `IndexSource`."""
-        sealed = self._connection.many(tuple(self._sealing.term(term) for term in terms))
-        return self._connection.rows(_POSTINGS, (sealed, self._owner, first))
+        sealed = self._connection.bind_values(
+            tuple(self._encryption.digest_term(term) for term in terms)
+        )
+        return self._connection.rows(_SELECT_POSTINGS, (sealed, self._owner, first))
 
-    @decoding
+    @translate_decode_errors
     def texts(
         self, records: NDArray[np.uint8], items: NDArray[np.int64]
     ) -> list[tuple[int, tuple[str, ...]]]:
         """See `IndexSource`."""
         wanted = frozenset(items.tolist())
-        ids = self._connection.many(tuple(record.tobytes() for record in records))
+        ids = self._connection.bind_values(tuple(record.tobytes() for record in records))
         rows = [
-            row for row in self._connection.rows(_TEXTS, (ids, self._owner)) if row[0] in wanted
+            row
+            for row in self._connection.rows(_SELECT_TEXTS, (ids, self._owner))
+            if row[0] in wanted
         ]
-        return [(item, self._opened(*rest)) for item, *rest in sorted(rows)]
+        return [(item, self._decrypt_texts(*rest)) for item, *rest in sorted(rows)]
 
-    def _opened(
+    def _decrypt_texts(
         self, packed: bytes, version: int, key: bytes | None, content: bytes
     ) -> tuple[str, ...]:
         record = unpack_id(packed)
         sealed = {"key": key, "content": content}
         return tuple(
-            self._sealing.open(value, record, field, version)
+            self._encryption.decrypt(value, record, field, version)
             for field, value in sealed.items()
             if value is not None
         )
 
     def summaries(self) -> list[Row]:
         """See `IndexSource`."""
-        return self._connection.rows(_SUMMARIES, (self._owner,))
+        return self._connection.rows(_SELECT_SUMMARIES, (self._owner,))
 
-    def items_of(self, record_ids: Sequence[str]) -> list[tuple[str, int]]:
+    def items_of_records(self, record_ids: Sequence[str]) -> list[tuple[str, int]]:
         """See `IndexSource`."""
-        packed = find_ids(list(dict.fromkeys(record_ids)))
+        packed = pack_valid_ids(list(dict.fromkeys(record_ids)))
         if not packed:
             return []
-        rows = self._connection.rows(_ITEMS_OF, (self._connection.many(packed), self._owner))
+        rows = self._connection.rows(
+            _SELECT_ITEMS_OF_RECORDS, (self._connection.bind_values(packed), self._owner)
+        )
         return sorted(((unpack_id(id_), item) for id_, item in rows), key=lambda pair: pair[1])
 
-    def items_saying(self, content_key: str) -> NDArray[np.int64]:
+    def items_of_content(self, content_key: str) -> NDArray[np.int64]:
         """See `IndexSource`."""
         rows = self._connection.rows(
             "SELECT item FROM items INDEXED BY items_content"
             " WHERE owner_id = ? AND content = ? ORDER BY item",
-            (self._owner, self._sealing.digest("content", content_key)),
+            (self._owner, self._encryption.digest("content", content_key)),
         )
         return np.array([row[0] for row in rows], dtype=np.int64)
 
-    def items_tagged(self, tag: str) -> NDArray[np.int64]:
+    def items_with_tag(self, tag: str) -> NDArray[np.int64]:
         """See `IndexSource`."""
         rows = self._connection.rows(
             "SELECT item FROM tags WHERE owner_id = ? AND tag = ? ORDER BY item",
-            (self._owner, self._sealing.digest("tag", tag)),
+            (self._owner, self._encryption.digest("tag", tag)),
         )
         return np.array([row[0] for row in rows], dtype=np.int64)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from memolith.adapters.sql.damage import decoding
-from memolith.adapters.sql.rows import MEMORY_COLUMNS, event_of, memory_of, message_of
+from memolith.adapters.sql.damage import translate_decode_errors
+from memolith.adapters.sql.rows import MEMORY_COLUMNS, decode_event, decode_memory, decode_message
 from memolith.adapters.sql.tables import TABLES
 from memolith.adapters.sql.values import instant_or_none
 from memolith.domain.messages import Role
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from memolith.adapters.sql.connection import Connection, Row
-    from memolith.adapters.sql.sealing import Sealing
+    from memolith.adapters.sql.sealing import OwnerEncryption
 
 
-class _Rows(NamedTuple):
+class _RowReader(NamedTuple):
     """Rows of one table.
 
     Attributes:
@@ -29,55 +29,63 @@ class _Rows(NamedTuple):
     """
 
     table: str
-    record: str
+    record_column: str
     columns: str
-    read: Callable[[Sealing, Row], object]
+    decode: Callable[[OwnerEncryption, Row], object]
 
 
-def _message(sealing: Sealing, row: Row) -> object:
-    return message_of(sealing, row, {})
+def _decode_message(encryption: OwnerEncryption, row: Row) -> object:
+    return decode_message(encryption, row, {})
 
 
-def _times(_: Sealing, row: Row) -> object:
+def _decode_times(_: OwnerEncryption, row: Row) -> object:
     return [instant_or_none(each) for each in row[1:]]
 
 
-def _role(_: Sealing, row: Row) -> object:
+def _decode_role(_: OwnerEncryption, row: Row) -> object:
     return Role(row[0])
 
 
-_MESSAGE = "id, version, {}, {}, at, content, NULL, speaker, NULL, 'user'"
-_ALL = (
-    _Rows("memories", "id", f"{MEMORY_COLUMNS}, NULL", memory_of),
-    _Rows("versions", "id", f"{MEMORY_COLUMNS}, NULL", memory_of),
-    _Rows("messages", "id", _MESSAGE.format("sequence", "external_id"), _message),
-    _Rows("message_versions", "id", _MESSAGE.format("0", "NULL"), _message),
-    _Rows("events", "record_id", 'number, record_id, action, at, "by", version, details', event_of),
-    _Rows("participants", "NULL", "role", _role),
-    _Rows("sessions", "NULL", "name, first_at, last_at, ended_at, consolidated_at", _times),
-    _Rows("base_memories", "NULL", "version, valid_from, valid_to", _times),
+_MESSAGE_COLUMNS = "id, version, {}, {}, at, content, NULL, speaker, NULL, 'user'"
+_ROW_READERS = (
+    _RowReader("memories", "id", f"{MEMORY_COLUMNS}, NULL", decode_memory),
+    _RowReader("versions", "id", f"{MEMORY_COLUMNS}, NULL", decode_memory),
+    _RowReader(
+        "messages", "id", _MESSAGE_COLUMNS.format("sequence", "external_id"), _decode_message
+    ),
+    _RowReader("message_versions", "id", _MESSAGE_COLUMNS.format("0", "NULL"), _decode_message),
+    _RowReader(
+        "events", "record_id", 'number, record_id, action, at, "by", version, details', decode_event
+    ),
+    _RowReader("participants", "NULL", "role", _decode_role),
+    _RowReader(
+        "sessions", "NULL", "name, first_at, last_at, ended_at, consolidated_at", _decode_times
+    ),
+    _RowReader("base_memories", "NULL", "version, valid_from, valid_to", _decode_times),
 )
 
 
-def illegible(
-    connection: Connection, sealing: Sealing, owner: int
+def find_unreadable_rows(
+    connection: Connection, encryption: OwnerEncryption, owner: int
 ) -> Iterator[tuple[str, bytes | None]]:
     """Yield the table of each row that can't be read, and the record that it is of, if any."""
-    for rows in _ALL:
-        for record, row in fetched(connection, rows.table, rows.columns, owner, rows.record):
-            if row is None or not _is_legible(rows, sealing, row):
+    for rows in _ROW_READERS:
+        for record, row in fetch_rows(
+            connection, rows.table, rows.columns, owner, rows.record_column
+        ):
+            if row is None or not _is_readable(rows, encryption, row):
                 yield rows.table, record
 
 
-def _is_legible(rows: _Rows, sealing: Sealing, row: Row) -> bool:
+def _is_readable(rows: _RowReader, encryption: OwnerEncryption, row: Row) -> bool:
     try:
-        decoding(rows.read)(sealing, row)
+        translate_decode_errors(rows.decode)(encryption, row)
     except StoreDamaged:
         return False
     return True
 
 
-def fetched(
+def fetch_rows(
     connection: Connection, table: str, columns: str, owner: int, record: str = "NULL"
 ) -> Iterator[tuple[bytes | None, Row | None]]:
     """Yield the record of each row of an owner, and the row; None where it holds no text.
@@ -88,12 +96,12 @@ def fetched(
     try:
         rows = connection.rows(statement, (owner,))
     except StoreDamaged:
-        yield from _one_by_one(connection, table, statement, owner, record)
+        yield from _fetch_one_by_one(connection, table, statement, owner, record)
     else:
         yield from ((row[0], row[1:]) for row in rows)
 
 
-def _one_by_one(
+def _fetch_one_by_one(
     connection: Connection, table: str, statement: str, owner: int, record: str
 ) -> Iterator[tuple[bytes | None, Row | None]]:
     key = TABLES[table].key

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from memolith.adapters.sql.changes import Changes
-from memolith.adapters.sql.entries import ItemFacts, begun, facts_of_memory
+from memolith.adapters.sql.changes import WriterBase
+from memolith.adapters.sql.entries import ItemFacts, memory_item_facts, start_not_before
 from memolith.adapters.sql.rows import MEMORY_COLUMNS, memory_row
 from memolith.adapters.sql.values import pack_id
 from memolith.domain.memories import State
@@ -36,15 +36,15 @@ _KEEP_VERSION = (
 )
 
 
-class MemoryChanges(Changes):
+class MemoryWriter(WriterBase):
     """The ways to change memories."""
 
     def insert(self, memories: Sequence[tuple[Memory, IndexEntry]]) -> None:
         """See the port."""
         if not memories:
             return
-        with self._change():
-            facts = [facts_of_memory(m, self._memory_session(m)) for m, _ in memories]
+        with self._guard_change():
+            facts = [memory_item_facts(m, self._memory_session_number(m)) for m, _ in memories]
             first = self._add_items(list(zip(facts, (e for _, e in memories), strict=True)))
             rows = [
                 self._memory_row(memory, first + n, facts[n])
@@ -58,12 +58,14 @@ class MemoryChanges(Changes):
 
     def revise(self, memory: Memory, entry: IndexEntry) -> None:
         """See the port."""
-        with self._change():
-            old, item, ended = self._stored(memory.id)
+        with self._guard_change():
+            old, item, ended = self._get_stored_memory(memory.id)
             if memory.version <= old.version:
                 raise Conflict(f"version {memory.version} is not above {old.version}")
-            facts = begun(facts_of_memory(memory, self._memory_session(memory)), ended)
-            entry = self._judged(facts.record_id, memory.content, entry)
+            facts = start_not_before(
+                memory_item_facts(memory, self._memory_session_number(memory)), ended
+            )
+            entry = self._carry_over_review(facts.record_id, memory.content, entry)
             self._close_item(item, facts.valid_from)
             self._connection.run(_KEEP_VERSION, (facts.valid_from, self._owner, facts.record_id))
             new = self._add_items([(facts, entry)])
@@ -75,12 +77,12 @@ class MemoryChanges(Changes):
 
     def amend(self, memory: Memory) -> None:
         """See the port."""
-        with self._change():
-            old, item, _ = self._stored(memory.id)
+        with self._guard_change():
+            old, item, _ = self._get_stored_memory(memory.id)
             if memory.state is State.ACTIVE and old.state is not State.ACTIVE:
                 raise Conflict("a memory becomes active again only in a new version")
             memory = replace(memory, version=old.version, content=old.content)
-            facts = self._amended(memory, item)
+            facts = self._amend_item(memory, item)
             self._connection.run(_UPDATE_MEMORY, self._memory_row(memory, item, facts))
             if memory.tags != old.tags:
                 self._remove_tags(old.tags, item)
@@ -90,13 +92,13 @@ class MemoryChanges(Changes):
                 self._add_sources(memory)
             self._is_changed = True
 
-    def _amended(self, memory: Memory, item: int) -> ItemFacts:
+    def _amend_item(self, memory: Memory, item: int) -> ItemFacts:
         """Store what the amended memory's item says, and return it."""
         valid_from, valid_to = self._connection.row(
             "SELECT valid_from, valid_to FROM memories WHERE owner_id = ? AND id = ?",
             (self._owner, pack_id(memory.id)),
         ) or (0, None)
-        facts = facts_of_memory(memory, self._memory_session(memory))
+        facts = memory_item_facts(memory, self._memory_session_number(memory))
         if valid_to is None and facts.valid_to is not None:
             valid_to = max(facts.valid_to, valid_from)
         facts = replace(facts, valid_from=valid_from, valid_to=valid_to)
@@ -114,11 +116,11 @@ class MemoryChanges(Changes):
             " = (?4, ?5, ?6, ?7, ?8, ?9, ?10), changed = ?3 WHERE owner_id = ?1 AND item = ?2"
             " AND (kind, session, role, at, valid_to, expires_at, compressed)"
             " IS DISTINCT FROM (?4, ?5, ?6, ?7, ?8, ?9, ?10)",
-            (self._owner, item, self._changed, *seen),
+            (self._owner, item, self._new_revision, *seen),
         )
         return facts
 
-    def _stored(self, memory_id: str) -> tuple[Memory, int, int]:
+    def _get_stored_memory(self, memory_id: str) -> tuple[Memory, int, int]:
         """Return a memory as it is, its item, and before when no next version can begin."""
         found = self.memories([memory_id])
         if not found:
@@ -131,21 +133,21 @@ class MemoryChanges(Changes):
         return found[0], *(row or (0, 0))
 
     def _memory_row(self, memory: Memory, item: int, facts: ItemFacts) -> tuple[object, ...]:
-        digest = None if memory.key is None else self._sealing.digest("key", memory.key)
+        digest = None if memory.key is None else self._encryption.digest("key", memory.key)
         valid = (facts.valid_from, facts.valid_to)
-        row = memory_row(self._sealing, memory, item, facts.session, valid)
-        return (self._owner, digest, self._changed, *row)
+        row = memory_row(self._encryption, memory, item, facts.session, valid)
+        return (self._owner, digest, self._new_revision, *row)
 
-    def _memory_session(self, memory: Memory) -> int | None:
-        return None if memory.session_id is None else self._session(memory.session_id)
+    def _memory_session_number(self, memory: Memory) -> int | None:
+        return None if memory.session_id is None else self._get_session_number(memory.session_id)
 
     def _add_tags(self, tags: Sequence[str], item: int) -> None:
-        rows = {(self._owner, self._sealing.digest("tag", tag), item) for tag in tags}
+        rows = {(self._owner, self._encryption.digest("tag", tag), item) for tag in tags}
         if rows:
             self._connection.run_many("INSERT INTO tags VALUES (?, ?, ?)", sorted(rows))
 
     def _remove_tags(self, tags: Sequence[str], item: int) -> None:
-        rows = [(self._owner, self._sealing.digest("tag", tag), item) for tag in tags]
+        rows = [(self._owner, self._encryption.digest("tag", tag), item) for tag in tags]
         self._connection.run_many(
             "DELETE FROM tags WHERE owner_id = ? AND tag = ? AND item = ?", rows
         )

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
     from memolith.adapters.sql.connection import Connection, Connections
     from memolith.ports.cipher import Cipher
-    from memolith.ports.moving import Batches, Migration, OwnerState, Sum
+    from memolith.ports.moving import Batches, Migration, OwnerFingerprint, TableChecksum
     from memolith.ports.store import StoreMeta
 
-_FACT = "migration"
+_MIGRATION_FACT = "migration"
 _SET_FACT = (
     "INSERT INTO meta (name, value) VALUES (?, ?)"
     " ON CONFLICT (name) DO UPDATE SET value = excluded.value"
@@ -25,25 +25,25 @@ _SET_FACT = (
 Facts = dict[str, str | int | bytes | None]
 
 
-class Moving:
+class MigrationMixin:
     """The half of a store that is moved."""
 
     _connections: Connections
 
     @property
     @abstractmethod
-    def place(self) -> str:
+    def location(self) -> str:
         """See the port."""
 
     @abstractmethod
-    def _as_fact(self, value: str | int | bytes) -> Any:
+    def _encode_fact(self, value: str | int | bytes) -> Any:
         """Return a value as it stands in the table of facts."""
 
     @property
     def migration(self) -> Migration | None:
         """See the port."""
-        with self._connections.reading() as connection:
-            row = connection.row("SELECT value FROM meta WHERE name = ?", (_FACT,))
+        with self._connections.read() as connection:
+            row = connection.row("SELECT value FROM meta WHERE name = ?", (_MIGRATION_FACT,))
         if row is None:
             return None
         # Here: every store is asked when it is opened, and few were moved.
@@ -53,58 +53,58 @@ class Moving:
 
         return msgspec.json.decode(row[0], type=Migration)
 
-    def state(self, owner_id: str) -> OwnerState | None:
+    def fingerprint(self, owner_id: str) -> OwnerFingerprint | None:
         """See the port."""
-        from memolith.ports.moving import OwnerState
+        from memolith.ports.moving import OwnerFingerprint
 
-        with self._connections.reading(owner_id) as connection:
-            found = connection.owner(owner_id)
+        with self._connections.read(owner_id) as connection:
+            found = connection.get_owner(owner_id)
         if not found.number:
             return None
-        return OwnerState(found.counter, found.revision, found.generation, found.key_version)
+        return OwnerFingerprint(found.counter, found.revision, found.generation, found.key_version)
 
     @contextmanager
-    def rows_of(self, owner_id: str | None) -> Iterator[Batches]:
+    def read_rows(self, owner_id: str | None) -> Iterator[Batches]:
         """See the port."""
-        from memolith.adapters.sql.copying import given
+        from memolith.adapters.sql.copying import read_rows
 
-        with self._connections.reading(owner_id) as connection:
-            number = None if owner_id is None else connection.owner(owner_id).number
-            yield () if number == 0 else given(connection, number)
+        with self._connections.read(owner_id) as connection:
+            number = None if owner_id is None else connection.get_owner(owner_id).number
+            yield () if number == 0 else read_rows(connection, number)
 
-    def take_rows(self, owner_id: str | None, batches: Batches) -> None:
+    def write_rows(self, owner_id: str | None, batches: Batches) -> None:
         """See the port."""
-        from memolith.adapters.sql.copying import keep_common, keep_owned
+        from memolith.adapters.sql.copying import replace_owner_rows, replace_shared_rows
 
-        with self._connections.writing(owner_id) as connection:
+        with self._connections.write(owner_id) as connection:
             if owner_id is None:
-                keep_common(connection, batches)
+                replace_shared_rows(connection, batches)
             else:
-                keep_owned(connection, owner_id, batches)
+                replace_owner_rows(connection, owner_id, batches)
             connection.run("COMMIT")
 
-    def remove(self, owner_id: str) -> None:
+    def remove_owner(self, owner_id: str) -> None:
         """See the port."""
-        with self._connections.writing(owner_id) as connection:
+        with self._connections.write(owner_id) as connection:
             erase_rows(connection, owner_id)
             connection.run("COMMIT")
 
-    def sums(self, owner_id: str | None) -> Mapping[str, Sum]:
+    def checksums(self, owner_id: str | None) -> Mapping[str, TableChecksum]:
         """See the port."""
-        from memolith.adapters.sql.copying import summed
+        from memolith.adapters.sql.copying import compute_checksums
 
-        with self.rows_of(owner_id) as batches:
-            return summed(batches)
+        with self.read_rows(owner_id) as batches:
+            return compute_checksums(batches)
 
-    def describe(self, meta: StoreMeta) -> None:
+    def adopt_meta(self, meta: StoreMeta) -> None:
         """See the port."""
-        self._keep_facts(
+        self._save_facts(
             {
                 "embedder": meta.embedder,
                 "dimension": meta.dimension,
                 "analyser": meta.analyser,
-                "digests": meta.digests,
-                "space": meta.space,
+                "digests": meta.digest_name,
+                "space": meta.embedding_generation,
             }
         )
 
@@ -112,30 +112,30 @@ class Moving:
         """See the port."""
         import msgspec
 
-        facts: Facts = {_FACT: msgspec.json.encode(migration).decode()}
+        facts: Facts = {_MIGRATION_FACT: msgspec.json.encode(migration).decode()}
         if cipher is not None and cipher.store_id:
-            facts |= {"store_id": cipher.store_id, "key_check": cipher.check}
-        self._keep_facts(facts)
+            facts |= {"store_id": cipher.store_id, "key_check": cipher.key_check}
+        self._save_facts(facts)
 
-    def end_migration(self, migration: Migration) -> None:
+    def finish_migration(self, migration: Migration) -> None:
         """See the port."""
         import msgspec
 
-        self._keep_facts({_FACT: msgspec.json.encode(migration).decode()})
+        self._save_facts({_MIGRATION_FACT: msgspec.json.encode(migration).decode()})
 
-    def _keep_facts(self, facts: Facts) -> None:
-        with self._connections.writing() as connection:
-            keep_facts(
+    def _save_facts(self, facts: Facts) -> None:
+        with self._connections.write() as connection:
+            save_facts(
                 connection,
                 {
-                    name: None if value is None else self._as_fact(value)
+                    name: None if value is None else self._encode_fact(value)
                     for name, value in facts.items()
                 },
             )
             connection.run("COMMIT")
 
 
-def keep_facts(connection: Connection, facts: Mapping[str, Any]) -> None:
+def save_facts(connection: Connection, facts: Mapping[str, Any]) -> None:
     """Keep facts about the store; what is None is not known any more."""
     gone = [(name,) for name, value in facts.items() if value is None]
     connection.run_many("DELETE FROM meta WHERE name = ?", gone)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from memolith.adapters.sql.codes import LEARNED_FROM, estimates
+from memolith.adapters.sql.codes import TRAINING_ROWS, approximate_scores
 from memolith.errors import InvalidInput
-from memolith.policies.ranking.selection import run_starts
+from memolith.policies.ranking.selection import find_run_starts
 from memolith.policies.vectors import norms, row_products
 
 if TYPE_CHECKING:
@@ -22,27 +22,27 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
-EXACT_ROWS = LEARNED_FROM
+EXACT_ROWS = TRAINING_ROWS
 """Up to so many vectors all are compared exactly: there a scan of codes saves next to nothing."""
 
-_COMPARED = 1_000
+_MIN_COMPARED = 1_000
 _COMPARED_PER_RESULT = 20
-_COMPARED_SHARE = 40
+_COMPARED_DIVISOR = 40
 """At least a 40th of the vectors are compared exactly: see docs/decisions/0004-sqlite-store.md."""
 
-_OFF = 0.3
+_MAX_CODE_ERROR = 0.3
 """How much lower than the query's own a vector's estimate may be beyond what its cosine says:
 of vectors of 64 to 768 dimensions, in clusters, cones, with heavy tails or few large components,
 and of a model's, 0.22 was the most. Below 64 dimensions it may be more: then some are missed."""
 
-_BLOCK = 8_192
+_COMPARE_BLOCK = 8_192
 """Rows compared at once: this many as float32 take some 12 MB."""
 
-_LEVELS = 4_096
+_SCORE_LEVELS = 4_096
 """How finely estimates are told apart to choose the best of them."""
 
 
-class Comparison:
+class QueryComparison:
     """A query, compared with an owner's vectors; where all of them were, that is kept.
 
     The query is not to be changed meanwhile.
@@ -65,17 +65,17 @@ class Comparison:
     def cosines(self, rows: Integers | None = None) -> Floats:
         """Return what `policies.vectors.cosines` gives for rows (None: all), to the bit."""
         if rows is not None:
-            return self._compared(rows) if self._all is None else self._all[rows]
+            return self._compute_cosines(rows) if self._all is None else self._all[rows]
         if self._all is None:
-            self._all = self._compared(None)
+            self._all = self._compute_cosines(None)
         return self._all
 
-    def _compared(self, rows: Integers | None) -> Floats:
+    def _compute_cosines(self, rows: Integers | None) -> Floats:
         values, norm = self._vectors.values.view, self._vectors.norm.view
         length = len(values) if rows is None else len(rows)
         cosines = np.zeros(length)
-        for start in range(0, length, _BLOCK):
-            block = slice(start, start + _BLOCK)
+        for start in range(0, length, _COMPARE_BLOCK):
+            block = slice(start, start + _COMPARE_BLOCK)
             chosen = block if rows is None else rows[block]
             products = row_products(values[chosen], self.query).astype(np.float64)
             lengths = norm[chosen] * self.norm
@@ -84,7 +84,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class NearestRequest:
     """Which of the nearest items are wanted.
 
     Attributes:
@@ -94,44 +94,53 @@ class Wanted:
     """
 
     limit: int
-    at_least: float
+    min_cosine: float
     mask: Bools | None
 
 
-def nearest(index: OwnerIndex, comparison: Comparison, wanted: Wanted) -> Integers:
+def find_nearest(
+    index: OwnerIndex, comparison: QueryComparison, request: NearestRequest
+) -> Integers:
     """Return the rows of the items nearest to a query, nearest first, ties by lower row."""
     vectors = index.vectors
-    if wanted.limit <= 0 or not len(vectors.item.view):
+    if request.limit <= 0 or not len(vectors.item.view):
         return np.empty(0, dtype=np.int64)
-    mask = wanted.mask
+    mask = request.mask
     allowed = None if mask is None else np.flatnonzero(mask[vectors.item.view])
-    items, cosines = _compared_best(index, comparison, wanted, allowed)
-    return items[cosines >= wanted.at_least]
+    items, cosines = _find_best(index, comparison, request, allowed)
+    return items[cosines >= request.min_cosine]
 
 
-def _compared_best(
-    index: OwnerIndex, comparison: Comparison, wanted: Wanted, allowed: Integers | None
+def _find_best(
+    index: OwnerIndex,
+    comparison: QueryComparison,
+    request: NearestRequest,
+    allowed: Integers | None,
 ) -> tuple[Integers, Floats]:
-    vectors, limit = index.vectors, wanted.limit
+    vectors, limit = index.vectors, request.limit
     total = len(vectors.item.view) if allowed is None else len(allowed)
-    to_compare = max(_COMPARED, _COMPARED_PER_RESULT * limit, total // _COMPARED_SHARE)
+    to_compare = max(_MIN_COMPARED, _COMPARED_PER_RESULT * limit, total // _COMPARED_DIVISOR)
     # All are as near to zeros, so that the first of all are the nearest: no estimate knows that.
     is_few = total <= max(EXACT_ROWS, to_compare) or not comparison.query.any()
-    codes = None if is_few else index.lineage.codes_for(vectors)
-    if codes is None or not codes.is_telling:
+    codes = None if is_few else index.shared.get_vector_codes(vectors)
+    if codes is None or not codes.is_discriminative:
         return _best_items(vectors, allowed, comparison, limit)
-    estimate, own = estimates(codes, comparison.query, comparison.norm, len(vectors.item.view))
+    estimate, own = approximate_scores(
+        codes, comparison.query, comparison.norm, len(vectors.item.view)
+    )
     if allowed is not None:
         estimate = estimate[allowed]
-    if wanted.at_least > -1:  # else it would be all of them
-        rows = np.flatnonzero(estimate >= own - (1 - wanted.at_least) - _OFF)
+    if request.min_cosine > -1:  # else it would be all of them
+        rows = np.flatnonzero(estimate >= own - (1 - request.min_cosine) - _MAX_CODE_ERROR)
         if len(rows) <= to_compare:
-            return _best_items(vectors, _chosen(rows, allowed), comparison, limit)
-    return _by_estimate(vectors, comparison, limit, _Field(estimate, allowed, to_compare))
+            return _best_items(vectors, _select_rows(rows, allowed), comparison, limit)
+    return _find_best_by_score(
+        vectors, comparison, limit, _Candidates(estimate, allowed, to_compare)
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class _Field:
+class _Candidates:
     """What is to be chosen from: estimates of the allowed rows, and how many to compare."""
 
     estimate: NDArray[np.float32]
@@ -139,40 +148,40 @@ class _Field:
     to_compare: int
 
 
-def _chosen(rows: Integers, allowed: Integers | None) -> Integers:
+def _select_rows(rows: Integers, allowed: Integers | None) -> Integers:
     return rows if allowed is None else allowed[rows]
 
 
-def _by_estimate(
-    vectors: VectorColumns, comparison: Comparison, limit: int, field: _Field
+def _find_best_by_score(
+    vectors: VectorColumns, comparison: QueryComparison, limit: int, candidates: _Candidates
 ) -> tuple[Integers, Floats]:
     """Compare exactly only the vectors that are near by estimate.
 
     Where long texts with many passages crowd out the rest, more are compared.
     """
-    levels = _levels(field.estimate)
-    beyond = np.cumsum(np.bincount(levels, minlength=_LEVELS)[::-1])[::-1]
-    to_compare = field.to_compare
+    levels = _score_levels(candidates.estimate)
+    beyond = np.cumsum(np.bincount(levels, minlength=_SCORE_LEVELS)[::-1])[::-1]
+    to_compare = candidates.to_compare
     while True:
         # The highest level from which on there are as many as that; all, where there are not.
         level = np.count_nonzero(beyond >= to_compare) - 1
         rows = np.flatnonzero(levels >= level)
-        found = _best_items(vectors, _chosen(rows, field.allowed), comparison, limit)
+        found = _best_items(vectors, _select_rows(rows, candidates.allowed), comparison, limit)
         if len(found[0]) == limit or len(rows) == len(levels):
             return found
         to_compare = min(4 * to_compare, len(levels))
 
 
-def _levels(estimate: NDArray[np.float32]) -> Integers:
+def _score_levels(estimate: NDArray[np.float32]) -> Integers:
     """Return estimates as integers from 0 to below `_LEVELS`."""
     low, high = estimate.min(), estimate.max()
-    step = (high - low) / (_LEVELS - 1) or np.float32(1.0)
+    step = (high - low) / (_SCORE_LEVELS - 1) or np.float32(1.0)
     levels: Integers = ((estimate - low) / step).astype(np.int64)
     return levels
 
 
 def _best_items(
-    vectors: VectorColumns, rows: Integers | None, comparison: Comparison, limit: int
+    vectors: VectorColumns, rows: Integers | None, comparison: QueryComparison, limit: int
 ) -> tuple[Integers, Floats]:
     """Return the items of the best of these rows (ascending; None: all), nearest first.
 
@@ -182,7 +191,7 @@ def _best_items(
     if not len(items):
         return items.astype(np.int64), np.empty(0)
     cosines = comparison.cosines(rows)
-    first = run_starts(items)
+    first = find_run_starts(items)
     best = np.maximum.reduceat(cosines, first)
     if len(best) > limit:
         least = len(best) - limit

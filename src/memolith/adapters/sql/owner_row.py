@@ -22,8 +22,8 @@ class OwnerRow:
     next_event: int = 1
     profile: str | None = None
     key_version: int = 0
-    space: int = 0
-    hold: str | None = None
+    embedding_generation: int = 0
+    write_pause: str | None = None
 
 
 OWNER_COLUMNS = (

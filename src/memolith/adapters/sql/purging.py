@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from memolith.adapters.sql.message_changes import MessageChanges
-from memolith.adapters.sql.rows import KEYS, by_key, sources_without
-from memolith.adapters.sql.values import find_ids, pack_id
+from memolith.adapters.sql.message_changes import MessageWriter
+from memolith.adapters.sql.rows import KEY_COLUMNS, remove_sources, where_key
+from memolith.adapters.sql.values import pack_id, pack_valid_ids
 from memolith.errors import InvalidInput, NotFound
 
 if TYPE_CHECKING:
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from memolith.domain.messages import Message
     from memolith.ports.store import IndexEntry
 
-_OF_ID = "owner_id = ?1 AND id IN (SELECT value FROM carray(?2))"
-_OF_RECORD = "owner_id = ?1 AND record_id IN (SELECT value FROM carray(?2))"
-_ITEMS = f"DELETE FROM items WHERE {_OF_RECORD} RETURNING item"
-_ITEMS_OF_MESSAGE = (
+_WHERE_ID = "owner_id = ?1 AND id IN (SELECT value FROM carray(?2))"
+_WHERE_RECORD = "owner_id = ?1 AND record_id IN (SELECT value FROM carray(?2))"
+_DELETE_ITEMS = f"DELETE FROM items WHERE {_WHERE_RECORD} RETURNING item"
+_DELETE_MESSAGE_ITEMS = (
     "DELETE FROM items WHERE owner_id = ? AND record_id = ? AND kind IS NULL RETURNING item"
 )
-_DELETED = (
-    *(f"DELETE FROM {table} WHERE {_OF_ID}" for table in ("memories", "versions")),
-    *(f"DELETE FROM {table} WHERE {_OF_ID}" for table in ("messages", "message_versions")),
-    f"DELETE FROM events WHERE {_OF_RECORD}",
+_DELETE_RECORDS = (
+    *(f"DELETE FROM {table} WHERE {_WHERE_ID}" for table in ("memories", "versions")),
+    *(f"DELETE FROM {table} WHERE {_WHERE_ID}" for table in ("messages", "message_versions")),
+    f"DELETE FROM events WHERE {_WHERE_RECORD}",
     *(
         f"DELETE FROM {table} WHERE owner_id = ?1 AND {column} IN (SELECT value FROM carray(?2))"
         for table, column in (
@@ -41,15 +41,17 @@ _DELETED = (
         for table in ("memories", "versions")
     ),
 )
-_SPEAKERS = " UNION ".join(
-    f"SELECT speaker FROM {table} WHERE {_OF_ID}" for table in ("messages", "message_versions")
+_SPEAKERS_OF = " UNION ".join(
+    f"SELECT speaker FROM {table} WHERE {_WHERE_ID}" for table in ("messages", "message_versions")
 )
-_NO_SPEAKER = "DELETE FROM participants WHERE owner_id = ?1 AND number = ?2" + "".join(
+_DELETE_UNUSED_SPEAKER = "DELETE FROM participants WHERE owner_id = ?1 AND number = ?2" + "".join(
     f" AND NOT EXISTS (SELECT 1 FROM {table} WHERE owner_id = ?1 AND speaker = ?2)"
     for table in ("messages", "message_versions")
 )
-_OF_SESSIONS = "WHERE owner_id = ? AND session IN (SELECT value FROM carray(?))"
-_NO_SESSIONS = "DELETE FROM sessions WHERE owner_id = ? AND number IN (SELECT value FROM carray(?))"
+_WHERE_SESSIONS = "WHERE owner_id = ? AND session IN (SELECT value FROM carray(?))"
+_DELETE_SESSIONS = (
+    "DELETE FROM sessions WHERE owner_id = ? AND number IN (SELECT value FROM carray(?))"
+)
 _RECOUNT = (
     "UPDATE sessions AS s SET (messages, first_at, last_at) = (SELECT count(*),"
     " (SELECT at FROM messages AS f WHERE f.owner_id = s.owner_id AND f.session = s.number"
@@ -59,13 +61,13 @@ _RECOUNT = (
     " FROM messages AS m WHERE m.owner_id = s.owner_id AND m.session = s.number)"
     " WHERE s.owner_id = ? AND s.number = ?"
 )
-_NOBODYS = (
+_CLEAR_EMPTY_SESSION = (
     "UPDATE sessions SET first_item = NULL, ended_at = NULL"
     " WHERE owner_id = ? AND number = ? AND messages = 0"
 )
 
 
-class Purging(MessageChanges):
+class PurgeWriter(MessageWriter):
     """The ways to remove for good. Terms and tags go at the end, all in one pass."""
 
     _removed_items: tuple[int, ...] = ()
@@ -73,17 +75,17 @@ class Purging(MessageChanges):
 
     def purge(self, ids: Sequence[str]) -> None:
         """See the port."""
-        there = self._there(find_ids(ids))
+        there = self._find_existing(pack_valid_ids(ids))
         if not there:
             return
-        with self._change():
+        with self._guard_change():
             sessions = self._connection.rows(
-                f"SELECT DISTINCT session FROM messages WHERE {_OF_ID}", self._named(there)
+                f"SELECT DISTINCT session FROM messages WHERE {_WHERE_ID}", self._id_values(there)
             )
-            self._remove(there)
+            self._remove_records(there)
             for (session,) in sessions:
                 self._connection.run(_RECOUNT, (self._owner, session))
-                self._connection.run(_NOBODYS, (self._owner, session))
+                self._connection.run(_CLEAR_EMPTY_SESSION, (self._owner, session))
 
     def remove_sessions(self, ids: Sequence[str]) -> None:
         """See the port."""
@@ -91,66 +93,72 @@ class Purging(MessageChanges):
         numbers = [number for number in found if number is not None]
         if not numbers:
             return
-        with self._change():
-            sessions = (self._owner, self._connection.many_numbers(numbers))
-            said = self._connection.rows(f"SELECT id FROM messages {_OF_SESSIONS}", sessions)
-            self._remove([packed for (packed,) in said])
+        with self._guard_change():
+            sessions = (self._owner, self._connection.bind_integers(numbers))
+            said = self._connection.rows(f"SELECT id FROM messages {_WHERE_SESSIONS}", sessions)
+            self._remove_records([packed for (packed,) in said])
             for table in ("memories", "versions", "items"):
-                self._connection.run(f"UPDATE {table} SET session = NULL {_OF_SESSIONS}", sessions)
-            self._connection.run(_NO_SESSIONS, sessions)
+                self._connection.run(
+                    f"UPDATE {table} SET session = NULL {_WHERE_SESSIONS}", sessions
+                )
+            self._connection.run(_DELETE_SESSIONS, sessions)
             self._sessions.clear()
 
-    def _remove(self, there: Sequence[bytes]) -> None:
+    def _remove_records(self, packed: Sequence[bytes]) -> None:
         """Remove records that are there, but leave their sessions as they are."""
         self._is_purged = self._is_changed = True
-        if not there:
+        if not packed:
             return
-        spoke = self._connection.rows(_SPEAKERS, self._named(there))
-        self._remove_items(self._connection.rows(_ITEMS, self._named(there)))
-        for statement in _DELETED:
-            self._connection.run(statement, self._named(there))
-        self._let_go_of(frozenset(there))
-        self._connection.run_many(_NO_SPEAKER, [(self._owner, number) for (number,) in spoke])
+        spoke = self._connection.rows(_SPEAKERS_OF, self._id_values(packed))
+        self._remove_items(self._connection.rows(_DELETE_ITEMS, self._id_values(packed)))
+        for statement in _DELETE_RECORDS:
+            self._connection.run(statement, self._id_values(packed))
+        self._remove_from_sources(frozenset(packed))
+        self._connection.run_many(
+            _DELETE_UNUSED_SPEAKER, [(self._owner, number) for (number,) in spoke]
+        )
         self._speakers.clear()
 
-    def reword(self, id: str, wordings: Sequence[tuple[Message, IndexEntry]]) -> None:
+    def rewrite_message(self, id: str, revisions: Sequence[tuple[Message, IndexEntry]]) -> None:
         """See the port."""
-        if not wordings:
+        if not revisions:
             raise InvalidInput("wordings", "of a message there must be one at least")
-        with self._change():
-            packed, stored = self._stored_message(id)
+        with self._guard_change():
+            packed, stored = self._get_stored_message(id)
             session, sequence = stored[2:4]
-            times = self._times(packed)
+            times = self._read_validity(packed)
             kept = [
-                (message, self._judged(packed, message.content, entry))
-                for message, entry in sorted(wordings, key=lambda pair: pair[0].version)
+                (message, self._carry_over_review(packed, message.content, entry))
+                for message, entry in sorted(revisions, key=lambda pair: pair[0].version)
             ]
             if not times.keys() >= {message.version for message, _ in kept}:
                 raise NotFound("message", id)
-            self._remove_items(self._connection.rows(_ITEMS_OF_MESSAGE, (self._owner, packed)))
+            self._remove_items(self._connection.rows(_DELETE_MESSAGE_ITEMS, (self._owner, packed)))
             self._connection.run(
                 "DELETE FROM message_versions WHERE owner_id = ? AND id = ?", (self._owner, packed)
             )
             for message, entry in kept:
                 placed = replace(message, id=id, sequence=sequence)
                 is_last = message is kept[-1][0]
-                self._write_wording(placed, session, times[message.version], entry, is_last=is_last)
+                self._write_revision(
+                    placed, session, times[message.version], entry, is_last=is_last
+                )
             self._is_purged = self._is_changed = True
 
-    def _write_wording(
+    def _write_revision(
         self,
         message: Message,
         session: int,
-        valid: tuple[int, int | None],
+        validity: tuple[int, int | None],
         entry: IndexEntry,
         *,
         is_last: bool,
     ) -> None:
         packed, version = pack_id(message.id), message.version
-        facts = self._message_facts(message, session, valid[0])
-        item = self._add_items([(replace(facts, valid_to=valid[1]), entry)])
-        content = self._sealing.seal(message.content, message.id, "content", version)
-        values = (version, item, facts.speaker, facts.at, content, *valid)
+        facts = self._message_facts(message, session, validity[0])
+        item = self._add_items([(replace(facts, valid_to=validity[1]), entry)])
+        content = self._encryption.encrypt(message.content, message.id, "content", version)
+        values = (version, item, facts.speaker, facts.at, content, *validity)
         if is_last:
             self._connection.run(
                 "UPDATE messages SET version = ?3, item = ?4, speaker = ?5, at = ?6, content = ?7,"
@@ -163,7 +171,7 @@ class Purging(MessageChanges):
                 (self._owner, packed, *values),
             )
 
-    def _times(self, packed: bytes) -> dict[int, tuple[int, int | None]]:
+    def _read_validity(self, packed: bytes) -> dict[int, tuple[int, int | None]]:
         """Return from when to when each version of a message was valid."""
         rows = [
             row
@@ -175,7 +183,7 @@ class Purging(MessageChanges):
         ]
         return {version: (valid_from, valid_to) for version, valid_from, valid_to in rows}
 
-    def _there(self, packed: Sequence[bytes]) -> list[bytes]:
+    def _find_existing(self, packed: Sequence[bytes]) -> list[bytes]:
         """Return those of the ids that the owner has a record of."""
         if not packed:
             return []
@@ -183,36 +191,36 @@ class Purging(MessageChanges):
             row
             for table in ("memories", "messages")
             for row in self._connection.rows(
-                f"SELECT id FROM {table} WHERE {_OF_ID}", self._named(packed)
+                f"SELECT id FROM {table} WHERE {_WHERE_ID}", self._id_values(packed)
             )
         )
         return list(dict.fromkeys(id_ for (id_,) in rows))
 
-    def _named(self, packed: Sequence[bytes]) -> tuple[Any, ...]:
-        return self._owner, self._connection.many(packed)
+    def _id_values(self, packed: Sequence[bytes]) -> tuple[Any, ...]:
+        return self._owner, self._connection.bind_values(packed)
 
     def _remove_items(self, rows: Iterable[Sequence[Any]]) -> None:
         gone = tuple(item for (item,) in rows)
         if gone:
             self._connection.run(
                 "DELETE FROM passages WHERE owner_id = ? AND item IN (SELECT value FROM carray(?))",
-                (self._owner, self._connection.many_numbers(gone)),
+                (self._owner, self._connection.bind_integers(gone)),
             )
         self._removed_items = (*self._removed_items, *gone)
 
-    def _let_go_of(self, gone: frozenset[bytes]) -> None:
+    def _remove_from_sources(self, removed: frozenset[bytes]) -> None:
         """Take records out of the sources of all versions of memories, and the base memory."""
         for table in ("memories", "versions", "base_memories"):
             rows = self._connection.rows(
-                f"SELECT sources, {', '.join(KEYS[table])} FROM {table}"
+                f"SELECT sources, {', '.join(KEY_COLUMNS[table])} FROM {table}"
                 " WHERE owner_id = ? AND sources IS NOT NULL",
                 (self._owner,),
             )
             for packed, *key in rows:
-                left = sources_without(packed, gone)
+                left = remove_sources(packed, removed)
                 if left != packed:
                     self._connection.run(
-                        f"UPDATE {table} SET sources = ? {by_key(table)}",
+                        f"UPDATE {table} SET sources = ? {where_key(table)}",
                         (left, self._owner, *key),
                     )
 
@@ -224,7 +232,7 @@ class Purging(MessageChanges):
                 self._connection.run(
                     f"DELETE FROM {table} WHERE owner_id = ?"
                     " AND item IN (SELECT value FROM carray(?))",
-                    (self._owner, self._connection.many_numbers(self._removed_items)),
+                    (self._owner, self._connection.bind_integers(self._removed_items)),
                 )
         if self._is_purged:
             self._connection.run(

@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from memolith.adapters.sql.rows import (
-    KEYS,
-    by_key,
-    external_digest,
-    open_base_memory,
-    open_external,
-    open_name,
+    KEY_COLUMNS,
+    decrypt_base_memory,
+    decrypt_external_id,
+    decrypt_name,
+    digest_external_id,
+    digest_speaker,
+    encrypt_base_memory,
+    encrypt_external_id,
+    encrypt_name,
     pack_sources,
-    seal_base_memory,
-    seal_external,
-    seal_name,
-    speaker_digest,
     unpack_sources,
+    where_key,
 )
-from memolith.adapters.sql.spaces import COLUMNS, Space, VectorFacts
+from memolith.adapters.sql.spaces import VECTOR_COLUMNS, EmbeddingGeneration, VectorFacts
 from memolith.adapters.sql.values import unpack_id
 from memolith.errors import Conflict
 
@@ -33,19 +33,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from memolith.adapters.sql.connection import Connection, Row
-    from memolith.adapters.sql.sealing import Sealing
+    from memolith.adapters.sql.sealing import OwnerEncryption
     from memolith.ports.store import IndexEntry
 
-    Entries = Callable[[str, str | None], IndexEntry]
+    BuildEntry = Callable[[str, str | None], IndexEntry]
 
-SEALED = {
+ENCRYPTED_COLUMNS = {
     "participants": ("name", "digest"),
     "messages": ("content", "external_id", "external_digest"),
     "message_versions": ("content",),
     "memories": ("key", "key_digest", "content", "summary", "tags"),
     "versions": ("key", "content", "summary", "tags"),
     "items": ("content",),
-    "passages": ("digest", *COLUMNS),
+    "passages": ("digest", *VECTOR_COLUMNS),
     "terms": ("term",),
     "tags": ("tag",),
     "events": ("details",),
@@ -53,56 +53,59 @@ SEALED = {
 }
 """The columns that are sealed, digested or hidden."""
 
-_READ = 4_096
+_ROWS_PER_BATCH = 4_096
 """Rows turned at a time: with vectors about 5 MB of them."""
 
 _FIELDS = ("key", "content", "summary", "tags")
 
 
-class Resealer:
+class Rekeyer:
     """Turns one owner's rows from one key to another."""
 
     def __init__(
-        self, connection: Connection, owner: int, sealings: tuple[Sealing, Sealing]
+        self,
+        connection: Connection,
+        owner: int,
+        encryptions: tuple[OwnerEncryption, OwnerEncryption],
     ) -> None:
         """Take the writing connection, within its transaction, and the old and new sealing."""
         self._connection = connection
         self._owner = owner
-        self._old, self._new = sealings
+        self._old, self._new = encryptions
         self._digests: dict[bytes, bytes] = {}
         self._terms: dict[bytes, bytes] = {}
 
-    def turn(self, entry: Entries) -> None:
+    def run(self, build_entry: BuildEntry) -> None:
         """Turn everything.
 
         Raises:
             Conflict: A keyword or tag comes from none of the owner's texts.
             StoreDamaged: Something does not open.
         """
-        names = self._participants()
+        names = self._rekey_participants()
         for table in ("messages", "message_versions"):
-            self._messages(table, names, entry)
-        self._external_ids()
+            self._rekey_messages(table, names, build_entry)
+        self._rekey_external_ids()
         for table in ("memories", "versions"):
-            self._memories(table, entry)
+            self._rekey_memories(table, build_entry)
         for table in ("memories", "versions", "base_memories"):
-            self._sources(table)
-        self._events()
-        self._base_memory()
-        self._vectors()
-        self._apply()
+            self._rekey_sources(table)
+        self._rekey_events()
+        self._rekey_base_memory()
+        self._rekey_vectors()
+        self._replace_digests()
 
-    def _participants(self) -> dict[int, str | None]:
+    def _rekey_participants(self) -> dict[int, str | None]:
         rows = self._connection.rows(
             "SELECT number, name, role FROM participants WHERE owner_id = ?", (self._owner,)
         )
-        names = {number: open_name(self._old, number, sealed) for number, sealed, _ in rows}
+        names = {number: decrypt_name(self._old, number, sealed) for number, sealed, _ in rows}
         self._connection.run_many(
             "UPDATE participants SET name = ?, digest = ? WHERE owner_id = ? AND number = ?",
             [
                 (
-                    seal_name(self._new, number, names[number]),
-                    speaker_digest(self._new, names[number], role),
+                    encrypt_name(self._new, number, names[number]),
+                    digest_speaker(self._new, names[number], role),
                     self._owner,
                     number,
                 )
@@ -111,34 +114,41 @@ class Resealer:
         )
         return names
 
-    def _messages(self, table: str, names: dict[int, str | None], entry: Entries) -> None:
-        for rows in self._rows(table, "id, version, speaker, content"):
+    def _rekey_messages(
+        self, table: str, names: dict[int, str | None], build_entry: BuildEntry
+    ) -> None:
+        for rows in self._read_batches(table, "id, version, speaker, content"):
             changed = []
             for key, (packed, version, speaker, sealed) in rows:
                 record = unpack_id(packed)
-                content = self._old.open(sealed, record, "content", version)
-                self._know(entry(content, names[speaker]))
-                changed.append((self._new.seal(content, record, "content", version), *key))
-            self._update(table, "content = ?", changed)
+                content = self._old.decrypt(sealed, record, "content", version)
+                self._add_entry_digests(build_entry(content, names[speaker]))
+                changed.append((self._new.encrypt(content, record, "content", version), *key))
+            self._update_rows(table, "content = ?", changed)
 
-    def _external_ids(self) -> None:
-        for rows in self._rows("messages", "id, external_id"):
+    def _rekey_external_ids(self) -> None:
+        for rows in self._read_batches("messages", "id, external_id"):
             opened = [
-                (key, id_, open_external(self._old, id_, sealed)) for key, (id_, sealed) in rows
+                (key, id_, decrypt_external_id(self._old, id_, sealed))
+                for key, (id_, sealed) in rows
             ]
-            self._update(
+            self._update_rows(
                 "messages",
                 "external_id = ?, external_digest = ?",
                 [
-                    (seal_external(self._new, id_, name), external_digest(self._new, name), *key)
+                    (
+                        encrypt_external_id(self._new, id_, name),
+                        digest_external_id(self._new, name),
+                        *key,
+                    )
                     for key, id_, name in opened
                     if name is not None
                 ],
             )
 
-    def _sources(self, table: str) -> None:
-        for rows in self._rows(table, "sources"):
-            self._update(
+    def _rekey_sources(self, table: str) -> None:
+        for rows in self._read_batches(table, "sources"):
+            self._update_rows(
                 table,
                 "sources = ?",
                 [
@@ -148,46 +158,50 @@ class Resealer:
                 ],
             )
 
-    def _memories(self, table: str, entry: Entries) -> None:
-        for rows in self._rows(table, f"id, version, {', '.join(_FIELDS)}"):
+    def _rekey_memories(self, table: str, build_entry: BuildEntry) -> None:
+        for rows in self._read_batches(table, f"id, version, {', '.join(_FIELDS)}"):
             changed = []
             for key, (packed, version, *sealed) in rows:
                 record = unpack_id(packed)
                 plain = {
-                    field: None if value is None else self._old.open(value, record, field, version)
+                    field: None
+                    if value is None
+                    else self._old.decrypt(value, record, field, version)
                     for field, value in zip(_FIELDS, sealed, strict=True)
                 }
-                self._know_memory(plain, entry)
+                self._add_memory_digests(plain, build_entry)
                 again = (
-                    None if text is None else self._new.seal(text, record, field, version)
+                    None if text is None else self._new.encrypt(text, record, field, version)
                     for field, text in plain.items()
                 )
                 changed.append((*again, *key))
-            self._update(table, ", ".join(f"{field} = ?" for field in _FIELDS), changed)
+            self._update_rows(table, ", ".join(f"{field} = ?" for field in _FIELDS), changed)
 
-    def _know_memory(self, plain: dict[str, str | None], entry: Entries) -> None:
-        self._know(entry(plain["content"] or "", None))
+    def _add_memory_digests(self, plain: dict[str, str | None], build_entry: BuildEntry) -> None:
+        self._add_entry_digests(build_entry(plain["content"] or "", None))
         if plain["key"] is not None:
-            self._know_text("key", plain["key"])
-            self._know(entry(plain["key"], None))  # a memory may be found by its key's words
+            self._add_digest("key", plain["key"])
+            self._add_entry_digests(
+                build_entry(plain["key"], None)
+            )  # a memory may be found by its key's words
         if plain["tags"] is not None:
             for tag in msgspec.json.decode(plain["tags"], type=list[str]):
-                self._know_text("tag", tag)
+                self._add_digest("tag", tag)
 
-    def _know(self, entry: IndexEntry) -> None:
+    def _add_entry_digests(self, entry: IndexEntry) -> None:
         """Keep the digests of a text, old and new."""
-        self._know_text("content", entry.content_key)
+        self._add_digest("content", entry.content_key)
         for passage in entry.passages:
             if passage.digest is not None:
                 old = self._old.sign("passage", passage.digest)
                 self._digests[old] = self._new.sign("passage", passage.digest)
             for term in passage.terms:
-                self._terms[self._old.term(term)] = self._new.term(term)
+                self._terms[self._old.digest_term(term)] = self._new.digest_term(term)
 
-    def _know_text(self, purpose: str, text: str) -> None:
+    def _add_digest(self, purpose: str, text: str) -> None:
         self._digests[self._old.digest(purpose, text)] = self._new.digest(purpose, text)
 
-    def _events(self) -> None:
+    def _rekey_events(self) -> None:
         rows = self._connection.rows(
             "SELECT number, record_id, details FROM events"
             " WHERE owner_id = ? AND details IS NOT NULL",
@@ -196,47 +210,49 @@ class Resealer:
         changed = []
         for number, packed, sealed in rows:
             record = unpack_id(packed)
-            text = self._old.open(sealed, record, "event", number)
-            changed.append((self._new.seal(text, record, "event", number), self._owner, number))
+            text = self._old.decrypt(sealed, record, "event", number)
+            changed.append((self._new.encrypt(text, record, "event", number), self._owner, number))
         self._connection.run_many(
             "UPDATE events SET details = ? WHERE owner_id = ? AND number = ?", changed
         )
 
-    def _base_memory(self) -> None:
-        for rows in self._rows("base_memories", "version, content"):
-            texts = [(key, v, open_base_memory(self._old, sealed, v)) for key, (v, sealed) in rows]
-            self._update(
+    def _rekey_base_memory(self) -> None:
+        for rows in self._read_batches("base_memories", "version, content"):
+            texts = [
+                (key, v, decrypt_base_memory(self._old, sealed, v)) for key, (v, sealed) in rows
+            ]
+            self._update_rows(
                 "base_memories",
                 "content = ?",
-                [(seal_base_memory(self._new, text, v), *key) for key, v, text in texts],
+                [(encrypt_base_memory(self._new, text, v), *key) for key, v, text in texts],
             )
 
-    def _vectors(self) -> None:
-        facts = VectorFacts.of(self._connection)
-        space = Space(facts.space)
+    def _rekey_vectors(self) -> None:
+        facts = VectorFacts.read(self._connection)
+        space = EmbeddingGeneration(facts.embedding_generation)
         if facts.model:
-            self._vectors_in(space.column, facts.model.dimension)
-        if facts.following:  # they are being made for another model
-            self._vectors_in(space.other, facts.following.dimension)
+            self._rekey_vector_column(space.column, facts.model.dimension)
+        if facts.next_model:  # they are being made for another model
+            self._rekey_vector_column(space.other_column, facts.next_model.dimension)
         else:
             self._connection.run(
-                f"UPDATE passages SET {space.other} = NULL WHERE owner_id = ?"
-                f" AND {space.other} IS NOT NULL",
+                f"UPDATE passages SET {space.other_column} = NULL WHERE owner_id = ?"
+                f" AND {space.other_column} IS NOT NULL",
                 (self._owner,),
             )
 
-    def _vectors_in(self, column: str, dimension: int) -> None:
-        for rows in self._rows("passages", column):
+    def _rekey_vector_column(self, column: str, dimension: int) -> None:
+        for rows in self._read_batches("passages", column):
             stored = [(key, vector) for key, (vector,) in rows if vector is not None]
-            shown = self._old.show([vector for _, vector in stored], dimension)
-            hidden = map(self._connection.vector, self._new.hide(shown))
-            self._update(
+            shown = self._old.decrypt_vectors([vector for _, vector in stored], dimension)
+            hidden = map(self._connection.bind_vector, self._new.encrypt_vectors(shown))
+            self._update_rows(
                 "passages",
                 f"{column} = ?",
                 [(new, *key) for new, (key, _) in zip(hidden, stored, strict=True)],
             )
 
-    def _apply(self) -> None:
+    def _replace_digests(self) -> None:
         """Replace the digests in the rows."""
         connection, owner = self._connection, (self._owner,)
         connection.run("CREATE TEMP TABLE turned (old BYTEA PRIMARY KEY, new BYTEA NOT NULL)")
@@ -246,11 +262,11 @@ class Resealer:
         )
         for table, column in (("terms", "term"), ("tags", "tag")):
             self._refuse_unknown(table, column)
-            connection.run(_TURN.format(table=table, column=column), owner)
+            connection.run(_REPLACE_DIGEST.format(table=table, column=column), owner)
         # A memory's key, a content's digest and a passage's may stand for what was since
         # removed; then they find nothing, as before.
         for table, column in (("memories", "key_digest"), ("passages", "digest")):
-            connection.run(_TURN.format(table=table, column=column), owner)
+            connection.run(_REPLACE_DIGEST.format(table=table, column=column), owner)
         connection.run(
             "UPDATE items SET content = coalesce((SELECT new FROM turned WHERE old = content), ?)"
             " WHERE owner_id = ?",
@@ -259,7 +275,7 @@ class Resealer:
         connection.run("DROP TABLE turned")
 
     def _refuse_unknown(self, table: str, column: str) -> None:
-        unknown = self._one(
+        unknown = self._fetch_value(
             f"SELECT count(DISTINCT {column}) FROM {table} WHERE owner_id = ?"
             f" AND {column} NOT IN (SELECT old FROM turned)",
             (self._owner,),
@@ -270,34 +286,34 @@ class Resealer:
                 " not changed"
             )
 
-    def _rows(self, table: str, columns: str) -> Iterable[list[tuple[Row, Row]]]:
+    def _read_batches(self, table: str, columns: str) -> Iterable[list[tuple[Row, Row]]]:
         """Yield rows, each after its key, in batches and in the order of their keys."""
-        key = ", ".join(KEYS[table])
-        width = len(KEYS[table])
+        key = ", ".join(KEY_COLUMNS[table])
+        width = len(KEY_COLUMNS[table])
         beyond = f" AND ({key}) > ({', '.join('?' * width)})"
         last: Row = ()
         while rows := self._connection.rows(
             f"SELECT {key}, {columns} FROM {table} WHERE owner_id = ?{beyond if last else ''}"
-            f" ORDER BY {key} LIMIT {_READ}",
+            f" ORDER BY {key} LIMIT {_ROWS_PER_BATCH}",
             (self._owner, *last),
         ):
             last = rows[-1][:width]
             yield [(row[:width], row[width:]) for row in rows]
 
-    def _update(self, table: str, changes: str, rows: Iterable[Row]) -> None:
+    def _update_rows(self, table: str, changes: str, rows: Iterable[Row]) -> None:
         """Change rows by their keys, which stand behind the values of the changes."""
-        width = len(KEYS[table])
+        width = len(KEY_COLUMNS[table])
         self._connection.run_many(
-            f"UPDATE {table} SET {changes} {by_key(table)}",
+            f"UPDATE {table} SET {changes} {where_key(table)}",
             [(*row[:-width], self._owner, *row[-width:]) for row in rows],
         )
 
-    def _one(self, statement: str, values: tuple[Any, ...]) -> Any:
+    def _fetch_value(self, statement: str, values: tuple[Any, ...]) -> Any:
         (value,) = self._connection.row(statement, values) or (None,)
         return value
 
 
-_TURN = (
+_REPLACE_DIGEST = (
     "UPDATE {table} SET {column} = (SELECT new FROM turned WHERE old = {column})"
     " WHERE owner_id = ? AND {column} IS NOT NULL"
 )

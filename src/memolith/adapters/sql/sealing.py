@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memolith.adapters.sql.damage import decoding
+from memolith.adapters.sql.damage import translate_decode_errors
 from memolith.errors import StoreDamaged
-from memolith.ports.cipher import Place
+from memolith.ports.cipher import EncryptionContext
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from memolith.ports.cipher import OwnerCipher
 
 
-class Sealing:
+class OwnerEncryption:
     """An owner's cipher that knows whose texts it seals."""
 
     __slots__ = ("_cipher", "owner_id")
@@ -26,19 +26,23 @@ class Sealing:
         self._cipher = cipher
         self.owner_id = owner_id
 
-    def seal(self, text: str, record: str, field: str, version: int = 1) -> bytes:
+    def encrypt(self, text: str, record: str, field: str, version: int = 1) -> bytes:
         """Return the sealed form of a text."""
-        return self._cipher.seal(text.encode(), Place(self.owner_id, record, field, version))
+        return self._cipher.encrypt(
+            text.encode(), EncryptionContext(self.owner_id, record, field, version)
+        )
 
-    @decoding
-    def open(self, sealed: bytes, record: str, field: str, version: int = 1) -> str:
+    @translate_decode_errors
+    def decrypt(self, ciphertext: bytes, record: str, field: str, version: int = 1) -> str:
         """Return the text that was sealed there."""
-        return self._cipher.open(sealed, Place(self.owner_id, record, field, version)).decode()
+        return self._cipher.decrypt(
+            ciphertext, EncryptionContext(self.owner_id, record, field, version)
+        ).decode()
 
-    def opens(self, sealed: bytes, place: Place) -> bool:
+    def can_decrypt(self, ciphertext: bytes, context: EncryptionContext) -> bool:
         """Return whether what was sealed there opens."""
         try:
-            self._cipher.open(sealed, place)
+            self._cipher.decrypt(ciphertext, context)
         except StoreDamaged:
             return False
         return True
@@ -51,15 +55,15 @@ class Sealing:
         """Return 16 bytes that only this owner's data of this purpose has."""
         return self._cipher.digest(purpose, data)
 
-    def term(self, term: str) -> bytes:
+    def digest_term(self, term: str) -> bytes:
         """Return what the index holds for a keyword."""
-        return self._cipher.term(term)
+        return self._cipher.digest_term(term)
 
-    def hide(self, vectors: NDArray[np.int8]) -> list[bytes]:
+    def encrypt_vectors(self, vectors: NDArray[np.int8]) -> list[bytes]:
         """Return vectors, shape (n, d), as they are stored."""
-        return self._cipher.hide(vectors)
+        return self._cipher.encrypt_vectors(vectors)
 
-    @decoding
-    def show(self, stored: Sequence[bytes], dimension: int) -> NDArray[np.int8]:
+    @translate_decode_errors
+    def decrypt_vectors(self, stored: Sequence[bytes], dimension: int) -> NDArray[np.int8]:
         """Return stored vectors as they were, shape (n, dimension)."""
-        return self._cipher.show(stored, dimension)
+        return self._cipher.decrypt_vectors(stored, dimension)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from memolith.adapters.sql import nearness
-from memolith.adapters.sql.damage import decoding
+from memolith.adapters.sql.damage import translate_decode_errors
 from memolith.adapters.sql.index import ROLES, TermRows, order_keys
-from memolith.adapters.sql.scopes import in_scope, valid_at
-from memolith.adapters.sql.substrings import held
+from memolith.adapters.sql.scopes import scope_mask, valid_items
+from memolith.adapters.sql.substrings import count_contained
 from memolith.adapters.sql.values import unpack_ids
 from memolith.domain.items import Span
 from memolith.policies.vectors import centroid
-from memolith.ports.columns import PART_BITS, Items, Postings, Similarities, Uses
+from memolith.ports.columns import PART_BITS, Items, Postings, Similarities, UsageStats
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from memolith.adapters.sql.index import IndexSource, OwnerIndex
     from memolith.domain.items import Trait
-    from memolith.domain.recall import Scope
+    from memolith.domain.recall import SearchFilter
 
     Bools = NDArray[np.bool_]
     Floats = NDArray[np.float64]
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 _ID_BITS = 48
 """What a passage's id takes at most: fewer than 2**32 items an owner, and the part."""
 
-_OPENED = 1_000
+_DECRYPT_BLOCK = 1_000
 """Memories opened at a time, to bound the memory it takes (a guess)."""
 
 _ROLE_NAMES = np.array(ROLES, dtype=object)
 
 
-class Search:
+class IndexSearch:
     """Answers from one state of an index.
 
     It keeps the masks of the scopes it was asked for, and the last query's comparison.
@@ -49,20 +49,20 @@ class Search:
         """Take a state, and the tables at the same counter to read postings from."""
         self.index = index
         self._source = source
-        self._masks: dict[Scope, Bools | None] = {}
-        self._comparison: nearness.Comparison | None = None
+        self._masks: dict[SearchFilter, Bools | None] = {}
+        self._comparison: nearness.QueryComparison | None = None
 
     def nearest(
         self,
         vector: NDArray[np.int8],
         limit: int,
-        scope: Scope,
+        scope: SearchFilter,
         *,
-        at_least: float = -math.inf,
+        min_cosine: float = -math.inf,
     ) -> Integers:
         """See the port."""
-        wanted = nearness.Wanted(limit, at_least, self._mask(scope))
-        rows = nearness.nearest(self.index, self._to(vector), wanted)
+        wanted = nearness.NearestRequest(limit, min_cosine, self._mask(scope))
+        rows = nearness.find_nearest(self.index, self._compare_query(vector), wanted)
         return self.index.items.number.view[rows]
 
     def similarities(self, vector: NDArray[np.int8], numbers: Integers) -> Similarities:
@@ -71,31 +71,31 @@ class Search:
         rows = self.index.rows(numbers)
         counts = items.vectors.view[rows].astype(np.int64)
         row = np.repeat(np.arange(len(rows)), counts)
-        places = _runs(items.first_vector.view[rows].astype(np.int64), counts)
+        places = _expand_runs(items.first_vector.view[rows].astype(np.int64), counts)
         return Similarities(
             row=row,
             part=vectors.part.view[places].astype(np.int64),
-            cosine=self._to(vector).cosines(places),
+            cosine=self._compare_query(vector).cosines(places),
         )
 
-    def _to(self, vector: NDArray[np.int8]) -> nearness.Comparison:
+    def _compare_query(self, vector: NDArray[np.int8]) -> nearness.QueryComparison:
         """Return the comparison to a query: of the last one, what is known of it already."""
         comparison = self._comparison
         if comparison is None or comparison.query is not vector:
-            comparison = self._comparison = nearness.Comparison(self.index.vectors, vector)
+            comparison = self._comparison = nearness.QueryComparison(self.index.vectors, vector)
         return comparison
 
-    def centroid(self, scope: Scope) -> Floats | None:
+    def centroid(self, scope: SearchFilter) -> Floats | None:
         """See the port."""
         items, vectors = self.index.items, self.index.vectors
         mask = self._mask(scope)
         counts = items.is_memory.view if mask is None else items.is_memory.view & mask
         return centroid(vectors.values.view[counts[vectors.item.view]])
 
-    def postings(self, terms: Sequence[str], scope: Scope) -> Postings:
+    def postings(self, terms: Sequence[str], scope: SearchFilter) -> Postings:
         """See the port."""
         index = self.index
-        found = self._terms(terms)
+        found = self._get_term_rows(terms)
         counts = [len(term.rows) for term in found]
         nothing = np.empty(0, dtype=np.int32)
         rows = np.concatenate([nothing, *(term.rows for term in found)])
@@ -108,7 +108,7 @@ class Search:
         if mask is not None:
             kept = mask[index.passages.item.view[rows]]
             rows, frequency, term = rows[kept], frequency[kept], term[kept]
-        passages, slot = _distinct(rows, len(index.passages.id.view))
+        passages, slot = _distinct_rows(rows, len(index.passages.id.view))
         return Postings(
             passages=index.passages.id.view[passages],
             lengths=index.passages.length.view[passages].astype(np.float64),
@@ -120,7 +120,9 @@ class Search:
             mean_length=length / total if total else 0.0,
         )
 
-    def containing(self, words: Sequence[str], scope: Scope) -> tuple[Integers, Integers]:
+    def find_containing(
+        self, words: Sequence[str], scope: SearchFilter
+    ) -> tuple[Integers, Integers]:
         """See the port."""
         items = self.index.items
         mask = self._mask(scope)
@@ -128,12 +130,12 @@ class Search:
         sought = [word.casefold() for word in words]
         found = [
             (item, count)
-            for start in range(0, len(rows), _OPENED)
-            for block in (rows[start : start + _OPENED],)
+            for start in range(0, len(rows), _DECRYPT_BLOCK)
+            for block in (rows[start : start + _DECRYPT_BLOCK],)
             for item, texts in self._source.texts(
                 items.record.view[block], items.number.view[block]
             )
-            if (count := held(sought, texts))
+            if (count := count_contained(sought, texts))
         ]
         numbers, counts = np.array(found, dtype=np.int64).reshape(-1, 2).T
         return numbers, counts
@@ -151,7 +153,7 @@ class Search:
             number=integers("number"),
             is_memory=columns.is_memory.view[rows],
             record_id=unpack_ids(columns.record.view[rows]),
-            kind=[self.index.lineage.kinds[code] for code in columns.kind.view[rows].tolist()],
+            kind=[self.index.shared.kinds[code] for code in columns.kind.view[rows].tolist()],
             session=integers("session"),
             sequence=integers("sequence"),
             speaker=integers("speaker"),
@@ -162,21 +164,21 @@ class Search:
             tokens=integers("tokens"),
         )
 
-    def uses(self, numbers: Integers) -> Uses:
+    def usage_stats(self, numbers: Integers) -> UsageStats:
         """See the port."""
         columns = self.index.items
         rows = self.index.rows(numbers)
-        return Uses(
+        return UsageStats(
             importance=columns.importance.view[rows],
             access_count=columns.access_count.view[rows],
             used_at=columns.used_at.view[rows],
             updated_at=columns.updated_at.view[rows],
         )
 
-    @decoding
-    def numbers(self, record_ids: Sequence[str], scope: Scope) -> Integers:
+    @translate_decode_errors
+    def item_numbers(self, record_ids: Sequence[str], scope: SearchFilter) -> Integers:
         """See the port."""
-        items = self._source.items_of(record_ids)
+        items = self._source.items_of_records(record_ids)
         mask = self._mask(scope)
         if mask is not None:
             rows = self.index.rows(np.array([item for _, item in items], dtype=np.int64))
@@ -184,11 +186,11 @@ class Search:
         latest = dict(items)
         return np.array([latest.get(record, -1) for record in record_ids], dtype=np.int64)
 
-    @decoding
-    def saying(self, content_key: str, limit: int, scope: Scope) -> Integers:
+    @translate_decode_errors
+    def items_with_content(self, content_key: str, limit: int, scope: SearchFilter) -> Integers:
         """See the port."""
         items = self.index.items
-        rows = self.index.rows(self._source.items_saying(content_key))
+        rows = self.index.rows(self._source.items_of_content(content_key))
         if not len(rows):  # mostly: nobody has said a question
             return rows
         mask = self._mask(scope)
@@ -198,20 +200,20 @@ class Search:
         numbers: Integers = items.number.view[ordered[: max(0, limit)]]
         return numbers
 
-    def marked(self, traits: Trait, scope: Scope) -> Integers:
+    def items_with_traits(self, traits: Trait, scope: SearchFilter) -> Integers:
         """See the port."""
         has = (self.index.items.traits.view & int(traits)) != 0
         mask = self._mask(scope)
         numbers: Integers = self.index.items.number.view[has if mask is None else has & mask]
         return np.sort(numbers)
 
-    def within(self, scope: Scope) -> Integers:
+    def items_in_scope(self, scope: SearchFilter) -> Integers:
         """See the port."""
         mask = self._mask(scope)
         numbers = self.index.items.number.view
         return np.sort(numbers if mask is None else numbers[mask])
 
-    def neighbours(self, numbers: Integers, step: Literal[-1, 1], scope: Scope) -> Integers:
+    def neighbours(self, numbers: Integers, step: Literal[-1, 1], scope: SearchFilter) -> Integers:
         """See the port."""
         items = self.index.items
         rows = self.index.rows(numbers)
@@ -219,11 +221,11 @@ class Search:
         open_ = np.flatnonzero(~items.is_memory.view[rows])
         if not len(open_):
             return found
-        keys, order = self.index.order
+        keys, order = self.index.message_order
         own = order_keys(items.session.view[rows], items.sequence.view[rows])
         places = np.searchsorted(keys, own, side="left" if step < 0 else "right")
         places = places + (min(0, step))
-        valid = valid_at(self.index, scope)
+        valid = valid_items(self.index, scope)
         while len(open_):
             open_ = open_[(places[open_] >= 0) & (places[open_] < len(keys))]
             there = order[places[open_]]
@@ -240,7 +242,7 @@ class Search:
         items, passages = self.index.items, self.index.passages
         rows = self.index.rows(numbers)
         counts = items.passages.view[rows].astype(np.int64)
-        places = _runs(items.first_passage.view[rows].astype(np.int64), counts)
+        places = _expand_runs(items.first_passage.view[rows].astype(np.int64), counts)
         spans = zip(
             passages.start.view[places].tolist(),
             passages.stop.view[places].tolist(),
@@ -251,57 +253,57 @@ class Search:
         ends = np.cumsum(counts).tolist()
         return [listed[end - n : end] for end, n in zip(ends, counts.tolist(), strict=True)]
 
-    def _mask(self, scope: Scope) -> Bools | None:
+    def _mask(self, scope: SearchFilter) -> Bools | None:
         try:
             return self._masks[scope]
         except KeyError:
-            mask = self._masks[scope] = in_scope(self.index, scope, self._source)
+            mask = self._masks[scope] = scope_mask(self.index, scope, self._source)
             return mask
 
-    def _valid_passages(self, scope: Scope) -> tuple[Bools | None, int, int]:
+    def _valid_passages(self, scope: SearchFilter) -> tuple[Bools | None, int, int]:
         """Return which passages are valid at the scope's instant, how many, and their terms."""
         if scope.as_of is None:
-            return self.index.now.open_passages
-        valid = valid_at(self.index, scope)
+            return self.index.current.open_passages
+        valid = valid_items(self.index, scope)
         lengths = self.index.passages.length.view
         if valid is None:
             return None, len(lengths), int(lengths.sum(dtype=np.int64))
         passages = valid[self.index.passages.item.view]
         return passages, int(passages.sum()), int(lengths[passages].sum(dtype=np.int64))
 
-    def _terms(self, terms: Sequence[str]) -> list[TermRows]:
+    def _get_term_rows(self, terms: Sequence[str]) -> list[TermRows]:
         """Return where terms stand in this state, reading only what no state has read yet."""
-        lineage, next_item = self.index.lineage, self.index.stamp.next_item
+        lineage, next_item = self.index.shared, self.index.version.next_item
         known = {term: lineage.postings.get(term, _NO_ROWS) for term in terms}
         behind = [term for term, rows in known.items() if rows.next_item < next_item]
         if behind:
             with lineage.lock:
-                known |= self._read(behind)
-        return [self._as_of_now(known[term]) for term in terms]
+                known |= self._read_postings(behind)
+        return [self._cut_to_version(known[term]) for term in terms]
 
-    def _as_of_now(self, term: TermRows) -> TermRows:
+    def _cut_to_version(self, term: TermRows) -> TermRows:
         """Return the rows without those that only a later state has."""
-        if term.next_item == self.index.stamp.next_item:
+        if term.next_item == self.index.version.next_item:
             return term
         end = int(np.searchsorted(term.rows, len(self.index.passages.id.view)))
-        return TermRows(term.rows[:end], term.frequency[:end], self.index.stamp.next_item)
+        return TermRows(term.rows[:end], term.frequency[:end], self.index.version.next_item)
 
-    def _read(self, terms: Sequence[str]) -> dict[str, TermRows]:
+    def _read_postings(self, terms: Sequence[str]) -> dict[str, TermRows]:
         """Read what is new of terms; the caller holds the lineage's lock."""
-        postings = self.index.lineage.postings
+        postings = self.index.shared.postings
         known = {term: postings.get(term, _NO_ROWS) for term in terms}
         for first in {rows.next_item for rows in known.values()}:
-            if first < self.index.stamp.next_item:
+            if first < self.index.version.next_item:
                 behind = [term for term in terms if known[term].next_item == first]
-                known |= self._read_from(behind, first, known)
+                known |= self._read_postings_from(behind, first, known)
         return known
 
-    def _read_from(
+    def _read_postings_from(
         self, terms: Sequence[str], first: int, known: Mapping[str, TermRows]
     ) -> dict[str, TermRows]:
         """Read terms from an item on; remember and return what is known of them then."""
-        lineage = self.index.lineage
-        which, rows, frequency = self._new_rows(terms, first)
+        lineage = self.index.shared
+        which, rows, frequency = self._fetch_postings(terms, first)
         ends = np.searchsorted(which, np.arange(len(terms) + 1))
         read = {}
         for place, term in enumerate(terms):
@@ -310,7 +312,7 @@ class Search:
             read[term] = TermRows(
                 np.concatenate([old.rows, rows[new]]),
                 np.concatenate([old.frequency, frequency[new]]),
-                self.index.stamp.next_item,
+                self.index.version.next_item,
             )
             if len(read[term].rows):  # what never occurs is not worth remembering, without bound
                 before = lineage.postings.get(term)
@@ -318,8 +320,8 @@ class Search:
                 lineage.postings_bytes += read[term].nbytes - (before.nbytes if before else 0)
         return read
 
-    @decoding
-    def _new_rows(
+    @translate_decode_errors
+    def _fetch_postings(
         self, terms: Sequence[str], first: int
     ) -> tuple[Integers, NDArray[np.int32], NDArray[np.int32]]:
         """Return which term stands in which row of the passages how often, from an item on."""
@@ -339,13 +341,13 @@ class Search:
 _NO_ROWS = TermRows(np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32), 1)
 
 
-def _runs(first: Integers, counts: Integers) -> Integers:
+def _expand_runs(first: Integers, counts: Integers) -> Integers:
     """Return first, first + 1, … of each run, one run after the other."""
     ends = np.cumsum(counts)
     return np.arange(ends[-1] if len(ends) else 0) + np.repeat(first - ends + counts, counts)
 
 
-def _distinct(rows: NDArray[np.int32], length: int) -> tuple[Integers, Integers]:
+def _distinct_rows(rows: NDArray[np.int32], length: int) -> tuple[Integers, Integers]:
     """Return the different rows, ascending, and which of them each row is."""
     seen = np.zeros(length, dtype=np.bool_)
     seen[rows] = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Literal
 
-from memolith.adapters.sql.waiting import Waiting
+from memolith.adapters.sql.waiting import PendingWorkReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -15,94 +15,96 @@ if TYPE_CHECKING:
 
     from memolith.adapters.sql.connection import Connection
     from memolith.adapters.sql.owner_row import OwnerRow
-    from memolith.adapters.sql.sealing import Sealing
-    from memolith.adapters.sql.search import Search
-    from memolith.adapters.sql.spaces import Space
+    from memolith.adapters.sql.sealing import OwnerEncryption
+    from memolith.adapters.sql.search import IndexSearch
+    from memolith.adapters.sql.spaces import EmbeddingGeneration
     from memolith.domain.items import Span, Trait
-    from memolith.domain.recall import Scope
-    from memolith.ports.store import Items, Postings, Similarities, Uses
+    from memolith.domain.recall import SearchFilter
+    from memolith.ports.store import Items, Postings, Similarities, UsageStats
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
 
-class Searching:
+class SnapshotSearch:
     """The searching half of a snapshot: finds the index at first need, and asks it."""
 
-    def __init__(self, owner: OwnerRow, find: Callable[[], Search]) -> None:
+    def __init__(self, owner: OwnerRow, open_search: Callable[[], IndexSearch]) -> None:
         """Take the owner as they stand at the snapshot, and a way to the index."""
-        self._seen = owner
-        self._find = find
-        self._found: Search | None = None
+        self._owner_row = owner
+        self._open_search = open_search
+        self._opened_search: IndexSearch | None = None
 
     @property
     def counter(self) -> int:
         """See the port."""
-        return self._seen.counter
+        return self._owner_row.counter
 
     @property
     def profile(self) -> str | None:
         """See the port."""
-        return self._seen.profile
+        return self._owner_row.profile
 
     @property
-    def _search(self) -> Search:
-        if self._found is None:
-            self._found = self._find()
-        return self._found
+    def _search(self) -> IndexSearch:
+        if self._opened_search is None:
+            self._opened_search = self._open_search()
+        return self._opened_search
 
     def nearest(
         self,
         vector: NDArray[np.int8],
         limit: int,
-        scope: Scope,
+        scope: SearchFilter,
         *,
-        at_least: float = -math.inf,
+        min_cosine: float = -math.inf,
     ) -> Integers:
         """See the port."""
-        return self._search.nearest(vector, limit, scope, at_least=at_least)
+        return self._search.nearest(vector, limit, scope, min_cosine=min_cosine)
 
     def similarities(self, vector: NDArray[np.int8], numbers: Integers) -> Similarities:
         """See the port."""
         return self._search.similarities(vector, numbers)
 
-    def centroid(self, scope: Scope) -> Floats | None:
+    def centroid(self, scope: SearchFilter) -> Floats | None:
         """See the port."""
         return self._search.centroid(scope)
 
-    def postings(self, terms: Sequence[str], scope: Scope) -> Postings:
+    def postings(self, terms: Sequence[str], scope: SearchFilter) -> Postings:
         """See the port."""
         return self._search.postings(terms, scope)
 
-    def containing(self, words: Sequence[str], scope: Scope) -> tuple[Integers, Integers]:
+    def find_containing(
+        self, words: Sequence[str], scope: SearchFilter
+    ) -> tuple[Integers, Integers]:
         """See the port."""
-        return self._search.containing(words, scope)
+        return self._search.find_containing(words, scope)
 
     def items(self, numbers: Integers) -> Items:
         """See the port."""
         return self._search.items(numbers)
 
-    def uses(self, numbers: Integers) -> Uses:
+    def usage_stats(self, numbers: Integers) -> UsageStats:
         """See the port."""
-        return self._search.uses(numbers)
+        return self._search.usage_stats(numbers)
 
-    def numbers(self, record_ids: Sequence[str], scope: Scope) -> Integers:
+    def item_numbers(self, record_ids: Sequence[str], scope: SearchFilter) -> Integers:
         """See the port."""
-        return self._search.numbers(record_ids, scope)
+        return self._search.item_numbers(record_ids, scope)
 
-    def saying(self, content_key: str, limit: int, scope: Scope) -> Integers:
+    def items_with_content(self, content_key: str, limit: int, scope: SearchFilter) -> Integers:
         """See the port."""
-        return self._search.saying(content_key, limit, scope)
+        return self._search.items_with_content(content_key, limit, scope)
 
-    def marked(self, traits: Trait, scope: Scope) -> Integers:
+    def items_with_traits(self, traits: Trait, scope: SearchFilter) -> Integers:
         """See the port."""
-        return self._search.marked(traits, scope)
+        return self._search.items_with_traits(traits, scope)
 
-    def within(self, scope: Scope) -> Integers:
+    def items_in_scope(self, scope: SearchFilter) -> Integers:
         """See the port."""
-        return self._search.within(scope)
+        return self._search.items_in_scope(scope)
 
-    def neighbours(self, numbers: Integers, step: Literal[-1, 1], scope: Scope) -> Integers:
+    def neighbours(self, numbers: Integers, step: Literal[-1, 1], scope: SearchFilter) -> Integers:
         """See the port."""
         return self._search.neighbours(numbers, step, scope)
 
@@ -111,17 +113,17 @@ class Searching:
         return self._search.passages(numbers)
 
 
-class SqlSnapshot(Searching, Waiting):
+class SqlSnapshot(SnapshotSearch, PendingWorkReader):
     """A `Snapshot` of a store in tables."""
 
     def __init__(
         self,
         connection: Connection,
-        sealing: Sealing,
+        encryption: OwnerEncryption,
         owner: OwnerRow,
-        space: Space,
-        find: Callable[[], Search],
+        generation: EmbeddingGeneration,
+        open_search: Callable[[], IndexSearch],
     ) -> None:
         """Take a connection within a read transaction."""
-        Searching.__init__(self, owner, find)
-        Waiting.__init__(self, connection, sealing, owner.number, space)
+        SnapshotSearch.__init__(self, owner, open_search)
+        PendingWorkReader.__init__(self, connection, encryption, owner.number, generation)

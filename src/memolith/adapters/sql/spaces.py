@@ -17,23 +17,23 @@ from memolith.ports.reembedding import EmbeddingModel
 if TYPE_CHECKING:
     from memolith.adapters.sql.connection import Connection
 
-COLUMNS = ("vector", "vector2")
+VECTOR_COLUMNS = ("vector", "vector2")
 
-SPACE, HOLD = "space", "hold"
+GENERATION_FACT, WRITE_PAUSE_FACT = "space", "hold"
 """Names of facts: which space is in use, and the token of who asks writers to wait."""
 
 _EMBEDDER, _DIMENSION, _DIGESTS = "embedder", "dimension", "digests"
 _NEXT_EMBEDDER, _NEXT_DIMENSION = "next_embedder", "next_dimension"
-_EMPTYING = "emptying"
+_HAS_UNUSED = "emptying"
 
-_SET = (
+_SET_FACT = (
     "INSERT INTO meta (name, value) VALUES (?, ?)"
     " ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ExpectedGeneration:
     """What somebody has opened a store for.
 
     Attributes:
@@ -41,12 +41,12 @@ class Expected:
         model: The model, as messages name it.
     """
 
-    space: int
+    generation: int
     model: str
 
 
 @dataclass(frozen=True, slots=True)
-class Space:
+class EmbeddingGeneration:
     """The space that is in use in one state of a store.
 
     Attributes:
@@ -55,26 +55,26 @@ class Space:
     """
 
     number: int = 0
-    expected: Expected | None = None
+    expected: ExpectedGeneration | None = None
 
     @property
     def column(self) -> str:
         """The column that holds the vectors in use."""
-        return COLUMNS[self.number % 2]
+        return VECTOR_COLUMNS[self.number % 2]
 
     @property
-    def other(self) -> str:
+    def other_column(self) -> str:
         """The column that holds vectors that are being made, or were in use before."""
-        return COLUMNS[(self.number + 1) % 2]
+        return VECTOR_COLUMNS[(self.number + 1) % 2]
 
-    def check(self, connection: Connection) -> None:
+    def refuse_if_switched(self, connection: Connection) -> None:
         """Refuse who has opened the store for vectors of before.
 
         Raises:
             WrongEmbeddingModel: The store's vectors are of another model since.
         """
-        if self.expected is not None and self.expected.space != self.number:
-            now = VectorFacts.of(connection).model
+        if self.expected is not None and self.expected.generation != self.number:
+            now = VectorFacts.read(connection).model
             raise WrongEmbeddingModel(str(now), self.expected.model, is_changed=True)
 
 
@@ -91,29 +91,29 @@ class VectorFacts:
         is_emptying: Whether the column that is not in use may hold vectors that nobody needs.
     """
 
-    space: int
+    embedding_generation: int
     model: EmbeddingModel | None
-    digests: str | None
-    following: EmbeddingModel | None
-    is_emptying: bool
+    digest_name: str | None
+    next_model: EmbeddingModel | None
+    has_unused_vectors: bool
 
     @classmethod
-    def of(cls, connection: Connection) -> VectorFacts:
+    def read(cls, connection: Connection) -> VectorFacts:
         """Read them."""
-        return cls.among(dict(connection.rows("SELECT name, value FROM meta")))
+        return cls.from_facts(dict(connection.rows("SELECT name, value FROM meta")))
 
     @classmethod
-    def among(cls, facts: dict[str, Any]) -> VectorFacts:
+    def from_facts(cls, facts: dict[str, Any]) -> VectorFacts:
         """Return them of all facts of a store."""
         return cls(
-            space=int(facts.get(SPACE, 0)),
-            model=_model(facts, _EMBEDDER, _DIMENSION),
+            space=int(facts.get(GENERATION_FACT, 0)),
+            model=_decode_model(facts, _EMBEDDER, _DIMENSION),
             digests=facts.get(_DIGESTS),
-            following=_model(facts, _NEXT_EMBEDDER, _NEXT_DIMENSION),
-            is_emptying=_EMPTYING in facts,
+            following=_decode_model(facts, _NEXT_EMBEDDER, _NEXT_DIMENSION),
+            is_emptying=_HAS_UNUSED in facts,
         )
 
-    def meta(self, schema: int, cipher: str, analyser: int) -> StoreMeta:
+    def to_meta(self, schema: int, cipher: str, analyser: int) -> StoreMeta:
         """Return what the store says of itself, with these."""
         name = self.model.name if self.model else None
         return StoreMeta(
@@ -122,8 +122,8 @@ class VectorFacts:
             dimension=self.model.dimension if self.model else None,
             cipher=cipher,
             analyser=int(analyser),
-            digests=self.digests or name,
-            space=self.space,
+            digest_name=self.digest_name or name,
+            embedding_generation=self.embedding_generation,
         )
 
     def refuse_other(self, name: str, dimension: int | None) -> None:
@@ -137,46 +137,48 @@ class VectorFacts:
         if self.model.name != name or dimension not in (None, self.model.dimension):
             given = EmbeddingModel(name, dimension or 0)
             raise WrongEmbeddingModel(
-                str(self.model), str(given), is_under_way=self.following == given
+                str(self.model), str(given), is_reembedding=self.next_model == given
             )
 
 
-def adopt(connection: Connection, model: EmbeddingModel) -> None:
+def save_model(connection: Connection, model: EmbeddingModel) -> None:
     """Keep which model the vectors in use are of."""
-    _set(connection, {_EMBEDDER: model.name, _DIMENSION: str(model.dimension)})
+    _save_facts(connection, {_EMBEDDER: model.name, _DIMENSION: str(model.dimension)})
 
 
-def begin(connection: Connection, model: EmbeddingModel) -> None:
+def save_next_model(connection: Connection, model: EmbeddingModel) -> None:
     """Keep of which model vectors are being made."""
-    _set(connection, {_NEXT_EMBEDDER: model.name, _NEXT_DIMENSION: str(model.dimension)})
+    _save_facts(connection, {_NEXT_EMBEDDER: model.name, _NEXT_DIMENSION: str(model.dimension)})
 
 
-def switch(connection: Connection, facts: VectorFacts, model: EmbeddingModel) -> None:
+def switch_generation(connection: Connection, facts: VectorFacts, model: EmbeddingModel) -> None:
     """Let the vectors that were being made be those in use; the others are to go."""
-    digests = facts.digests or (facts.model.name if facts.model else model.name)
-    _set(connection, {SPACE: str(facts.space + 1), _DIGESTS: digests})
-    adopt(connection, model)
-    give_up(connection)
+    digests = facts.digest_name or (facts.model.name if facts.model else model.name)
+    _save_facts(
+        connection, {GENERATION_FACT: str(facts.embedding_generation + 1), _DIGESTS: digests}
+    )
+    save_model(connection, model)
+    discard_next_model(connection)
 
 
-def give_up(connection: Connection) -> None:
+def discard_next_model(connection: Connection) -> None:
     """Let no vectors be made any more; those in the column that is not in use are to go."""
-    _set(connection, {_EMPTYING: "1"})
-    for name in (_NEXT_EMBEDDER, _NEXT_DIMENSION, HOLD):
-        _remove(connection, name)
+    _save_facts(connection, {_HAS_UNUSED: "1"})
+    for name in (_NEXT_EMBEDDER, _NEXT_DIMENSION, WRITE_PAUSE_FACT):
+        _remove_fact(connection, name)
 
 
-def emptied(connection: Connection) -> None:
+def clear_unused(connection: Connection) -> None:
     """Keep that nothing is left in the column that is not in use."""
-    _remove(connection, _EMPTYING)
+    _remove_fact(connection, _HAS_UNUSED)
 
 
-def hold(connection: Connection, token: str | None) -> None:
+def set_write_pause(connection: Connection, token: str | None) -> None:
     """Ask those who write to wait, by a token nobody had before, or no longer."""
     if token is None:
-        _remove(connection, HOLD)
+        _remove_fact(connection, WRITE_PAUSE_FACT)
     else:
-        _set(connection, {HOLD: token})
+        _save_facts(connection, {WRITE_PAUSE_FACT: token})
 
 
 def stored_dimension(connection: Connection) -> int | None:
@@ -185,13 +187,13 @@ def stored_dimension(connection: Connection) -> int | None:
     return int(row[0]) if row else None
 
 
-def _model(facts: dict[str, Any], name: str, dimension: str) -> EmbeddingModel | None:
+def _decode_model(facts: dict[str, Any], name: str, dimension: str) -> EmbeddingModel | None:
     return EmbeddingModel(facts[name], int(facts[dimension])) if name in facts else None
 
 
-def _set(connection: Connection, facts: dict[str, str]) -> None:
-    connection.run_many(_SET, facts.items())
+def _save_facts(connection: Connection, facts: dict[str, str]) -> None:
+    connection.run_many(_SET_FACT, facts.items())
 
 
-def _remove(connection: Connection, name: str) -> None:
+def _remove_fact(connection: Connection, name: str) -> None:
     connection.run("DELETE FROM meta WHERE name = ?", (name,))

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
-def held(sought: Sequence[str], texts: Iterable[str]) -> int:
+def count_contained(words: Sequence[str], texts: Iterable[str]) -> int:
     """Return how many of the case-folded texts stand anywhere in any of the others."""
     folded = [text.casefold() for text in texts]
-    return sum(any(word in text for text in folded) for word in sought)
+    return sum(any(word in text for text in folded) for word in words)

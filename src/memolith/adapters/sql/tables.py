@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from memolith.adapters.sql.spaces import COLUMNS
+from memolith.adapters.sql.spaces import VECTOR_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,15 +32,15 @@ class Table:
     @property
     def vectors(self) -> tuple[int, ...]:
         """Where among the columns vectors stand."""
-        return tuple(n for n, name in enumerate(self.columns) if name in COLUMNS)
+        return tuple(n for n, name in enumerate(self.columns) if name in VECTOR_COLUMNS)
 
     @property
     def reals(self) -> tuple[int, ...]:
         """Where among the columns numbers stand that need not be whole."""
-        return tuple(n for n, name in enumerate(self.columns) if name in _REALS)
+        return tuple(n for n, name in enumerate(self.columns) if name in _REAL_COLUMNS)
 
 
-_REALS = ("importance", "strength")
+_REAL_COLUMNS = ("importance", "strength")
 
 OWNER_FACTS = (
     "profile",
@@ -56,14 +56,14 @@ OWNER_FACTS = (
 )
 """The columns of an owner's own row, but for number and name."""
 
-_MEMORY = (
+_MEMORY_COLUMNS = (
     "kind state origin key {digest}content summary tags importance strength access_count"
     " accessed_at created_at updated_at happened_at expires_at superseded_by session sources"
     " compressed kept_kind valid_from valid_to"
 )
 
 
-def _tables() -> Iterator[Table]:
+def _build_tables() -> Iterator[Table]:
     for name, key, rest in (
         (
             "sessions",
@@ -86,9 +86,9 @@ def _tables() -> Iterator[Table]:
         (
             "memories",
             "id",
-            f"version item {_MEMORY.format(digest='key_digest ')} changed marks",
+            f"version item {_MEMORY_COLUMNS.format(digest='key_digest ')} changed marks",
         ),
-        ("versions", "id version", f"item {_MEMORY.format(digest='')}"),
+        ("versions", "id version", f"item {_MEMORY_COLUMNS.format(digest='')}"),
         (
             "items",
             "item",
@@ -107,22 +107,22 @@ def _tables() -> Iterator[Table]:
         ("claims", "work", "token until attempts"),
         ("usage", "hour purpose", "calls input_tokens output_tokens"),
     ):
-        yield _table(name, key, rest)
+        yield _build_table(name, key, rest)
     for name, key, rest in (
         ("idempotency", "scope key_digest", "request_digest response created_at"),
         ("jobs", "name", "state lease_token lease_until ran_at"),
         ("api_keys", "digest", "name owner role created_at revoked_at"),
         ("tombstones", "digest", "erased_at"),
     ):
-        yield _table(name, key, rest, is_owned=False)
+        yield _build_table(name, key, rest, is_owned=False)
 
 
-def _table(name: str, key: str, rest: str, *, is_owned: bool = True) -> Table:
+def _build_table(name: str, key: str, rest: str, *, is_owned: bool = True) -> Table:
     return Table(name, (*key.split(), *rest.split()), tuple(key.split()), is_owned)
 
 
-TABLES = {table.name: table for table in _tables()}
+TABLES = {table.name: table for table in _build_tables()}
 """All but `owners` and what a database has for itself, by name."""
 
-OWNED = tuple(table.name for table in TABLES.values() if table.is_owned)
+OWNED_TABLES = tuple(table.name for table in TABLES.values() if table.is_owned)
 """The tables whose rows are an owner's, by number."""

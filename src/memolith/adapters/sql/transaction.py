@@ -4,30 +4,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memolith.adapters.sql.snapshot import Searching
-from memolith.adapters.sql.writes import Writer
+from memolith.adapters.sql.snapshot import SnapshotSearch
+from memolith.adapters.sql.writes import RecordWriter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from memolith.adapters.sql.connection import Connection
     from memolith.adapters.sql.owner_row import OwnerRow
-    from memolith.adapters.sql.sealing import Sealing
-    from memolith.adapters.sql.search import Search
-    from memolith.adapters.sql.spaces import Space
+    from memolith.adapters.sql.sealing import OwnerEncryption
+    from memolith.adapters.sql.search import IndexSearch
+    from memolith.adapters.sql.spaces import EmbeddingGeneration
 
 
-class SqlTransaction(Searching, Writer):
+class SqlTransaction(SnapshotSearch, RecordWriter):
     """A `Transaction` of a store in tables. Its searches answer from the state at its begin."""
 
     def __init__(
         self,
         connection: Connection,
-        sealing: Sealing,
+        encryption: OwnerEncryption,
         owner: OwnerRow,
-        space: Space,
-        find: Callable[[], Search],
+        generation: EmbeddingGeneration,
+        open_search: Callable[[], IndexSearch],
     ) -> None:
         """Take the writing connection, with its transaction begun."""
-        Searching.__init__(self, owner, find)
-        Writer.__init__(self, connection, sealing, owner, space)
+        SnapshotSearch.__init__(self, owner, open_search)
+        RecordWriter.__init__(self, connection, encryption, owner, generation)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from memolith.adapters.sql.changes import Changes
-from memolith.adapters.sql.values import find_id
+from memolith.adapters.sql.changes import WriterBase
+from memolith.adapters.sql.values import pack_id_or_none
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,13 +21,15 @@ SET_STRENGTHS = (
 )
 
 
-class Upkeep(Changes):
+class StrengthWriter(WriterBase):
     """The ways to look after memories."""
 
     def set_strengths(self, ids: Sequence[str], strengths: Sequence[float]) -> None:
         """See the port."""
-        packed = ((find_id(id_), strength) for id_, strength in zip(ids, strengths, strict=True))
+        packed = (
+            (pack_id_or_none(id_), strength) for id_, strength in zip(ids, strengths, strict=True)
+        )
         wanted = {id_.hex(): float(strength) for id_, strength in packed if id_}
-        with self._change():
+        with self._guard_change():
             values = (msgspec.json.encode(wanted).decode(), self._owner)
             self._is_touched |= bool(self._connection.run(SET_STRENGTHS, values))

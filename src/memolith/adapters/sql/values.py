@@ -50,7 +50,7 @@ def unpack_id(packed: bytes) -> str:
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
-def find_id(text: str) -> bytes | None:
+def pack_id_or_none(text: str) -> bytes | None:
     """Return the 16 bytes of a UUID in its usual form; None for any other text."""
     try:
         packed = bytes.fromhex(text.replace("-", ""))
@@ -65,22 +65,22 @@ def pack_id(text: str, field: str = "id") -> bytes:
     Raises:
         InvalidInput: It is not a UUID in its usual form (lower case, with dashes).
     """
-    packed = find_id(text)
+    packed = pack_id_or_none(text)
     if packed is None:
         raise InvalidInput(field, "not a UUID in lower case with dashes")
     return packed
 
 
-def find_ids(texts: Sequence[str]) -> tuple[bytes, ...]:
+def pack_valid_ids(texts: Sequence[str]) -> tuple[bytes, ...]:
     """Return the 16 bytes of each UUID; what is none is left out."""
-    return tuple(packed for packed in map(find_id, texts) if packed is not None)
+    return tuple(packed for packed in map(pack_id_or_none, texts) if packed is not None)
 
 
 _DASH = 32
 """The column, after those of the 32 digits, that holds a dash."""
 
 _GROUPS = ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32))
-_PLACES = np.array([place for group in _GROUPS for place in (*range(*group), _DASH)][:-1])
+_DIGIT_POSITIONS = np.array([place for group in _GROUPS for place in (*range(*group), _DASH)][:-1])
 
 
 def unpack_ids(packed: NDArray[np.uint8]) -> list[str]:
@@ -88,5 +88,5 @@ def unpack_ids(packed: NDArray[np.uint8]) -> list[str]:
     letters = np.full((len(packed), _DASH + 1), ord("-"), dtype=np.uint8)
     digits = np.frombuffer(packed.tobytes().hex().encode(), dtype=np.uint8)
     letters[:, :_DASH] = digits.reshape(len(packed), _DASH)
-    text = letters.take(_PLACES, axis=1).tobytes().decode("ascii")
+    text = letters.take(_DIGIT_POSITIONS, axis=1).tobytes().decode("ascii")
     return [text[start : start + 36] for start in range(0, len(text), 36)]

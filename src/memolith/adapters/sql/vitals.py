@@ -6,25 +6,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from memolith.adapters.sql.damage import decoding
+from memolith.adapters.sql.damage import translate_decode_errors
 from memolith.domain.memories import State
-from memolith.ports.upkeep import Vitals
+from memolith.ports.upkeep import MemoryStats
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_COLUMNS = 12
+_STATS_COLUMNS = 12
 
 
-@decoding
-def vitals_of(rows: Sequence[Sequence[Any]]) -> Vitals:
+@translate_decode_errors
+def decode_memory_stats(rows: Sequence[Sequence[Any]]) -> MemoryStats:
     """Return vitals of rows that have their columns, in order."""
-    columns = list(zip(*rows, strict=True)) if rows else [()] * _COLUMNS
+    columns = list(zip(*rows, strict=True)) if rows else [()] * _STATS_COLUMNS
     numbers, ids, kinds, states, importance, strength, *integers = columns
     access, used, created, updated, expires, session = (
         np.array(column, dtype=np.int64) for column in integers
     )
-    return Vitals(
+    return MemoryStats(
         number=np.array(numbers, dtype=np.int64),
         id=list(ids),
         kind=list(kinds),

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memolith.adapters.sql.connection import NO_LIMIT
-from memolith.adapters.sql.damage import decoding
-from memolith.adapters.sql.message_reads import OPEN_OF
-from memolith.adapters.sql.reads import ALL_MEMORIES, Records
-from memolith.adapters.sql.values import find_ids, instant_or_none, micros
-from memolith.adapters.sql.work import PARKED, WAITS, progress_of
-from memolith.domain.work import Backlog, Work
+from memolith.adapters.sql.damage import translate_decode_errors
+from memolith.adapters.sql.message_reads import SELECT_NEWEST_MESSAGES
+from memolith.adapters.sql.reads import SELECT_ALL_MEMORIES, RecordReader
+from memolith.adapters.sql.values import instant_or_none, micros, pack_valid_ids
+from memolith.adapters.sql.work import DEAD_LETTER, PENDING, decode_progress
+from memolith.domain.work import PendingWork, WorkKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
 
     from memolith.domain.memories import Memory
     from memolith.domain.messages import Message
-    from memolith.domain.work import Mark, Progress
+    from memolith.domain.work import ConsolidationProgress, ProcessingFlag
 
 # The terms of an index that is not of all rows are repeated word for word, or it is not used.
-HAS_MARKS = "m.marks <> 0 AND m.valid_to IS NULL"
-DUE = f"{HAS_MARKS} AND m.marks = {WAITS} AND (m.retry_at IS NULL OR m.retry_at <= ?2)"
-_AWAITING = (
-    OPEN_OF.format(source="messages AS m INDEXED BY messages_waiting")
-    + f" WHERE m.owner_id = ?1 AND {DUE} ORDER BY m.number LIMIT ?3"
+IS_QUEUED = "m.marks <> 0 AND m.valid_to IS NULL"
+IS_DUE = f"{IS_QUEUED} AND m.marks = {PENDING} AND (m.retry_at IS NULL OR m.retry_at <= ?2)"
+_PENDING_MESSAGES = (
+    SELECT_NEWEST_MESSAGES.format(source="messages AS m INDEXED BY messages_waiting")
+    + f" WHERE m.owner_id = ?1 AND {IS_DUE} ORDER BY m.number LIMIT ?3"
 )
 _UNSUMMARISED = "WHERE m.owner_id = ? AND m.summarised_at IS NULL AND m.valid_to IS NULL"
 _UNSUMMARISED_MESSAGES = (
-    OPEN_OF.format(source="messages AS m INDEXED BY messages_unsummarised")
+    SELECT_NEWEST_MESSAGES.format(source="messages AS m INDEXED BY messages_unsummarised")
     + f" {_UNSUMMARISED} ORDER BY m.number LIMIT ?"
 )
 _UNSUMMARISED_OF_SESSION = (
-    OPEN_OF.format(source="messages AS m INDEXED BY messages_unsummarised")
+    SELECT_NEWEST_MESSAGES.format(source="messages AS m INDEXED BY messages_unsummarised")
     + f" {_UNSUMMARISED} AND m.session = ? ORDER BY m.number LIMIT ?"
 )
 _UNSUMMARISED_BY_SESSION = (
@@ -42,73 +42,77 @@ _UNSUMMARISED_BY_SESSION = (
     " GROUP BY m.session ORDER BY min(m.number)) AS w"
     " CROSS JOIN sessions AS s ON s.owner_id = ? AND s.number = w.session"
 )
-_WAITING = (
+_COUNT_WITH_MARK = (
     "SELECT count(*) FROM messages AS m INDEXED BY messages_waiting"
-    f" WHERE m.owner_id = ? AND m.marks = ? AND {HAS_MARKS}"
+    f" WHERE m.owner_id = ? AND m.marks = ? AND {IS_QUEUED}"
 )
-_OLDEST = (
+_OLDEST_PENDING = (
     "SELECT coalesce((SELECT v.valid_from FROM message_versions AS v"
     " WHERE v.owner_id = m.owner_id AND v.id = m.id ORDER BY v.version LIMIT 1), m.valid_from)"
     " FROM messages AS m INDEXED BY messages_waiting"
-    f" WHERE m.owner_id = ? AND m.marks = {WAITS} AND {HAS_MARKS} ORDER BY m.number LIMIT 1"
+    f" WHERE m.owner_id = ? AND m.marks = {PENDING} AND {IS_QUEUED} ORDER BY m.number LIMIT 1"
 )
 _ATTEMPTS = (
     "SELECT max(m.attempts) FROM carray(?) AS w CROSS JOIN messages AS m"
     " ON m.owner_id = ? AND m.id = w.value WHERE m.valid_to IS NULL"
 )
 _UNMARKED = (
-    f"{ALL_MEMORIES} WHERE m.owner_id = ?1 AND m.state = 'active' AND m.marks & ?2 <> ?2"
+    f"{SELECT_ALL_MEMORIES} WHERE m.owner_id = ?1 AND m.state = 'active' AND m.marks & ?2 <> ?2"
     " AND m.kind IN (SELECT value FROM carray(?3)) ORDER BY m.created_at, m.id"
 )
 
 
-class Waiting(Records):
+class PendingWorkReader(RecordReader):
     """The part of a snapshot that tells what is still to be done."""
 
-    def awaiting(self, limit: int, *, now: datetime) -> list[Message]:
+    def pending_messages(self, limit: int, *, now: datetime) -> list[Message]:
         """See the port."""
-        return self._messages(self._connection.rows(_AWAITING, (self._owner, micros(now), limit)))
+        return self._decode_messages(
+            self._connection.rows(_PENDING_MESSAGES, (self._owner, micros(now), limit))
+        )
 
     def attempts(self, ids: Sequence[str]) -> int:
         """See the port."""
-        packed = find_ids(ids)
+        packed = pack_valid_ids(ids)
         if not packed:
             return 0
-        values = (self._connection.many(packed), self._owner)
+        values = (self._connection.bind_values(packed), self._owner)
         (most,) = self._connection.row(_ATTEMPTS, values) or (None,)
         return most or 0
 
-    def unsummarised(
+    def unsummarised_messages(
         self, limit: int | None = None, *, session_id: str | None = None
     ) -> list[Message]:
         """See the port."""
         most = NO_LIMIT if limit is None else limit
         if session_id is not None:
             values = (self._owner, self.session_number(session_id), most)
-            return self._messages(self._connection.rows(_UNSUMMARISED_OF_SESSION, values))
-        return self._messages(self._connection.rows(_UNSUMMARISED_MESSAGES, (self._owner, most)))
+            return self._decode_messages(self._connection.rows(_UNSUMMARISED_OF_SESSION, values))
+        return self._decode_messages(
+            self._connection.rows(_UNSUMMARISED_MESSAGES, (self._owner, most))
+        )
 
-    def unsummarised_count(self) -> int:
+    def count_unsummarised_messages(self) -> int:
         """See the port."""
-        return self._count_of(
+        return self._fetch_count(
             f"SELECT count(*) FROM messages AS m INDEXED BY messages_unsummarised {_UNSUMMARISED}"
         )
 
-    def unsummarised_by_session(self) -> dict[str, int]:
+    def count_unsummarised_by_session(self) -> dict[str, int]:
         """See the port."""
         rows = self._connection.rows(_UNSUMMARISED_BY_SESSION, (self._owner, self._owner))
         return {str(name): int(count) for name, count in rows}
 
-    def unmarked(self, mark: Mark, kinds: frozenset[str]) -> list[Memory]:
+    def memories_without_mark(self, mark: ProcessingFlag, kinds: frozenset[str]) -> list[Memory]:
         """See the port."""
         if not kinds:
             return []
-        values = (self._owner, int(mark), self._connection.many(tuple(kinds)))
-        return self._memories(self._connection.rows(_UNMARKED, values))
+        values = (self._owner, int(mark), self._connection.bind_values(tuple(kinds)))
+        return self._decode_memories(self._connection.rows(_UNMARKED, values))
 
-    def progress(self, session_id: str) -> Progress:
+    def progress(self, session_id: str) -> ConsolidationProgress:
         """See the port."""
-        return progress_of(
+        return decode_progress(
             self._connection.row(
                 "SELECT consolidated_to, failures, consolidated_at FROM sessions"
                 " WHERE owner_id = ? AND name = ?",
@@ -116,22 +120,22 @@ class Waiting(Records):
             )
         )
 
-    @decoding
-    def backlog(self) -> Backlog:
+    @translate_decode_errors
+    def pending_work(self) -> PendingWork:
         """See the port."""
         stuck = self._connection.rows(
             "SELECT work FROM claims WHERE owner_id = ? AND until IS NULL AND work <> ?"
             " ORDER BY work",
-            (self._owner, Work.LEARN.value),
+            (self._owner, WorkKind.LEARN.value),
         )
-        (oldest,) = self._connection.row(_OLDEST, (self._owner,)) or (None,)
-        return Backlog(
-            waiting=self._count_of(_WAITING, WAITS),
-            parked=self._count_of(_WAITING, PARKED),
-            oldest=instant_or_none(oldest),
-            stuck=tuple(Work(work) for (work,) in stuck),
+        (oldest,) = self._connection.row(_OLDEST_PENDING, (self._owner,)) or (None,)
+        return PendingWork(
+            pending_messages=self._fetch_count(_COUNT_WITH_MARK, PENDING),
+            dead_letters=self._fetch_count(_COUNT_WITH_MARK, DEAD_LETTER),
+            oldest_at=instant_or_none(oldest),
+            failed_kinds=tuple(WorkKind(work) for (work,) in stuck),
         )
 
-    def _count_of(self, statement: str, *values: int) -> int:
+    def _fetch_count(self, statement: str, *values: int) -> int:
         (count,) = self._connection.row(statement, (self._owner, *values)) or (0,)
         return int(count)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from memolith.adapters.sql.base_memory import BaseMemoryChanges
-from memolith.adapters.sql.memory_changes import MemoryChanges
-from memolith.adapters.sql.purging import Purging
-from memolith.adapters.sql.upkeep import Upkeep
-from memolith.adapters.sql.work_changes import WorkChanges
+from memolith.adapters.sql.base_memory import BaseMemoryWriter
+from memolith.adapters.sql.memory_changes import MemoryWriter
+from memolith.adapters.sql.purging import PurgeWriter
+from memolith.adapters.sql.upkeep import StrengthWriter
+from memolith.adapters.sql.work_changes import WorkWriter
 
 
-class Writer(MemoryChanges, BaseMemoryChanges, Purging, Upkeep, WorkChanges):
+class RecordWriter(MemoryWriter, BaseMemoryWriter, PurgeWriter, StrengthWriter, WorkWriter):
     """The changing half of a transaction."""

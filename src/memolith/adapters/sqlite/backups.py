@@ -12,30 +12,30 @@ from typing import TYPE_CHECKING
 
 from memolith.adapters.folders import make_folder, sync_folder
 from memolith.adapters.sqlite.connections import Connection
-from memolith.adapters.sqlite.opening import read_seal
-from memolith.adapters.sqlite.unpacking import seal_of, unpack
+from memolith.adapters.sqlite.opening import read_cipher_info
+from memolith.adapters.sqlite.unpacking import read_backup_cipher_info, unpack_backup
 from memolith.errors import Conflict, KeyUnavailable, StoreDamaged, StoreUnavailable
-from memolith.ports.backups import Restored
+from memolith.ports.backups import RestoreResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from memolith.adapters.sqlite.connections import Connections
-    from memolith.adapters.sqlite.unpacking import Keys, Tombstones
-    from memolith.ports.backups import Advance
-    from memolith.ports.cipher import Cipher, Ciphers
+    from memolith.adapters.sqlite.unpacking import BackupKeys, Tombstones
+    from memolith.ports.backups import ProgressCallback
+    from memolith.ports.cipher import Cipher, CipherProvider
 
-_LOGS = ("-wal", "-shm", "-journal")
+_LOG_SUFFIXES = ("-wal", "-shm", "-journal")
 
 
 def back_up(
-    connections: Connections, target: Path, *, overwrite: bool, advance: Advance | None
+    connections: Connections, target: Path, *, overwrite: bool, advance: ProgressCallback | None
 ) -> int:
     """Do what the port's `back_up` says."""
     path = Path(target).absolute()
     _refuse_own_files(path, connections.path)
     refuse_to_overwrite(path, overwrite=overwrite)
-    with connections.reading() as reader, unfinished(path) as part:
+    with connections.read() as reader, create_partial_file(path) as part:
         reader.row("SELECT 1 FROM meta")  # from here on it sees one state, whoever writes
         reader.back_up(part, advance)
         return put_in_place(part, path)
@@ -44,12 +44,12 @@ def back_up(
 def restore(
     source: Path,
     target: Path,
-    keys: Keys,
+    keys: BackupKeys,
     *,
     analyser: int = 1,
     force: bool = False,
     busy_timeout_s: float = 5.0,
-) -> Restored:
+) -> RestoreResult:
     """Put a backup in a store's place; the store that was there is kept beside it.
 
     The backup is copied and checked first, brought up to date, and rid of the owners who were
@@ -72,27 +72,27 @@ def restore(
         StoreUnavailable: The store is open somewhere, or files can't be written.
     """
     source, target = Path(source).absolute(), Path(target).absolute()
-    seal = seal_of(source, busy_timeout_s)
+    seal = read_backup_cipher_info(source, busy_timeout_s)
     there = target.exists()
     if there and (not force or target.samefile(source)):
         raise Conflict(f"there is a store already: {target}")
-    keys.known(seal)
-    with unfinished(target) as part:
-        copy = unpack(source, part, keys, analyser=analyser, busy_timeout_s=busy_timeout_s)
-        replaced = _cipher_of(target, keys.own, busy_timeout_s) if there else copy.cipher
-        with _sole(target, busy_timeout_s) as tombstones:
-            owners, erased = copy.without_erased(replaced or copy.cipher, tombstones or ())
-            copy.adopted(keys.own)
-            sync(part)
-            kept = _keep_beside(target) if there else None
+    keys.find_cipher(seal)
+    with create_partial_file(target) as part:
+        copy = unpack_backup(source, part, keys, analyser=analyser, busy_timeout_s=busy_timeout_s)
+        replaced = _find_cipher(target, keys.target, busy_timeout_s) if there else copy.cipher
+        with _open_exclusively(target, busy_timeout_s) as tombstones:
+            owners, erased = copy.remove_erased(replaced or copy.cipher, tombstones or ())
+            copy.adopt_keys(keys.target)
+            sync_file(part)
+            kept = _keep_previous_store(target) if there else None
             part.replace(target)
             sync_folder(target.parent)
     remembers = tombstones is not None and replaced is not None
-    return Restored(target, kept, owners, erased, remembers_erased=remembers)
+    return RestoreResult(target, kept, owners, erased, erasures_known=remembers)
 
 
 def _refuse_own_files(path: Path, store: Path) -> None:
-    if path in (store, *(store.with_name(store.name + log) for log in _LOGS)) or (
+    if path in (store, *(store.with_name(store.name + log) for log in _LOG_SUFFIXES)) or (
         path.exists() and path.samefile(store)
     ):
         raise Conflict("a backup can't take the place of the store itself")
@@ -109,7 +109,7 @@ def refuse_to_overwrite(path: Path, *, overwrite: bool) -> None:
 
 
 @contextmanager
-def unfinished(path: Path) -> Iterator[Path]:
+def create_partial_file(path: Path) -> Iterator[Path]:
     """Give an empty file beside another, for its owner only, and remove what is left of it."""
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
@@ -128,7 +128,7 @@ def put_in_place(part: Path, path: Path) -> int:
     """Give a copy its name, as a file that needs no log beside it, durably; return its size."""
     with closing(Connection(part, 0)) as copy:
         copy.run("PRAGMA journal_mode = DELETE")
-    sync(part)
+    sync_file(part)
     size = part.stat().st_size
     part.replace(path)
     sync_folder(path.parent)
@@ -136,7 +136,7 @@ def put_in_place(part: Path, path: Path) -> int:
 
 
 @contextmanager
-def _sole(target: Path, busy_timeout_s: float) -> Iterator[Tombstones | None]:
+def _open_exclusively(target: Path, busy_timeout_s: float) -> Iterator[Tombstones | None]:
     """Keep everybody else out of a store, and give its tombstones; None: it is too damaged.
 
     Whoever has it open in write-ahead mode holds a lock, which keeps the mode from changing.
@@ -153,7 +153,7 @@ def _sole(target: Path, busy_timeout_s: float) -> Iterator[Tombstones | None]:
         yield None
         return
     try:
-        tombstones = _locked(connection, busy_timeout_s)
+        tombstones = _lock_and_read_tombstones(connection, busy_timeout_s)
         if os.name == "nt":  # where an open file can't be moved
             connection.close()
         yield tombstones
@@ -161,7 +161,7 @@ def _sole(target: Path, busy_timeout_s: float) -> Iterator[Tombstones | None]:
         connection.close()
 
 
-def _locked(connection: Connection, busy_timeout_s: float) -> Tombstones | None:
+def _lock_and_read_tombstones(connection: Connection, busy_timeout_s: float) -> Tombstones | None:
     try:
         connection.run("PRAGMA journal_mode = DELETE")
         connection.run("BEGIN EXCLUSIVE")
@@ -174,16 +174,16 @@ def _locked(connection: Connection, busy_timeout_s: float) -> Tombstones | None:
         return None
 
 
-def _cipher_of(target: Path, ciphers: Ciphers, busy_timeout_s: float) -> Cipher | None:
+def _find_cipher(target: Path, ciphers: CipherProvider, busy_timeout_s: float) -> Cipher | None:
     """Return the cipher of the store that is replaced; None: nobody can tell."""
     try:
-        seal = read_seal(target, busy_timeout_s)
-        return ciphers.known(*seal) if seal else None
+        seal = read_cipher_info(target, busy_timeout_s)
+        return ciphers.load(*seal) if seal else None
     except (StoreDamaged, KeyUnavailable):
         return None
 
 
-def _keep_beside(target: Path) -> Path:
+def _keep_previous_store(target: Path) -> Path:
     """Give a store a second name beside its own, which another file may then take."""
     number, kept = 1, target.with_name(f"{target.name}.before-restore")
     while kept.exists():
@@ -193,14 +193,14 @@ def _keep_beside(target: Path) -> Path:
         os.link(target, kept)
     except OSError:  # a file system without links
         shutil.copy2(target, kept)
-    for log in _LOGS:  # left only by a store too damaged to be opened
+    for log in _LOG_SUFFIXES:  # left only by a store too damaged to be opened
         beside = target.with_name(target.name + log)
         if beside.exists():
             beside.replace(kept.with_name(kept.name + log))
     return kept
 
 
-def sync(path: Path) -> None:
+def sync_file(path: Path) -> None:
     """See a file's content on the disk."""
     with path.open("rb+") as file:
         os.fsync(file.fileno())

@@ -11,23 +11,23 @@ if TYPE_CHECKING:
     from memolith.ports.verifying import Finding
 
 
-class FileChecking:
+class FileCheckMixin:
     """The half of a SQLite store that looks at its file."""
 
     _connections: Connections
 
     def check_file(self) -> list[Finding]:
         """See the port."""
-        from memolith.adapters.sql.tables import OWNED
+        from memolith.adapters.sql.tables import OWNED_TABLES
         from memolith.ports.verifying import Finding
 
         found: list[Finding] = []
         try:
-            with self._connections.reading() as connection:
+            with self._connections.read() as connection:
                 problems = connection.rows("PRAGMA integrity_check")
                 found += [Finding("file", None, None, str(p)) for (p,) in problems if p != "ok"]
-                for table in OWNED:
-                    (count,) = connection.row(f"SELECT count(*) {_nobodys(table)}") or (0,)
+                for table in OWNED_TABLES:
+                    (count,) = connection.row(f"SELECT count(*) {_ownerless_rows(table)}") or (0,)
                     if count:
                         detail = f"rows of {table} that are nobody's"
                         found.append(Finding("orphan", None, None, detail))
@@ -37,14 +37,14 @@ class FileChecking:
 
     def repair_file(self) -> None:
         """See the port: makes SQLite's own indexes anew, and removes what is nobody's."""
-        from memolith.adapters.sql.tables import OWNED
+        from memolith.adapters.sql.tables import OWNED_TABLES
 
-        with self._connections.writing() as connection:
+        with self._connections.write() as connection:
             connection.run("REINDEX")
-            for table in OWNED:
-                connection.run(f"DELETE {_nobodys(table)}")
+            for table in OWNED_TABLES:
+                connection.run(f"DELETE {_ownerless_rows(table)}")
             connection.run("COMMIT")
 
 
-def _nobodys(table: str) -> str:
+def _ownerless_rows(table: str) -> str:
     return f"FROM {table} WHERE owner_id NOT IN (SELECT owner_id FROM owners)"

@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from memolith.adapters.chroma.collections import Chroma
     from memolith.config.sections import Vectors
     from memolith.config.settings import Settings
-    from memolith.ports.cipher import Ciphers
+    from memolith.ports.cipher import CipherProvider
 
 _BYTES_PER_MB = 1 << 20
 _MS_PER_S = 1000
-_BESIDE = "-chroma"
+_CHROMA_SUFFIX = "-chroma"
 """What follows the store's name in the name of Chroma's folder, where that is not set."""
 
 
-def open_sqlite(path: Path, settings: Settings, ciphers: Ciphers) -> SqliteStore:
+def open_sqlite(path: Path, settings: Settings, ciphers: CipherProvider) -> SqliteStore:
     """Open the store in a file; errors as of `SqliteStore.open`.
 
     Raises:
@@ -31,9 +31,9 @@ def open_sqlite(path: Path, settings: Settings, ciphers: Ciphers) -> SqliteStore
     cache_bytes = settings.index_cache_mb * _BYTES_PER_MB
     timeout_s = settings.busy_timeout_s
     if own.backend == "sqlite-vec":
-        from memolith.adapters.clients.wire import need
+        from memolith.adapters.clients.wire import require_package
 
-        need("sqlite_vec", "vectors.backend", extra="sqlite-vec")
+        require_package("sqlite_vec", "vectors.backend", extra="sqlite-vec")
         from memolith.adapters.sqlite.vec import SqliteVecStore
 
         return SqliteVecStore.open(
@@ -78,7 +78,7 @@ def open_chroma(path: Path, settings: Vectors) -> Chroma:
         )
     from memolith.adapters.chroma.embedded import EmbeddedChroma
 
-    return EmbeddedChroma(_folder(path, settings))
+    return EmbeddedChroma(_chroma_folder(path, settings))
 
 
 def remove_vectors(path: Path, settings: Settings) -> list[Path]:
@@ -97,14 +97,14 @@ def remove_vectors(path: Path, settings: Settings) -> list[Path]:
     chroma = open_chroma(path, own)
     with closing(chroma):
         remove_collections(path, settings.busy_timeout_s, chroma)
-    folder = _folder(path, own)
+    folder = _chroma_folder(path, own)
     if own.chroma_url or own.chroma_path or not folder.is_dir():
         return []
     shutil.rmtree(folder)
     return [folder]
 
 
-def _folder(path: Path, settings: Vectors) -> Path:
+def _chroma_folder(path: Path, settings: Vectors) -> Path:
     if settings.chroma_path:
         return Path(settings.chroma_path)
-    return path.with_name(f"{path.name}{_BESIDE}").absolute()
+    return path.with_name(f"{path.name}{_CHROMA_SUFFIX}").absolute()

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from memolith.adapters.sql.connection import ConstraintBroken
+from memolith.adapters.sql.connection import ConstraintViolation
 from memolith.adapters.sql.owner_row import OWNER_COLUMNS, OwnerRow
-from memolith.adapters.sql.turns import Turns
+from memolith.adapters.sql.turns import FairSemaphore
 from memolith.errors import MemolithError, StoreDamaged, StoreReadOnly, StoreUnavailable
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ pages of the file too, and eight readers of 16 MB were most of what a server gre
 _IDLE_READERS = 8
 """How many unused readers are kept open: more threads than that rarely read at once (a guess)."""
 
-_PAUSE_S = 0.002
+_LOCK_POLL_S = 0.002
 """Between looks whether another process still writes. SQLite's own pauses grow to a tenth of a
 second: processes of eight writers each, which leave the file alone for less than a millisecond at
 a time, kept others out of it for over ten seconds."""
@@ -43,50 +43,50 @@ _PRAGMAS = (
     "PRAGMA temp_store = MEMORY",
 )
 
-_BACKUP_PAGES = 4_096
+_PAGES_PER_STEP = 4_096
 """How many pages, 16 MB, are copied between two signs of progress (a guess)."""
 
-_OWNER = f"SELECT {OWNER_COLUMNS} FROM owners WHERE name = ?"
+_SELECT_OWNER_ROW = f"SELECT {OWNER_COLUMNS} FROM owners WHERE name = ?"
 
-_DAMAGED = (apsw.CorruptError, apsw.NotADBError, apsw.SQLError, UnicodeDecodeError)
-_PROBLEMS = (
+_DAMAGE_ERRORS = (apsw.CorruptError, apsw.NotADBError, apsw.SQLError, UnicodeDecodeError)
+_UNAVAILABLE_ERRORS = (
     (apsw.FullError, "the disk is full"),
     (apsw.CantOpenError, "the store cannot be opened"),
     (apsw.PermissionsError, "access to the store is denied"),
     (apsw.IOError, "the store cannot be read or written"),
 )
 
-_LEAST_ROOM = 1 << 16
+_MIN_FREE_BYTES = 1 << 16
 """The index of a log is made in pieces of 32 KB."""
 
-_NO_LOCKS = "unix-none"
+_LOCKLESS_VFS = "unix-none"
 """SQLite's way to files without locks, on Unix."""
 
-_abandoned: list[apsw.Connection] = []
+_inherited_connections: list[apsw.Connection] = []
 """What a forked child got from its parent: to close it there would take the parent's locks."""
 
 
-def translated(
+def translate_error(
     error: apsw.Error | UnicodeDecodeError, path: Path, waited_s: float = 0.0
 ) -> MemolithError:
     """Return what an error of SQLite means to a caller."""
     if isinstance(error, (apsw.BusyError, apsw.LockedError)):
         return StoreUnavailable(f"{path} is locked by another writer", waited_s)
-    if isinstance(error, _DAMAGED):
+    if isinstance(error, _DAMAGE_ERRORS):
         return StoreDamaged(
             f"{path} is damaged, or not a store of Memolith: {error}; run `memolith verify`"
         )
     if isinstance(error, apsw.ReadOnlyError):
         return StoreReadOnly(str(path), "the system does not let it be written")
-    if isinstance(error, (apsw.IOError, apsw.CantOpenError)) and lacks_room(path):
+    if isinstance(error, (apsw.IOError, apsw.CantOpenError)) and is_disk_full(path):
         return StoreUnavailable(f"the disk is full: {path}")
-    for kind, problem in _PROBLEMS:
+    for kind, problem in _UNAVAILABLE_ERRORS:
         if isinstance(error, kind):
             return StoreUnavailable(f"{problem}: {path}")
     return StoreUnavailable(f"{path}: {type(error).__name__}: {error}")
 
 
-def lacks_room(path: Path) -> bool:
+def is_disk_full(path: Path) -> bool:
     """Whether the disk has no room for the files that SQLite makes beside a store to open it.
 
     It says of those only that they can't be opened or read.
@@ -94,17 +94,17 @@ def lacks_room(path: Path) -> bool:
     import shutil
 
     try:
-        return shutil.disk_usage(path.parent).free < _LEAST_ROOM
+        return shutil.disk_usage(path.parent).free < _MIN_FREE_BYTES
     except OSError:
         return False
 
 
-def _without_locks(path: Path) -> str:
-    if _NO_LOCKS not in apsw.vfs_names():
+def _require_lockless_vfs(path: Path) -> str:
+    if _LOCKLESS_VFS not in apsw.vfs_names():
         raise StoreReadOnly(
             str(path), "its last writes are in the log beside it, which can be read only there"
         )
-    return _NO_LOCKS
+    return _LOCKLESS_VFS
 
 
 class Connection:
@@ -118,7 +118,7 @@ class Connection:
         busy_timeout_s: float,
         *,
         read_only: bool = False,
-        alone: bool = False,
+        exclusive: bool = False,
         with_log: bool = False,
         cache_kb: int = _CACHE_KB,
     ) -> None:
@@ -145,13 +145,13 @@ class Connection:
         if read_only:
             flags = apsw.SQLITE_OPEN_READONLY
         name = str(path)
-        if alone and not with_log:
+        if exclusive and not with_log:
             name, flags = f"{path.absolute().as_uri()}?immutable=1", flags | apsw.SQLITE_OPEN_URI
         try:
             self._raw = apsw.Connection(
                 name,
                 flags=flags,
-                vfs=_without_locks(path) if with_log else None,
+                vfs=_require_lockless_vfs(path) if with_log else None,
                 statementcachesize=200,
             )
             # One plan whatever is bound: else a join is prepared anew each time it runs, which
@@ -165,21 +165,21 @@ class Connection:
             for pragma in (*_PRAGMAS, f"PRAGMA cache_size = -{cache_kb}"):
                 self._raw.execute(pragma)
         except apsw.Error as error:
-            raise translated(error, path) from error
+            raise translate_error(error, path) from error
 
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
         """Run a statement and return all it gives."""
         try:
             return self._raw.execute(statement, values).fetchall()
         except (apsw.Error, UnicodeDecodeError) as error:
-            raise translated(error, self.path) from error
+            raise translate_error(error, self.path) from error
 
     def row(self, statement: str, values: Sequence[Any] = ()) -> Row | None:
         """Run a statement and return the first row it gives."""
         try:
             return self._raw.execute(statement, values).fetchone()
         except (apsw.Error, UnicodeDecodeError) as error:
-            raise translated(error, self.path) from error
+            raise translate_error(error, self.path) from error
 
     def run(self, statement: str, values: Sequence[Any] = ()) -> int:
         """Run a statement and return how many rows it changed.
@@ -190,9 +190,9 @@ class Connection:
         try:
             self._raw.execute(statement, values)
         except apsw.ConstraintError as error:
-            raise ConstraintBroken from error
+            raise ConstraintViolation from error
         except apsw.Error as error:
-            raise translated(error, self.path) from error
+            raise translate_error(error, self.path) from error
         return self._raw.changes()
 
     def run_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
@@ -200,23 +200,23 @@ class Connection:
         try:
             self._raw.executemany(statement, rows)
         except apsw.ConstraintError as error:
-            raise ConstraintBroken from error
+            raise ConstraintViolation from error
         except apsw.Error as error:
-            raise translated(error, self.path) from error
+            raise translate_error(error, self.path) from error
 
-    def many(self, values: Sequence[bytes] | Sequence[str]) -> Any:
+    def bind_values(self, values: Sequence[bytes] | Sequence[str]) -> Any:
         """See the shared protocol."""
         return apsw.carray(tuple(values))
 
-    def many_numbers(self, values: Sequence[int]) -> Any:
+    def bind_integers(self, values: Sequence[int]) -> Any:
         """See the shared protocol."""
         return apsw.carray(array("q", values))
 
-    def vector(self, stored: Any) -> Any:
+    def bind_vector(self, stored: Any) -> Any:
         """See the shared protocol."""
         return stored
 
-    def extend(self, library: str, functions: Mapping[str, Callable[..., Any]]) -> None:
+    def load_extension(self, library: str, functions: Mapping[str, Callable[..., Any]]) -> None:
         """Load a library of SQLite's functions, and add functions of one value, where not done yet.
 
         Raises:
@@ -234,16 +234,16 @@ class Connection:
             raise StoreUnavailable(f"{library} cannot be loaded into SQLite") from error
         self._with.add(library)
 
-    def owner(self, owner_id: str, *, lock: bool = False) -> OwnerRow:
+    def get_owner(self, owner_id: str, *, lock: bool = False) -> OwnerRow:
         """See the shared protocol. Who writes has the whole file: nothing is to be locked."""
         del lock
-        row = self.row(_OWNER, (owner_id,))
+        row = self.row(_SELECT_OWNER_ROW, (owner_id,))
         return OwnerRow(*row) if row else OwnerRow()
 
-    def new_owner(self, owner_id: str, key_version: int) -> OwnerRow:
+    def insert_owner(self, owner_id: str, key_version: int) -> OwnerRow:
         """See the shared protocol."""
         self.run("INSERT INTO owners (name, key_version) VALUES (?, ?)", (owner_id, key_version))
-        return self.owner(owner_id)
+        return self.get_owner(owner_id)
 
     def begin_reading(self) -> None:
         """Begin a transaction that sees the file as of its first read."""
@@ -258,14 +258,14 @@ class Connection:
         started = monotonic()
 
         def wait(_times: int) -> bool:
-            sleep(_PAUSE_S)
+            sleep(_LOCK_POLL_S)
             return monotonic() - started < timeout_s
 
         try:
             self._raw.set_busy_handler(wait)
             self._raw.execute("BEGIN IMMEDIATE")
         except apsw.Error as error:
-            raise translated(error, self.path, monotonic() - started) from error
+            raise translate_error(error, self.path, monotonic() - started) from error
         finally:
             self._raw.set_busy_timeout(self._busy_ms)
 
@@ -291,11 +291,11 @@ class Connection:
             with copy.backup("main", self._raw, "main") as backup:
                 while not backup.done:
                     before = backup.remaining
-                    backup.step(_BACKUP_PAGES)
+                    backup.step(_PAGES_PER_STEP)
                     if advance is not None:
                         advance(max(0, (before or backup.page_count) - backup.remaining))
         except apsw.Error as error:
-            raise translated(error, target) from error
+            raise translate_error(error, target) from error
         finally:
             copy.close()
 
@@ -304,11 +304,11 @@ class Connection:
         try:
             self._raw.close()
         except apsw.Error as error:
-            raise translated(error, self.path) from error
+            raise translate_error(error, self.path) from error
 
     def abandon(self) -> None:
         """Forget it without closing; see `_abandoned`."""
-        _abandoned.append(self._raw)
+        _inherited_connections.append(self._raw)
 
 
 class Connections:
@@ -328,12 +328,12 @@ class Connections:
         self._process = os.getpid()
         self._closed = False
         self._lock = threading.Lock()
-        self._turns = Turns(1)
+        self._writer_semaphore = FairSemaphore(1)
         self._idle: list[Connection] = []
         self._writer: Connection | None = None
 
     @contextmanager
-    def reading(self, owner_id: str | None = None) -> Iterator[Connection]:
+    def read(self, owner_id: str | None = None) -> Iterator[Connection]:
         """Lend a connection with a read transaction begun; whose rows are meant is the same."""
         del owner_id
         connection = self._borrow()
@@ -345,7 +345,7 @@ class Connections:
             self._give_back(connection)
 
     @contextmanager
-    def writing(self, owner_id: str | None = None) -> Iterator[Connection]:
+    def write(self, owner_id: str | None = None) -> Iterator[Connection]:
         """Lend the writer, with the file's write lock held, whoever is written for.
 
         What the block does not commit is undone at its end.
@@ -364,14 +364,14 @@ class Connections:
         """Lend the writer without a transaction, for what can't be done within one."""
         self._check_process()
         started = monotonic()
-        if not self._turns.take(self.busy_timeout_s):
+        if not self._writer_semaphore.acquire(self.busy_timeout_s):
             raise StoreUnavailable(
                 f"{self.path} is locked by another writer", monotonic() - started
             )
         try:
             yield self._open_writer()
         finally:
-            self._turns.end()
+            self._writer_semaphore.release()
 
     def close(self) -> None:
         """Close what is open: readers at once or, while lent, when given back.
@@ -385,14 +385,14 @@ class Connections:
             idle, self._idle = self._idle, []
         for connection in idle:
             connection.close()
-        if not self._turns.take(self.busy_timeout_s):
+        if not self._writer_semaphore.acquire(self.busy_timeout_s):
             raise StoreUnavailable(f"{self.path} is still being written to", self.busy_timeout_s)
         try:
             if self._writer is not None:
                 self._writer.close()
                 self._writer = None
         finally:
-            self._turns.end()
+            self._writer_semaphore.release()
 
     def _open_writer(self) -> Connection:
         self._refuse_if_closed()

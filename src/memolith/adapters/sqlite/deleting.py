@@ -6,18 +6,20 @@ import os
 from typing import TYPE_CHECKING
 
 from memolith.adapters.sqlite.connections import Connection
-from memolith.adapters.sqlite.opening import read_seal
+from memolith.adapters.sqlite.opening import read_cipher_info
 from memolith.errors import StoreReadOnly
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-_BESIDE = ("-wal", "-shm", "-journal", "-vectors", ".before-")
+_COMPANION_SUFFIXES = ("-wal", "-shm", "-journal", "-vectors", ".before-")
 """What follows the store's name in the names of files that belong to it."""
 
 
-def delete_store(path: Path, busy_timeout_s: float, forget: Callable[[bytes], None]) -> list[Path]:
+def delete_store(
+    path: Path, busy_timeout_s: float, delete_keys: Callable[[bytes], None]
+) -> list[Path]:
     """Delete a store, its log, and the copies made before migrations; return what was there.
 
     Args:
@@ -30,16 +32,16 @@ def delete_store(path: Path, busy_timeout_s: float, forget: Callable[[bytes], No
         StoreUnavailable: It is being written to, or can't be opened.
         StoreReadOnly: It can't be deleted.
     """
-    seal = read_seal(path, busy_timeout_s)
+    seal = read_cipher_info(path, busy_timeout_s)
     if seal is not None:
         if not os.access(path.parent, os.W_OK):  # before the keys are gone
             raise StoreReadOnly(str(path), f"its folder {path.parent} is not writable")
-        _see_that_nobody_writes(path, busy_timeout_s)
+        _refuse_if_written(path, busy_timeout_s)
         if seal[1]:
-            forget(seal[1])
+            delete_keys(seal[1])
     if not path.parent.is_dir():
         return []
-    names = tuple(f"{path.name}{ending}" for ending in _BESIDE)
+    names = tuple(f"{path.name}{ending}" for ending in _COMPANION_SUFFIXES)
     gone = sorted(
         each
         for each in path.parent.iterdir()
@@ -50,7 +52,7 @@ def delete_store(path: Path, busy_timeout_s: float, forget: Callable[[bytes], No
     return gone
 
 
-def _see_that_nobody_writes(path: Path, busy_timeout_s: float) -> None:
+def _refuse_if_written(path: Path, busy_timeout_s: float) -> None:
     connection = Connection(path, busy_timeout_s)
     try:
         connection.begin_writing(busy_timeout_s)

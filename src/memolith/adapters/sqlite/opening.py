@@ -12,9 +12,9 @@ from memolith.adapters.folders import make_folder
 from memolith.adapters.sqlite.connections import Connection, Connections
 from memolith.adapters.sqlite.reading import (
     ReadOnlyConnections,
-    is_of_room,
-    obstacle,
-    open_to_read,
+    find_write_obstacle,
+    is_disk_full_error,
+    open_read_only,
 )
 from memolith.adapters.sqlite.schema import APPLICATION_ID, MIGRATIONS
 from memolith.errors import StoreDamaged, StoreReadOnly, StoreTooNew, StoreUnavailable
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from memolith.ports.cipher import Cipher, Ciphers
+    from memolith.ports.cipher import Cipher, CipherProvider
 
-    Seal = tuple[str, bytes, bytes]
+    CipherInfo = tuple[str, bytes, bytes]
 
 _MODE = 0o600
 _RETRY_S = 0.01
 _SMALLEST_PAGE = 512
-_ANY_SCHEMA = 2**31
+_NEWEST_POSSIBLE_SCHEMA = 2**31
 _MNEMON_APPLICATION_ID = 0x4D6E656D
 """Marks a file of Mnemon, Memolith's first version."""
 
 
 def connect(
-    path: Path, *, ciphers: Ciphers, analyser: int, busy_timeout_s: float
+    path: Path, *, ciphers: CipherProvider, analyser: int, busy_timeout_s: float
 ) -> tuple[Connections, Cipher]:
     """Open a store to write it, made or brought up to date where needed, or else to read it.
 
@@ -48,45 +48,50 @@ def connect(
         KeyUnavailable: Its key is missing, or another; nothing was changed.
     """
     is_there = path.is_file() and path.stat().st_size > 0
-    reason = obstacle(path) if is_there else None
+    reason = find_write_obstacle(path) if is_there else None
     if reason is not None:
         return _connect_to_read(path, ciphers, busy_timeout_s, StoreReadOnly(str(path), reason))
     try:
         cipher = prepare(path, ciphers=ciphers, analyser=analyser, busy_timeout_s=busy_timeout_s)
     except StoreUnavailable as error:
-        if not (is_there and is_of_room(error, path)):
+        if not (is_there and is_disk_full_error(error, path)):
             raise
         return _connect_to_read(path, ciphers, busy_timeout_s, error)
     return Connections(path, busy_timeout_s), cipher
 
 
 def _connect_to_read(
-    path: Path, ciphers: Ciphers, busy_timeout_s: float, refused: StoreReadOnly | StoreUnavailable
+    path: Path,
+    ciphers: CipherProvider,
+    busy_timeout_s: float,
+    write_error: StoreReadOnly | StoreUnavailable,
 ) -> tuple[Connections, Cipher]:
     _refuse_other_files(path)
-    connections = ReadOnlyConnections(path, busy_timeout_s, refused)
+    connections = ReadOnlyConnections(path, busy_timeout_s, write_error)
     try:
-        with connections.reading() as connection:
-            _refuse_outdated(connection, refused)
-            return connections, ciphers.known(*_seal(connection))
+        with connections.read() as connection:
+            _refuse_outdated(connection, write_error)
+            return connections, ciphers.load(*_read_cipher_facts(connection))
     except BaseException:
         connections.close()
         raise
 
 
-def _refuse_outdated(connection: Connection, refused: StoreReadOnly | StoreUnavailable) -> None:
-    if _schema(connection, len(MIGRATIONS)) == len(MIGRATIONS):
+def _refuse_outdated(connection: Connection, write_error: StoreReadOnly | StoreUnavailable) -> None:
+    if _read_schema_version(connection, len(MIGRATIONS)) == len(MIGRATIONS):
         return
-    if isinstance(refused, StoreUnavailable):
-        raise refused
-    reason = f"{refused.reason}, and it must be brought up to date before this Memolith can read it"
-    raise StoreReadOnly(refused.path, reason)
+    if isinstance(write_error, StoreUnavailable):
+        raise write_error
+    reason = (
+        f"{write_error.reason}, and it must be brought up to date before this Memolith can read it"
+    )
+    raise StoreReadOnly(write_error.path, reason)
 
 
 def prepare(
     path: Path,
     *,
-    ciphers: Ciphers,
+    ciphers: CipherProvider,
     analyser: int,
     busy_timeout_s: float,
     migrations: Sequence[str] = MIGRATIONS,
@@ -103,27 +108,27 @@ def prepare(
         StoreTooNew: A newer Memolith has written it.
         KeyUnavailable: Its key is missing, or another; nothing was changed.
     """
-    _make_folder(path)
+    _create_store_folder(path)
     _refuse_other_files(path)
     # Before anything is written: even to open a file and close it again may move its log.
-    seal = read_seal(path, busy_timeout_s)
-    cipher = ciphers.known(*seal) if seal else None
+    seal = read_cipher_info(path, busy_timeout_s)
+    cipher = ciphers.load(*seal) if seal else None
     is_new = not path.exists()
     connection = Connection(path, busy_timeout_s)
     try:
         if is_new:  # nothing is in it yet; what SQLite makes beside it has its mode
             with suppress(OSError):  # a file system without modes
                 path.chmod(_MODE)
-        if _schema(connection, len(migrations)) < len(migrations):
+        if _read_schema_version(connection, len(migrations)) < len(migrations):
             made_with = (ciphers, analyser)
-            made = _bring_up_to_date(connection, migrations, made_with, busy_timeout_s)
+            made = _migrate(connection, migrations, made_with, busy_timeout_s)
             cipher = made or cipher
-        return cipher or ciphers.known(*_seal(connection))
+        return cipher or ciphers.load(*_read_cipher_facts(connection))
     finally:
         connection.close()
 
 
-def read_seal(path: Path, busy_timeout_s: float) -> Seal | None:
+def read_cipher_info(path: Path, busy_timeout_s: float) -> CipherInfo | None:
     """Return what a store says of its cipher, without changing a byte; None for a new one.
 
     Raises:
@@ -132,15 +137,19 @@ def read_seal(path: Path, busy_timeout_s: float) -> Seal | None:
     """
     if not path.exists() or not path.stat().st_size:
         return None
-    connection = open_to_read(path, busy_timeout_s)
+    connection = open_read_only(path, busy_timeout_s)
     try:
         # What a newer Memolith wrote is refused elsewhere; here any schema will do.
-        return _seal(connection) if _schema(connection, _ANY_SCHEMA) else None
+        return (
+            _read_cipher_facts(connection)
+            if _read_schema_version(connection, _NEWEST_POSSIBLE_SCHEMA)
+            else None
+        )
     finally:
         connection.close()
 
 
-def _make_folder(path: Path) -> None:
+def _create_store_folder(path: Path) -> None:
     try:
         make_folder(path.parent)
     except OSError as error:
@@ -175,7 +184,7 @@ def check_application_id(application: int, path: Path | None) -> None:
         raise StoreDamaged(f"{path} is not a Memolith store")
 
 
-def _schema(connection: Connection, known: int) -> int:
+def _read_schema_version(connection: Connection, newest: int) -> int:
     """Return the schema of the file, 0 for a new one; refuse what is not ours."""
     found = connection.row(
         "SELECT a.application_id, v.user_version, (SELECT count(*) FROM sqlite_schema)"
@@ -185,34 +194,36 @@ def _schema(connection: Connection, known: int) -> int:
     if (application, version, tables) == (0, 0, 0):
         return 0
     check_application_id(application, connection.path)
-    if version > known:
-        raise StoreTooNew(version, known)
+    if version > newest:
+        raise StoreTooNew(version, newest)
     return int(version)
 
 
-def _bring_up_to_date(
+def _migrate(
     connection: Connection,
     migrations: Sequence[str],
-    made_with: tuple[Ciphers, int],
+    creation: tuple[CipherProvider, int],
     busy_timeout_s: float,
 ) -> Cipher | None:
     """Return the cipher of a store that was made by this."""
-    ciphers, analyser = made_with
+    ciphers, analyser = creation
     cipher = None
     _use_wal(connection, busy_timeout_s)
     connection.begin_writing(busy_timeout_s)
     try:
-        schema = _schema(connection, len(migrations))  # another process may have been faster
+        schema = _read_schema_version(
+            connection, len(migrations)
+        )  # another process may have been faster
         if 0 < schema < len(migrations):
-            _copy_beside(connection.path, len(migrations), busy_timeout_s)
+            _copy_before_migration(connection.path, len(migrations), busy_timeout_s)
         for script in migrations[schema:]:
             connection.run(script)
         if schema == 0:
             # Under the write lock: of two first starts, one makes a key.
-            cipher = ciphers.new()
+            cipher = ciphers.create()
             connection.run_many(
                 "INSERT INTO meta (name, value) VALUES (?, ?)",
-                [("analyser", analyser), *_seal_rows(cipher)],
+                [("analyser", analyser), *_cipher_fact_rows(cipher)],
             )
         connection.run(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.run(f"PRAGMA user_version = {len(migrations)}")
@@ -237,7 +248,7 @@ def _use_wal(connection: Connection, busy_timeout_s: float) -> None:
             return
 
 
-def _copy_beside(path: Path, schema: int, busy_timeout_s: float) -> None:
+def _copy_before_migration(path: Path, schema: int, busy_timeout_s: float) -> None:
     """Copy what is committed; the caller holds the write lock, so it is the state before."""
     target = path.with_name(f"{path.name}.before-{schema}")
     unfinished = target.with_name(f"{target.name}.part")
@@ -250,7 +261,7 @@ def _copy_beside(path: Path, schema: int, busy_timeout_s: float) -> None:
     unfinished.replace(target)
 
 
-def _seal(connection: Connection) -> Seal:
+def _read_cipher_facts(connection: Connection) -> CipherInfo:
     rows = connection.rows("SELECT name, value FROM meta")
     found: dict[str, Any] = dict(rows)
     if "cipher" not in found:
@@ -258,8 +269,8 @@ def _seal(connection: Connection) -> Seal:
     return found["cipher"], found.get("store_id", b""), found.get("key_check", b"")
 
 
-def _seal_rows(cipher: Cipher) -> list[tuple[str, str | bytes]]:
+def _cipher_fact_rows(cipher: Cipher) -> list[tuple[str, str | bytes]]:
     rows: list[tuple[str, str | bytes]] = [("cipher", cipher.name)]
     if cipher.store_id:
-        rows += [("store_id", cipher.store_id), ("key_check", cipher.check)]
+        rows += [("store_id", cipher.store_id), ("key_check", cipher.key_check)]
     return rows

@@ -23,38 +23,38 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import apsw
 
-from memolith.adapters.sqlite.connections import Connection, Connections, lacks_room
+from memolith.adapters.sqlite.connections import Connection, Connections, is_disk_full
 from memolith.errors import StoreDamaged, StoreReadOnly, StoreUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-_LOG, _INDEX = "-wal", "-shm"
+_LOG_SUFFIX, _LOG_INDEX_SUFFIX = "-wal", "-shm"
 
 _INDEX_BYTES = 32_768
 """The least that SQLite makes the index of a log; it is less where there was no room for it."""
 
 
-class _Seen(NamedTuple):
+class _FileState(NamedTuple):
     """What tells that a file is another than it was."""
 
-    number: int
+    inode: int
     size: int
     written_at: int
 
 
-_Look = tuple[_Seen | None, _Seen | None]
+_StoreState = tuple[_FileState | None, _FileState | None]
 """What tells whether somebody has written to a store: its file and its log."""
 
 
-def obstacle(path: Path) -> str | None:
+def find_write_obstacle(path: Path) -> str | None:
     """Return what keeps a store's file, which is there, from being written; None: nothing.
 
     Asked of the system, not tried: to open a file and close it would let go of this process's
     locks on it.
     """
-    logs = [_beside(path, ending) for ending in (_LOG, _INDEX)]
+    logs = [_companion_path(path, ending) for ending in (_LOG_SUFFIX, _LOG_INDEX_SUFFIX)]
     there = [log for log in logs if log.exists()]
     if not os.access(path, os.W_OK):
         return "the file is not writable"
@@ -66,32 +66,32 @@ def obstacle(path: Path) -> str | None:
     return None
 
 
-def is_of_room(error: StoreUnavailable, path: Path) -> bool:
+def is_disk_full_error(error: StoreUnavailable, path: Path) -> bool:
     """Whether a store could not be opened as the disk is full."""
     causes = (apsw.FullError, apsw.IOError, apsw.CantOpenError)
-    return isinstance(error.__cause__, causes) and lacks_room(path)
+    return isinstance(error.__cause__, causes) and is_disk_full(path)
 
 
-def hindrance(path: Path, busy_timeout_s: float) -> StoreReadOnly | StoreUnavailable | None:
+def find_write_error(path: Path, busy_timeout_s: float) -> StoreReadOnly | StoreUnavailable | None:
     """Return what to tell who wants to write to a store that is there; None: nothing.
 
     Raises:
         StoreUnavailable: It can't be opened at all.
     """
-    reason = obstacle(path)
+    reason = find_write_obstacle(path)
     if reason is not None:
         return StoreReadOnly(str(path), reason)
     try:
         with closing(Connection(path, busy_timeout_s)) as connection:
             connection.row("SELECT 1 FROM sqlite_schema")
     except StoreUnavailable as error:
-        if is_of_room(error, path):
+        if is_disk_full_error(error, path):
             return error
         raise
     return None
 
 
-def open_to_read(path: Path, busy_timeout_s: float, *, no_room: bool = False) -> Connection:
+def open_read_only(path: Path, busy_timeout_s: float, *, disk_full: bool = False) -> Connection:
     """Open a store's file to read it, without changing a byte of it.
 
     Args:
@@ -104,28 +104,30 @@ def open_to_read(path: Path, busy_timeout_s: float, *, no_room: bool = False) ->
         StoreReadOnly: It has a log that can't be read there.
         StoreDamaged: It is no database.
     """
-    log = _seen(_beside(path, _LOG))
+    log = _file_state(_companion_path(path, _LOG_SUFFIX))
     # Without a log, even reading would make one.
-    alone = log is None or (not _is_indexed(path) and (no_room or obstacle(path) is not None))
+    alone = log is None or (
+        not _has_log_index(path) and (disk_full or find_write_obstacle(path) is not None)
+    )
     with_log = alone and log is not None and log.size > 0
-    return Connection(path, busy_timeout_s, read_only=True, alone=alone, with_log=with_log)
+    return Connection(path, busy_timeout_s, read_only=True, exclusive=alone, with_log=with_log)
 
 
 class ReadOnlyConnections(Connections):
     """Gives readers of a file that can't be written; a writer when it can be again."""
 
     def __init__(
-        self, path: Path, busy_timeout_s: float, refused: StoreReadOnly | StoreUnavailable
+        self, path: Path, busy_timeout_s: float, write_error: StoreReadOnly | StoreUnavailable
     ) -> None:
         """Take the path, and why it can't be written now."""
         super().__init__(path, busy_timeout_s)
-        self._no_room = isinstance(refused, StoreUnavailable)
-        self._look = self._looked_at()
+        self._disk_full = isinstance(write_error, StoreUnavailable)
+        self._last_state = self._read_state()
         self._unlocked = False
         self._writable: Connections | None = None
 
     @contextmanager
-    def reading(self, owner_id: str | None = None) -> Iterator[Connection]:
+    def read(self, owner_id: str | None = None) -> Iterator[Connection]:
         """See `Connections`.
 
         Raises:
@@ -133,10 +135,10 @@ class ReadOnlyConnections(Connections):
         """
         del owner_id
         if self._writable is not None:
-            with self._writable.reading() as connection:
+            with self._writable.read() as connection:
                 yield connection
             return
-        look = self._settled_look()
+        look = self._refresh_state()
         connection = self._borrow()
         try:
             connection.begin_reading()
@@ -146,7 +148,7 @@ class ReadOnlyConnections(Connections):
             raise
         finally:
             connection.roll_back()
-            self._return(connection, look)
+            self._return_connection(connection, look)
         self._refuse_changed(look)
 
     @contextmanager
@@ -158,7 +160,7 @@ class ReadOnlyConnections(Connections):
             StoreUnavailable: The disk is full.
         """
         self._refuse_if_closed()
-        with (self._writable or self._made_writable()).idle_writer() as connection:
+        with (self._writable or self._make_writable()).idle_writer() as connection:
             yield connection
 
     def close(self) -> None:
@@ -167,8 +169,8 @@ class ReadOnlyConnections(Connections):
         if self._writable is not None:
             self._writable.close()
 
-    def _made_writable(self) -> Connections:
-        refused = hindrance(self.path, self.busy_timeout_s)
+    def _make_writable(self) -> Connections:
+        refused = find_write_error(self.path, self.busy_timeout_s)
         if refused is not None:
             raise refused
         if self._unlocked:
@@ -178,54 +180,54 @@ class ReadOnlyConnections(Connections):
         return self._writable
 
     def _open_reader(self) -> Connection:
-        connection = open_to_read(self.path, self.busy_timeout_s, no_room=self._no_room)
+        connection = open_read_only(self.path, self.busy_timeout_s, disk_full=self._disk_full)
         # Closing a file that was opened past SQLite's locks drops those that this process has.
         self._unlocked = self._unlocked or connection.with_log
         return connection
 
-    def _looked_at(self) -> _Look | None:
+    def _read_state(self) -> _StoreState | None:
         """Look at the file and its log; None where they are read with locks."""
-        log = _seen(_beside(self.path, _LOG))
-        if log is not None and _is_indexed(self.path):
+        log = _file_state(_companion_path(self.path, _LOG_SUFFIX))
+        if log is not None and _has_log_index(self.path):
             return None
-        return _seen(self.path), log
+        return _file_state(self.path), log
 
-    def _settled_look(self) -> _Look | None:
+    def _refresh_state(self) -> _StoreState | None:
         """Look at the file; what was opened before a change is let go."""
-        look = self._looked_at()
+        look = self._read_state()
         with self._lock:
-            stale, self._look = self._look != look, look
+            stale, self._last_state = self._last_state != look, look
             idle, self._idle = (self._idle, []) if stale else ([], self._idle)
         for connection in idle:
             connection.close()
         return look
 
-    def _return(self, connection: Connection, look: _Look | None) -> None:
-        if self._look == look:
+    def _return_connection(self, connection: Connection, state: _StoreState | None) -> None:
+        if self._last_state == state:
             self._give_back(connection)
         else:
             connection.close()
 
-    def _refuse_changed(self, look: _Look | None) -> None:
-        if look is not None and self._looked_at() != look:
+    def _refuse_changed(self, state: _StoreState | None) -> None:
+        if state is not None and self._read_state() != state:
             raise StoreUnavailable(
                 f"{self.path} was written to by another program while it was read: try again"
             )
 
 
-def _seen(path: Path) -> _Seen | None:
+def _file_state(path: Path) -> _FileState | None:
     """Return what is seen of a file; None where there is none."""
     try:
         found = path.stat()
     except OSError:
         return None
-    return _Seen(found.st_ino, found.st_size, found.st_mtime_ns)
+    return _FileState(found.st_ino, found.st_size, found.st_mtime_ns)
 
 
-def _is_indexed(path: Path) -> bool:
-    index = _seen(_beside(path, _INDEX))
+def _has_log_index(path: Path) -> bool:
+    index = _file_state(_companion_path(path, _LOG_INDEX_SUFFIX))
     return index is not None and index.size >= _INDEX_BYTES
 
 
-def _beside(path: Path, ending: str) -> Path:
+def _companion_path(path: Path, ending: str) -> Path:
     return path.with_name(path.name + ending)

@@ -15,7 +15,7 @@ APPLICATION_ID = 0x4D656D6F
 DORMANT_STATES = ", ".join(f"'{state.value}'" for state in sorted(DORMANT))
 """As a statement lists them."""
 
-_FIRST = """
+_SCHEMA_1 = """
 -- Facts about the whole store: cipher, store_id and key_check (where it has keys), embedder,
 -- dimension, analyser; see the fourth migration for others.
 CREATE TABLE meta (
@@ -327,7 +327,7 @@ CREATE TABLE tombstones (
 ) STRICT, WITHOUT ROWID;
 """
 
-_SECOND = """
+_SCHEMA_2 = """
 -- What waits for a language model. marks: 0 for what does not wait to be learned from, 1 for what
 -- does, 2 for what failed too often and waits for a word. attempts: how often learning failed
 -- since it waits; retry_at: until when it waits at least. These stay while a message is forgotten.
@@ -369,7 +369,7 @@ CREATE TABLE usage (
 ) STRICT, WITHOUT ROWID;
 """
 
-_THIRD = """
+_SCHEMA_3 = """
 -- What Chroma has of an owner's vectors, where it searches them. next_item: the vectors of all
 -- items below are there, but for those in the next table. sending_to: of items below some may be.
 -- model: what the vectors are of. stamp: what the collection was last known to be marked with;
@@ -436,7 +436,7 @@ CREATE TRIGGER owners_removed AFTER DELETE ON owners BEGIN
 END;
 """
 
-_FOURTH = """
+_SCHEMA_4 = """
 -- vector and vector2 take turns: meta's space, 0 where it is not there, tells which is in use (the
 -- first, where it is even), embedder and dimension of which model. Vectors of next_embedder are
 -- made in the other; reembedded_to: below which item all passages of the owner have theirs.
@@ -457,5 +457,5 @@ BEGIN
 END;
 """
 
-MIGRATIONS = (_FIRST, _SECOND, _THIRD, _FOURTH)
+MIGRATIONS = (_SCHEMA_1, _SCHEMA_2, _SCHEMA_3, _SCHEMA_4)
 """The script at index n leads from schema n to schema n + 1."""

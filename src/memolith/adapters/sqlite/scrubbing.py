@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import apsw
 
-from memolith.adapters.sqlite.connections import Connection, translated
+from memolith.adapters.sqlite.connections import Connection, translate_error
 from memolith.errors import StoreUnavailable
 
 if TYPE_CHECKING:
@@ -25,12 +25,12 @@ _HEADER_BYTES = {2: 12, 5: 12, 10: 8, 13: 8}
 
 _FILE_HEADER_BYTES = 100
 _LARGEST_PAGE = 65_536
-_PAGES_AT_ONCE = 256
+_PAGES_PER_READ = 256
 
-_LOCKS_AT = 1 << 30
+_LOCK_PAGE_OFFSET = 1 << 30
 """The page here holds SQLite's locks and nothing else; some systems let nobody read it."""
 
-_TELLING_PAGES = 2 << 24
+_MAX_CHECKED_PAGES = 2 << 24
 """Below so many pages (137 GB), the first byte tells: others begin with a page's number."""
 
 
@@ -55,11 +55,11 @@ def scrub(path: Path, busy_timeout_s: float) -> bool:
             " FROM pragma_page_size AS s, pragma_page_count AS c, pragma_user_version AS v"
         ) or (0, 0, 0)
         log = path.with_name(f"{path.name}-wal")
-        if pages > _TELLING_PAGES or (log.exists() and log.stat().st_size):
+        if pages > _MAX_CHECKED_PAGES or (log.exists() and log.stat().st_size):
             return False
-        with _opened(path) as file:
-            for offset, chunk in _chunks(file, page, pages):
-                for start, stop in _unused(chunk, page, offset):
+        with _open_file(path) as file:
+            for offset, chunk in _read_chunks(file, page, pages):
+                for start, stop in _unused_ranges(chunk, page, offset):
                     file.xWrite(bytes(stop - start), start)
             file.xSync(apsw.SQLITE_SYNC_FULL)
         connection.run(f"PRAGMA user_version = {version}")  # changes nothing, but is written
@@ -68,7 +68,7 @@ def scrub(path: Path, busy_timeout_s: float) -> bool:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[apsw.VFSFile]:
+def _open_file(path: Path) -> Iterator[apsw.VFSFile]:
     """Open a file by SQLite: any other way would, at its end, drop this process's locks on it."""
     try:
         file = apsw.VFSFile(
@@ -79,19 +79,19 @@ def _opened(path: Path) -> Iterator[apsw.VFSFile]:
         finally:
             file.xClose()
     except apsw.Error as error:
-        raise translated(error, path) from error
+        raise translate_error(error, path) from error
 
 
-def _chunks(file: apsw.VFSFile, page: int, pages: int) -> Iterator[tuple[int, bytes]]:
+def _read_chunks(file: apsw.VFSFile, page: int, pages: int) -> Iterator[tuple[int, bytes]]:
     """Yield stretches of the file, many pages at a time, and where they begin."""
-    for start in range(0, page * pages, page * _PAGES_AT_ONCE):
-        stop = min(start + page * _PAGES_AT_ONCE, page * pages)
-        first = start + page if start == _LOCKS_AT else start
+    for start in range(0, page * pages, page * _PAGES_PER_READ):
+        stop = min(start + page * _PAGES_PER_READ, page * pages)
+        first = start + page if start == _LOCK_PAGE_OFFSET else start
         if first < stop:
             yield first, file.xRead(stop - first, first)
 
 
-def _unused(chunk: bytes, page: int, offset: int) -> Iterator[tuple[int, int]]:
+def _unused_ranges(chunk: bytes, page: int, offset: int) -> Iterator[tuple[int, int]]:
     """Yield from where to where in the file something stands in an unused part of a page."""
     for begin in range(0, len(chunk), page):
         header = begin + (_FILE_HEADER_BYTES if offset + begin == 0 else 0)

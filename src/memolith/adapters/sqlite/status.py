@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memolith.adapters.sqlite.opening import check_application_id
-from memolith.adapters.sqlite.reading import open_to_read
+from memolith.adapters.sqlite.reading import open_read_only
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +30,7 @@ class FileStatus:
     size_bytes: int
 
 
-def status_of(path: Path, busy_timeout_s: float) -> FileStatus | None:
+def read_file_status(path: Path, busy_timeout_s: float) -> FileStatus | None:
     """Look at a file; None: there is none, or nothing is in it. Nothing is changed.
 
     Raises:
@@ -42,7 +42,7 @@ def status_of(path: Path, busy_timeout_s: float) -> FileStatus | None:
         return None
     beside = path.with_name(f"{path.name}-wal")
     size_bytes = path.stat().st_size + (beside.stat().st_size if beside.exists() else 0)
-    with closing(open_to_read(path, busy_timeout_s)) as connection:
+    with closing(open_read_only(path, busy_timeout_s)) as connection:
         application, schema = connection.row(
             "SELECT a.application_id, v.user_version"
             " FROM pragma_application_id AS a, pragma_user_version AS v"

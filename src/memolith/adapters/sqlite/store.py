@@ -6,19 +6,19 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from memolith.adapters.sql.damage import decoding
+from memolith.adapters.sql.damage import translate_decode_errors
 from memolith.adapters.sql.reembedding import refuse_other_vectors
 from memolith.adapters.sql.spaces import VectorFacts
 from memolith.adapters.sql.store import SqlStore
-from memolith.adapters.sqlite.checking import FileChecking
+from memolith.adapters.sqlite.checking import FileCheckMixin
 from memolith.adapters.sqlite.connections import Connection, Connections
 from memolith.adapters.sqlite.opening import connect
 from memolith.adapters.sqlite.reading import ReadOnlyConnections
 from memolith.adapters.sqlite.scrubbing import scrub
 
 if TYPE_CHECKING:
-    from memolith.ports.backups import Advance
-    from memolith.ports.cipher import Cipher, Ciphers
+    from memolith.ports.backups import ProgressCallback
+    from memolith.ports.cipher import Cipher, CipherProvider
     from memolith.ports.reembedding import EmbeddingModel
     from memolith.ports.store import StoreMeta
 
@@ -26,11 +26,11 @@ _log = logging.getLogger(__name__)
 
 _MEBIBYTE = 1024 * 1024
 
-_SETTLING_TRIES = 3
+_COMPACTION_ATTEMPTS = 3
 """How often the log is emptied anew because somebody wrote just then: a guess."""
 
 
-class SqliteStore(FileChecking, SqlStore):
+class SqliteStore(FileCheckMixin, SqlStore):
     """A `Store` in one SQLite file."""
 
     _connections: Connections
@@ -38,14 +38,14 @@ class SqliteStore(FileChecking, SqlStore):
     def __init__(self, connections: Connections, cipher: Cipher, index_cache_bytes: int) -> None:
         """Take connections to a file that is ready; see `open`."""
         super().__init__(connections, cipher, index_cache_bytes)
-        self._is_unsettled = False
+        self._needs_compaction = False
 
     @classmethod
     def open(
         cls,
         path: str | Path,
         *,
-        cipher: Ciphers,
+        cipher: CipherProvider,
         analyser: int = 1,
         busy_timeout_s: float = 5.0,
         index_cache_bytes: int = 192 * _MEBIBYTE,
@@ -77,61 +77,61 @@ class SqliteStore(FileChecking, SqlStore):
         return cls(connections, known, index_cache_bytes, **more)
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """See `Movable`."""
         return str(self._connections.path)
 
-    def _as_fact(self, value: str | int | bytes) -> Any:
+    def _encode_fact(self, value: str | int | bytes) -> Any:
         return value
 
     @property
-    @decoding
+    @translate_decode_errors
     def meta(self) -> StoreMeta:
         """See the port."""
-        with self._connections.reading() as connection:
+        with self._connections.read() as connection:
             values: dict[str, Any] = dict(connection.rows("SELECT name, value FROM meta"))
             (schema,) = connection.row("PRAGMA user_version") or (0,)
-        return VectorFacts.among(values).meta(schema, values["cipher"], values["analyser"])
+        return VectorFacts.from_facts(values).to_meta(schema, values["cipher"], values["analyser"])
 
-    def _adopt(self, model: EmbeddingModel) -> None:
+    def _save_embedder(self, model: EmbeddingModel) -> None:
         if not isinstance(self._connections, ReadOnlyConnections):
-            super()._adopt(model)
+            super()._save_embedder(model)
             return
-        with self._connections.reading() as connection:  # without vectors there is nothing to keep
+        with self._connections.read() as connection:  # without vectors there is nothing to keep
             refuse_other_vectors(connection, model)
 
     def back_up(
-        self, target: Path, *, overwrite: bool = False, advance: Advance | None = None
+        self, target: Path, *, overwrite: bool = False, advance: ProgressCallback | None = None
     ) -> int:
         """See `Copyable`."""
         from memolith.adapters.sqlite.backups import back_up
 
         return back_up(self._connections, target, overwrite=overwrite, advance=advance)
 
-    def settle(self) -> bool:
+    def compact(self) -> bool:
         """See the port: empties the write-ahead log, and clears the unused parts of pages."""
         path, timeout_s = self._connections.path, self._connections.busy_timeout_s
         with self._connections.idle_writer() as connection:
-            for _ in range(_SETTLING_TRIES):
-                if not _log_emptied(connection):
+            for _ in range(_COMPACTION_ATTEMPTS):
+                if not _truncate_log(connection):
                     break
                 if scrub(path, timeout_s):
-                    _log_emptied(connection)
-                    self._is_unsettled = False
+                    _truncate_log(connection)
+                    self._needs_compaction = False
                     return True
-        self._is_unsettled = True
+        self._needs_compaction = True
         _log.warning("the write-ahead log is in use: what was removed is still in the files")
         return False
 
     def close(self) -> None:
         """See the port."""
         self._indexes.forget()
-        if self._is_unsettled:
-            self._is_unsettled = False
-            self.settle()
+        if self._needs_compaction:
+            self._needs_compaction = False
+            self.compact()
         self._connections.close()
 
 
-def _log_emptied(connection: Connection) -> bool:
+def _truncate_log(connection: Connection) -> bool:
     (busy, *_) = connection.row("PRAGMA wal_checkpoint(TRUNCATE)") or (0,)
     return not busy

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from memolith.adapters.sql.nearby import Near, NearbySearch, StoredVectors
+from memolith.adapters.sql.nearby import ExternalVectorSearch, StoredVectorSource, VectorCandidates
 from memolith.adapters.sqlite.connections import Connection
 from memolith.adapters.sqlite.store import SqliteStore
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from memolith.adapters.sql import connection as shared
     from memolith.adapters.sql.owner_row import OwnerRow
-    from memolith.adapters.sql.sealing import Sealing
-    from memolith.adapters.sql.search import Search
+    from memolith.adapters.sql.sealing import OwnerEncryption
+    from memolith.adapters.sql.search import IndexSearch
     from memolith.adapters.sqlite.connections import Connections
     from memolith.ports.cipher import Cipher
 
@@ -33,31 +33,35 @@ _NEAREST = (
     " AS distance FROM passages WHERE owner_id = ?1 AND {vector} IS NOT NULL"
     " ORDER BY distance LIMIT ?3"
 )
-_NEAREST_OF = _NEAREST.replace(" ORDER BY", " AND item IN (SELECT value FROM carray(?4)) ORDER BY")
-_PLAIN, _HIDDEN = "vec_int8", "widened"
+_NEAREST_AMONG = _NEAREST.replace(
+    " ORDER BY", " AND item IN (SELECT value FROM carray(?4)) ORDER BY"
+)
+_PLAIN_FUNCTION, _ENCRYPTED_FUNCTION = "vec_int8", "widened"
 
 
-class VecTables(StoredVectors):
+class SqliteVecSource(StoredVectorSource):
     """One owner's tables; sqlite-vec finds the nearest in them."""
 
-    slack = 1e-4
+    distance_tolerance = 1e-4
     """What a distance may be off: a sum of some hundred products in single precision."""
 
-    def near(self, query: Vectors, most: int, items: Integers | None) -> Near:
+    def find_candidates(
+        self, query: Vectors, limit: int, items: Integers | None
+    ) -> VectorCandidates:
         """See `StoredVectors`."""
-        hidden = self.hidden(query)
+        hidden = self.encrypt_query(query)
         # Hidden components are of 16 bits, which sqlite-vec has no type for.
-        form = _PLAIN if len(hidden) == self.dimension() else _HIDDEN
-        values = (self._owner, hidden, most)
+        form = _PLAIN_FUNCTION if len(hidden) == self.dimension() else _ENCRYPTED_FUNCTION
+        values = (self._owner, hidden, limit)
         if items is None:
             nearest = _NEAREST.format(form=form, vector=self._vector)
             rows = self._connection.rows(nearest, values)
         else:
-            named = self._connection.many_numbers(items.tolist())
-            nearest = _NEAREST_OF.format(form=form, vector=self._vector)
+            named = self._connection.bind_integers(items.tolist())
+            nearest = _NEAREST_AMONG.format(form=form, vector=self._vector)
             rows = self._connection.rows(nearest, (*values, named))
-        beyond = rows[-1][2] if len(rows) == most else None
-        return Near([row[0] for row in rows], [row[1] for row in rows], beyond)
+        beyond = rows[-1][2] if len(rows) == limit else None
+        return VectorCandidates([row[0] for row in rows], [row[1] for row in rows], beyond)
 
 
 class SqliteVecStore(SqliteStore):
@@ -82,14 +86,18 @@ class SqliteVecStore(SqliteStore):
         self._library: str = sqlite_vec.loadable_path()
         self._in_memory = in_memory
 
-    def _search(self, connection: shared.Connection, sealing: Sealing, owner: OwnerRow) -> Search:
+    def _search(
+        self, connection: shared.Connection, encryption: OwnerEncryption, owner: OwnerRow
+    ) -> IndexSearch:
         if owner.next_item <= self._in_memory + 1 or not isinstance(connection, Connection):
-            return super()._search(connection, sealing, owner)
-        connection.extend(self._library, {"widened": _widened})
-        tables = VecTables(connection, sealing, owner.number, self._space(owner).column)
-        return NearbySearch(self._index(owner, tables), tables)
+            return super()._search(connection, encryption, owner)
+        connection.load_extension(self._library, {"widened": _widen})
+        tables = SqliteVecSource(
+            connection, encryption, owner.number, self._get_generation(owner).column
+        )
+        return ExternalVectorSearch(self._index(owner, tables), tables)
 
 
-def _widened(hidden: bytes) -> bytes:
+def _widen(hidden: bytes) -> bytes:
     """Return components of 16 bits as numbers of single precision."""
     return np.frombuffer(hidden, dtype="<i2").astype("<f4").tobytes()

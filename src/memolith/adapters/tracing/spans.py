@@ -23,7 +23,7 @@ _SERVER_FAULT: Final = 500
 _log = logging.getLogger("memolith.traces")
 
 
-class Spans:
+class SpanRecorder:
     """Makes spans. Thread-safe."""
 
     def __init__(self, provider: TracerProvider) -> None:
@@ -36,9 +36,9 @@ class Spans:
         self._failed = Status(StatusCode.ERROR)
 
     @contextmanager
-    def step(self, name: str) -> Iterator[None]:
+    def span(self, name: str) -> Iterator[None]:
         """See `steps.Watcher`."""
-        with self._open(name):
+        with self._start_span(name):
             yield
 
     def count(self, name: str, number: int) -> None:
@@ -53,10 +53,12 @@ class Spans:
         from opentelemetry.propagate import extract
 
         known = {name: headers[name] for name in ("traceparent", "tracestate") if name in headers}
-        with self._open(method, kind=self._server, context=extract(known)) as span:
+        with self._start_span(method, kind=self._server, context=extract(known)) as span:
             yield span
 
-    def answered(self, span: Any, method: str, route: str, status: int, request_id: str) -> None:
+    def finish_request(
+        self, span: Any, method: str, route: str, status: int, request_id: str
+    ) -> None:
         """Say what became of a request: by its route, which names no memory and no owner."""
         span.update_name(f"{method} {route}".strip())
         span.set_attributes(
@@ -75,7 +77,7 @@ class Spans:
         self._provider.shutdown()
 
     @contextmanager
-    def _open(self, name: str, **more: Any) -> Iterator[Any]:
+    def _start_span(self, name: str, **more: Any) -> Iterator[Any]:
         """Make a span; of an error only its kind is told, since its message might say more."""
         with self._tracer.start_as_current_span(
             name, record_exception=False, set_status_on_exception=False, **more
@@ -88,7 +90,7 @@ class Spans:
                 raise
 
 
-def configured(env: Mapping[str, str]) -> Spans | None:
+def build_span_recorder(env: Mapping[str, str]) -> SpanRecorder | None:
     """Return what makes spans, where the environment says where they go; None: nowhere."""
     is_off = env.get("OTEL_SDK_DISABLED", "").lower() == "true"
     if is_off or not any(env.get(each) for each in _ENDPOINTS):
@@ -100,7 +102,7 @@ def configured(env: Mapping[str, str]) -> Spans | None:
         return None
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 
-    return Spans(provider_of(OTLPSpanExporter(), env))
+    return SpanRecorder(create_tracer_provider(OTLPSpanExporter(), env))
 
 
 def is_installed() -> bool:
@@ -111,7 +113,7 @@ def is_installed() -> bool:
         return False
 
 
-def provider_of(exporter: SpanExporter, env: Mapping[str, str]) -> TracerProvider:
+def create_tracer_provider(exporter: SpanExporter, env: Mapping[str, str]) -> TracerProvider:
     """Return what collects spans and gives them to an exporter, in a thread of its own."""
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import TracerProvider

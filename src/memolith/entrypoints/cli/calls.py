@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memolith.entrypoints.cli.notices import show_notices
-from memolith.entrypoints.cli.options import COMMON, common_options
+from memolith.entrypoints.cli.notices import show_warnings
+from memolith.entrypoints.cli.options import COMMON_KEY, common_options
 from memolith.entrypoints.cli.output import print_json
-from memolith.entrypoints.cli.terminal import visible
-from memolith.entrypoints.cli.wiring import Configured
+from memolith.entrypoints.cli.terminal import escape_controls
+from memolith.entrypoints.cli.wiring import DefaultEngineFactory
 from memolith.errors import InvalidConfiguration, InvalidInput
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from memolith.config import Loaded
-    from memolith.entrypoints.cli.wiring import Wiring
+    from memolith.config import LoadedSettings
+    from memolith.entrypoints.cli.wiring import EngineFactory
     from memolith.owner import OwnerMemory
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CommandCall:
     """One call of a command.
 
     Attributes:
@@ -34,36 +34,36 @@ class Call:
         wiring: Makes engines.
     """
 
-    given: Mapping[str, Any]
-    wiring: Wiring
+    options: Mapping[str, Any]
+    engine_factory: EngineFactory
 
     @property
     def as_json(self) -> bool:
         """Whether a program reads the answer."""
-        return bool(self.given.get("as_json"))
+        return bool(self.options.get("as_json"))
 
     @property
     def owner(self) -> str:
         """Whose memory it is about."""
-        return str(self.given["owner"]) if "owner" in self.given else login_name()
+        return str(self.options["owner"]) if "owner" in self.options else get_login_name()
 
-    def settings(self) -> Loaded:
+    def load_settings(self) -> LoadedSettings:
         """Read the settings; the common options are stronger than what is configured."""
         from memolith.config import load
 
-        if self.given.get("store") == "":  # most likely a variable of the shell that is not set
+        if self.options.get("store") == "":  # most likely a variable of the shell that is not set
             raise InvalidConfiguration("store", "is empty: give a file's path", "--store")
-        options = {"store": self.given.get("store"), "profile": self.given.get("profile")}
-        return load(self.given.get("config"), os.environ, options)
+        options = {"store": self.options.get("store"), "profile": self.options.get("profile")}
+        return load(self.options.get("config"), os.environ, options)
 
-    def say(self, sentence: str, value: object) -> None:
+    def respond(self, sentence: str, value: object) -> None:
         """Answer in a sentence for people, with the value for programs."""
         if self.as_json:
             print_json(value)
         else:
-            click.echo(visible(sentence))
+            click.echo(escape_controls(sentence))
 
-    def settings_of_what_is_there(self) -> Loaded:
+    def load_existing_settings(self) -> LoadedSettings:
         """Read the settings, of a store that is there: what only looks at one makes none.
 
         Raises:
@@ -71,26 +71,26 @@ class Call:
         """
         from memolith import stores
 
-        loaded = self.settings()
+        loaded = self.load_settings()
         named = loaded.settings.store
-        if not stores.is_there(named):
+        if not stores.store_exists(named):
             raise InvalidInput("store", f"{named} is not there; `memolith remember` makes a store")
         return loaded
 
     @contextmanager
-    def memory(self, *, makes: bool = False) -> Iterator[OwnerMemory]:
+    def open_memory(self, *, create: bool = False) -> Iterator[OwnerMemory]:
         """Open the owner's memory, and close it when done; nothing goes on in the background.
 
         Args:
             makes: Whether a store that is named and not there is made.
         """
-        is_named = self.given.get("store") is not None and not makes
-        loaded = self.settings_of_what_is_there() if is_named else self.settings()
-        with self.wiring.engine(loaded, worker=False) as engine:
+        is_named = self.options.get("store") is not None and not create
+        loaded = self.load_existing_settings() if is_named else self.load_settings()
+        with self.engine_factory.engine(loaded, worker=False) as engine:
             yield engine.owner(self.owner)
 
 
-def login_name() -> str:
+def get_login_name() -> str:
     """Return the name under which the user is logged in.
 
     Raises:
@@ -115,8 +115,11 @@ def command(name: str, *, example: str) -> Callable[[Callable[..., None]], click
     def decorate(function: Callable[..., None]) -> click.Command:
         @click.pass_context
         def run(ctx: click.Context, /, **given: Any) -> None:
-            show_notices()
-            function(Call(ctx.meta.get(COMMON, {}), ctx.obj or Configured()), **given)
+            show_warnings()
+            function(
+                CommandCall(ctx.meta.get(COMMON_KEY, {}), ctx.obj or DefaultEngineFactory()),
+                **given,
+            )
 
         # Click lists options in the reverse of this order: its own before the common ones.
         made = common_options(run)

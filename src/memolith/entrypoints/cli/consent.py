@@ -9,14 +9,14 @@ import click
 yes_option = click.option("--yes", is_flag=True, help="Do not ask; a program must say so.")
 
 
-def consent(question: str, *, given: bool) -> None:
+def confirm_or_abort(question: str, *, is_confirmed: bool) -> None:
     """Go on if it was agreed to, now or by `--yes`.
 
     Raises:
         click.UsageError: There is nobody to ask.
         click.Abort: The answer was no.
     """
-    if given:
+    if is_confirmed:
         return
     if not sys.stdin.isatty():
         raise click.UsageError("That can't be undone: give --yes.")

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 import msgspec
 
 from memolith.domain.memories import Origin
-from memolith.entrypoints.cli.output import counted, redacted
+from memolith.entrypoints.cli.output import format_count, format_redactions
 from memolith.errors import InvalidInput
 from memolith.exchange import backup, chatgpt, claude, jsonl
-from memolith.exchange.files import conversation_files, opened, rereadable
-from memolith.exchange.jsonl import STRETCH, Remembered
-from memolith.exchange.records import Chronicle
+from memolith.exchange.files import iter_conversation_files, open_binary, open_rereadable
+from memolith.exchange.jsonl import IMPORT_BATCH_SIZE, ImportedMemory
+from memolith.exchange.records import MemoryRecord
 from memolith.exchange.transcripts import Transcript
 from memolith.policies import arguments
 from memolith.text.cleaning import clean
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     from memolith.evals.conversations import Conversation
     from memolith.exchange.records import Record
     from memolith.owner import OwnerMemory
-    from memolith.services.transfer import Taken
+    from memolith.services.transfer import ImportResult
 
-FORMATS = ("locomo", "beam", "chatgpt", "claude", "jsonl")
-SAMPLED = ("locomo", "beam")
+IMPORT_FORMATS = ("locomo", "beam", "chatgpt", "claude", "jsonl")
+FORMATS_WITH_SAMPLES = ("locomo", "beam")
 STANDARD_INPUT = "-"
 
 
 @dataclass(frozen=True, slots=True)
-class Restored:
+class ExportBatch:
     """A batch of an export of Memolith.
 
     Attributes:
@@ -45,15 +45,15 @@ class Restored:
         is_again: Whether they were given before, without what came after them.
     """
 
-    records: tuple[Record | Remembered, ...]
-    is_again: bool = False
+    records: tuple[Record | ImportedMemory, ...]
+    is_repeat: bool = False
 
 
-Batch: TypeAlias = Transcript | Remembered | Restored
+ImportBatch: TypeAlias = Transcript | ImportedMemory | ExportBatch
 
 
 @dataclass(slots=True)
-class Tally:
+class ImportTally:
     """What an import has brought so far.
 
     Attributes:
@@ -68,28 +68,38 @@ class Tally:
 
     messages: int = 0
     memories: int = 0
-    already: int = 0
+    duplicates_skipped: int = 0
     conversations: set[str] = field(default_factory=set)
-    unkeyed: list[str] = field(default_factory=list)
-    passed_over: int = 0
+    keys_dropped: list[str] = field(default_factory=list)
+    messages_skipped: int = 0
     redactions: int = 0
 
     def __str__(self) -> str:
-        there = f"; {self.already:,} were there already" if self.already else ""
-        unkeyed = f"; {len(self.unkeyed):,} lost a key that is taken here" if self.unkeyed else ""
-        over = f"; {self.passed_over:,} empty or too long, passed over" if self.passed_over else ""
+        there = (
+            f"; {self.duplicates_skipped:,} were there already" if self.duplicates_skipped else ""
+        )
+        unkeyed = (
+            f"; {len(self.keys_dropped):,} lost a key that is taken here"
+            if self.keys_dropped
+            else ""
+        )
+        over = (
+            f"; {self.messages_skipped:,} empty or too long, passed over"
+            if self.messages_skipped
+            else ""
+        )
         return (
-            f"{counted(self.messages, 'message', 'messages')} of "
-            f"{counted(len(self.conversations), 'conversation', 'conversations')}, "
-            f"{counted(self.memories, 'memory', 'memories')}{there}{over}{unkeyed}"
-            f"{redacted(self.redactions)}"
+            f"{format_count(self.messages, 'message', 'messages')} of "
+            f"{format_count(len(self.conversations), 'conversation', 'conversations')}, "
+            f"{format_count(self.memories, 'memory', 'memories')}{there}{over}{unkeyed}"
+            f"{format_redactions(self.redactions)}"
         )
 
 
 @contextmanager
-def batches(
+def open_batches(
     format_: str, file: str, samples: Sequence[str], owner: str, *, trusted: bool = False
-) -> Iterator[Iterable[Batch]]:
+) -> Iterator[Iterable[ImportBatch]]:
     """Open a file and give what it holds, in batches that are stored whole or not at all.
 
     Args:
@@ -102,90 +112,90 @@ def batches(
     Raises:
         InvalidInput: It can't be read, or is not of that format.
     """
-    if format_ in SAMPLED:
-        yield _transcripts(chosen(conversations(format_, file), samples))
+    if format_ in FORMATS_WITH_SAMPLES:
+        yield _iter_transcripts(select_conversations(read_conversations(format_, file), samples))
         return
     if samples:
-        raise InvalidInput("sample", f"only {' and '.join(SAMPLED)} have samples")
-    with source(file) as (stream, name):
+        raise InvalidInput("sample", f"only {' and '.join(FORMATS_WITH_SAMPLES)} have samples")
+    with open_source(file) as (stream, name):
         if format_ == "jsonl":
-            yield _lines(stream, name, owner, trusted=trusted)
+            yield _read_lines(stream, name, owner, trusted=trusted)
         else:
-            read = chatgpt.read if format_ == "chatgpt" else claude.read
-            yield _exported(stream, name, read)
+            read = chatgpt.read_chatgpt if format_ == "chatgpt" else claude.read_claude
+            yield _read_chat_export(stream, name, read)
 
 
 @contextmanager
-def source(file: str) -> Iterator[tuple[BinaryIO, str]]:
+def open_source(file: str) -> Iterator[tuple[BinaryIO, str]]:
     """Open a file, or standard input for "-", to be read twice; give it and what to call it.
 
     Raises:
         InvalidInput: It can't be read.
     """
     if file == STANDARD_INPUT:
-        with rereadable(sys.stdin.buffer) as stream:
+        with open_rereadable(sys.stdin.buffer) as stream:
             yield stream, "standard input"
     else:
-        with opened(Path(file)) as stream, rereadable(stream) as whole:
+        with open_binary(Path(file)) as stream, open_rereadable(stream) as whole:
             yield whole, file
 
 
-def _exported(
+def _read_chat_export(
     source: BinaryIO, name: str, read: Callable[[BinaryIO, str], Iterator[Transcript]]
-) -> Iterator[Batch]:
-    for inner_name, inner in conversation_files(source, name):
+) -> Iterator[ImportBatch]:
+    for inner_name, inner in iter_conversation_files(source, name):
         for transcript in read(inner, inner_name):
-            yield from _stretches(transcript)
+            yield from _split_transcript(transcript)
 
 
-def _lines(source: BinaryIO, name: str, owner: str, *, trusted: bool) -> Iterator[Batch]:
-    if not backup.is_backup(source):
-        for each in jsonl.read(source, name):
-            yield each if trusted else _as_import(each)
+def _read_lines(source: BinaryIO, name: str, owner: str, *, trusted: bool) -> Iterator[ImportBatch]:
+    if not backup.is_export(source):
+        for each in jsonl.read_jsonl(source, name):
+            yield each if trusted else _mark_as_import(each)
         return
     apart: set[str] = set()
-    for batch in _stretched(backup.read(source, name, owner)):
-        yield Restored(batch)
-        apart |= _apart(batch)
+    for batch in _group_records(backup.read_export(source, name, owner)):
+        yield ExportBatch(batch)
+        apart |= _find_split_successions(batch)
     if apart:
         source.seek(0)
         again = (
             each
-            for each in backup.read(source, name, owner)
-            if isinstance(each, Chronicle) and each.memory.id in apart
+            for each in backup.read_export(source, name, owner)
+            if isinstance(each, MemoryRecord) and each.memory.id in apart
         )
-        for batch in _stretched(again):
-            yield Restored(batch, is_again=True)
+        for batch in _group_records(again):
+            yield ExportBatch(batch, is_repeat=True)
 
 
-def _stretched(
-    records: Iterator[Record | Remembered],
-) -> Iterator[tuple[Record | Remembered, ...]]:
-    while batch := tuple(islice(records, STRETCH)):
+def _group_records(
+    records: Iterator[Record | ImportedMemory],
+) -> Iterator[tuple[Record | ImportedMemory, ...]]:
+    while batch := tuple(islice(records, IMPORT_BATCH_SIZE)):
         yield batch
 
 
-def _apart(batch: Sequence[Record | Remembered]) -> set[str]:
+def _find_split_successions(batch: Sequence[Record | ImportedMemory]) -> set[str]:
     """Return the ids of memories whose successor is in another batch, or nowhere."""
-    memories = [each.memory for each in batch if isinstance(each, Chronicle)]
+    memories = [each.memory for each in batch if isinstance(each, MemoryRecord)]
     here = {None, *(memory.id for memory in memories)}
     return {memory.id for memory in memories if memory.superseded_by not in here}
 
 
-def _as_import(line: Transcript | Remembered) -> Transcript | Remembered:
+def _mark_as_import(line: Transcript | ImportedMemory) -> Transcript | ImportedMemory:
     """Return a line, what it says to be the user's own word as imported: anybody can write that."""
-    if isinstance(line, Remembered) and line.origin is Origin.USER:
+    if isinstance(line, ImportedMemory) and line.origin is Origin.USER:
         return msgspec.structs.replace(line, origin=Origin.IMPORT)
     return line
 
 
-def _stretches(transcript: Transcript) -> Iterator[Transcript]:
+def _split_transcript(transcript: Transcript) -> Iterator[Transcript]:
     messages = transcript.messages
-    for start in range(0, len(messages), STRETCH):
-        yield Transcript(transcript.session_id, messages[start : start + STRETCH])
+    for start in range(0, len(messages), IMPORT_BATCH_SIZE):
+        yield Transcript(transcript.session_id, messages[start : start + IMPORT_BATCH_SIZE])
 
 
-def conversations(format_: str, file: str) -> tuple[Conversation, ...]:
+def read_conversations(format_: str, file: str) -> tuple[Conversation, ...]:
     """Read a data set.
 
     Raises:
@@ -201,7 +211,9 @@ def conversations(format_: str, file: str) -> tuple[Conversation, ...]:
     return readers[format_](file)
 
 
-def chosen(found: Sequence[Conversation], samples: Sequence[str]) -> Sequence[Conversation]:
+def select_conversations(
+    found: Sequence[Conversation], samples: Sequence[str]
+) -> Sequence[Conversation]:
     """Return the conversations of these names; all for none.
 
     Raises:
@@ -214,36 +226,36 @@ def chosen(found: Sequence[Conversation], samples: Sequence[str]) -> Sequence[Co
     return [each for each in found if not samples or each.id in samples]
 
 
-def _transcripts(found: Iterable[Conversation]) -> Iterator[Batch]:
+def _iter_transcripts(found: Iterable[Conversation]) -> Iterator[ImportBatch]:
     for conversation in found:
         for session in conversation.sessions:
             name = f"{conversation.id}:{session.id}"
-            yield from _stretches(Transcript(name, session.messages))
+            yield from _split_transcript(Transcript(name, session.messages))
 
 
-def store(memory: OwnerMemory, batch: Batch, tally: Tally) -> int:
+def store_batch(memory: OwnerMemory, batch: ImportBatch, tally: ImportTally) -> int:
     """Store a batch and count it; return how many messages and memories it gave."""
     if isinstance(batch, Transcript):
-        taken = [message for message in batch.messages if _can_be_taken(message)]
+        taken = [message for message in batch.messages if _is_storable(message)]
         logged = memory.log(taken, session=batch.session_id)
-        tally.passed_over += len(batch.messages) - len(taken)
+        tally.messages_skipped += len(batch.messages) - len(taken)
         tally.conversations.add(batch.session_id)
         tally.messages += len(logged.messages)
         tally.memories += len(logged.memories)
-        tally.already += logged.already
+        tally.duplicates_skipped += logged.duplicates_skipped
         tally.redactions += logged.redactions
         return len(batch.messages)
-    if isinstance(batch, Remembered):
-        _count(memory.import_([batch]), (), tally)
+    if isinstance(batch, ImportedMemory):
+        _add_to_tally(memory.import_([batch]), (), tally)
         return 1
     restored = memory.import_(batch.records)
-    if batch.is_again:
+    if batch.is_repeat:
         return 0
-    _count(restored, batch.records, tally)
+    _add_to_tally(restored, batch.records, tally)
     return len(batch.records)
 
 
-def _can_be_taken(message: Message) -> bool:
+def _is_storable(message: Message) -> bool:
     """Return whether a message says anything, and no more than a message may."""
     try:
         clean(message.content, limit=arguments.MAX_MESSAGE_CHARS)
@@ -252,12 +264,14 @@ def _can_be_taken(message: Message) -> bool:
     return True
 
 
-def _count(taken: Taken, records: Sequence[Record | Remembered], tally: Tally) -> None:
+def _add_to_tally(
+    taken: ImportResult, records: Sequence[Record | ImportedMemory], tally: ImportTally
+) -> None:
     from memolith.domain.messages import Message
 
     tally.conversations |= {each.session_id for each in records if isinstance(each, Message)}
     tally.messages += taken.messages
     tally.memories += taken.memories
-    tally.already += taken.already
-    tally.unkeyed += taken.unkeyed
+    tally.duplicates_skipped += taken.duplicates_skipped
+    tally.keys_dropped += taken.keys_dropped
     tally.redactions += taken.redactions

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Self
 
 
-class Interrupts:
+class InterruptGuard:
     """Lets an interrupt through where it is heeded; elsewhere, as in a write, it is lost.
 
     To be used in the main thread, as signals are.
@@ -20,11 +20,11 @@ class Interrupts:
 
     def __init__(self) -> None:
         """Heed none yet."""
-        self._heeded = False
+        self._is_allowed = False
 
     def __enter__(self) -> Self:
         """Take over."""
-        self._before = signal.signal(signal.SIGINT, self._heard)
+        self._before = signal.signal(signal.SIGINT, self._handle_signal)
         return self
 
     def __exit__(
@@ -37,14 +37,14 @@ class Interrupts:
         signal.signal(signal.SIGINT, self._before)
 
     @contextmanager
-    def heeded(self) -> Iterator[None]:
+    def allow_interrupts(self) -> Iterator[None]:
         """Raise `KeyboardInterrupt` while the block runs."""
-        self._heeded = True
+        self._is_allowed = True
         try:
             yield
         finally:
-            self._heeded = False
+            self._is_allowed = False
 
-    def _heard(self, _number: int, _frame: FrameType | None) -> None:
-        if self._heeded:
+    def _handle_signal(self, _number: int, _frame: FrameType | None) -> None:
+        if self._is_allowed:
             raise KeyboardInterrupt

@@ -18,13 +18,13 @@ from memolith.entrypoints import exits
 from memolith.entrypoints.cli import commands
 from memolith.entrypoints.cli.commands import COMMANDS
 from memolith.entrypoints.cli.options import common_options
-from memolith.entrypoints.cli.terminal import visible
+from memolith.entrypoints.cli.terminal import escape_controls
 from memolith.errors import MemolithError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-DEBUG = "MEMOLITH_DEBUG"
+DEBUG_VARIABLE = "MEMOLITH_DEBUG"
 """The environment variable that lets unexpected errors show where they arose."""
 
 EPILOG = "Every command has examples: memolith COMMAND --help"
@@ -58,7 +58,7 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command; a wrong name is told the nearest right one."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            ctx.fail(_unknown(args[0]))
+            ctx.fail(_describe_unknown_command(args[0]))
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -66,7 +66,7 @@ class LazyGroup(click.Group):
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
-            ctx.exit(_pipe_closed())
+            ctx.exit(_handle_closed_pipe())
 
     def main(
         self,
@@ -90,10 +90,10 @@ class LazyGroup(click.Group):
                 **extra,
             )
 
-        sys.exit(outcome(run))
+        sys.exit(run_to_exit_code(run))
 
 
-def outcome(run: Callable[[], Any]) -> int:  # noqa: PLR0911 - one for each way to end
+def run_to_exit_code(run: Callable[[], Any]) -> int:  # noqa: PLR0911 - one for each way to end
     """Run something and return the exit code; what went wrong is said on stderr in a sentence."""
     try:
         result = run()
@@ -102,47 +102,49 @@ def outcome(run: Callable[[], Any]) -> int:  # noqa: PLR0911 - one for each way 
         error.show()
         return error.exit_code
     except BrokenPipeError:
-        return _pipe_closed()
+        return _handle_closed_pipe()
     except (KeyboardInterrupt, click.Abort):
-        return _say("interrupted", exits.INTERRUPTED)
+        return _print_error("interrupted", exits.EXIT_INTERRUPTED)
     except MemolithError as error:
-        return _say(str(error), exits.exit_code(error))
+        return _print_error(str(error), exits.get_exit_code(error))
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        return _say(f"{where}{(error.strerror or str(error)).lower()}", exits.FILES)
+        return _print_error(
+            f"{where}{(error.strerror or str(error)).lower()}", exits.EXIT_FILE_ERROR
+        )
     except Exception as error:  # noqa: BLE001 - no stack trace reaches a user
-        return _say(_unforeseen(error), exits.FAILED)
+        return _print_error(_describe_unexpected(error), exits.EXIT_FAILED)
     return result if isinstance(result, int) else 0
 
 
-def _unforeseen(error: Exception) -> str:
+def _describe_unexpected(error: Exception) -> str:
     """Name an error, but not what it says: that might quote what is stored."""
-    if os.environ.get(DEBUG):
+    if os.environ.get(DEBUG_VARIABLE):
         raise error
-    return f"unexpected error: {type(error).__name__}; {DEBUG}=1 shows where"
+    return f"unexpected error: {type(error).__name__}; {DEBUG_VARIABLE}=1 shows where"
 
 
-def _say(sentence: str, code: int) -> int:
-    click.echo(f"memolith: {visible(sentence)}", err=True)
+def _print_error(sentence: str, code: int) -> int:
+    click.echo(f"memolith: {escape_controls(sentence)}", err=True)
     return code
 
 
-def _pipe_closed() -> int:
+def _handle_closed_pipe() -> int:
     """Leave quietly when nobody reads on, as in `memolith list | head`."""
     # The interpreter flushes stdout once more at its end, which must not fail again.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return exits.PIPE_CLOSED
+    return exits.EXIT_PIPE_CLOSED
 
 
-def _unknown(name: str) -> str:
+def _describe_unknown_command(name: str) -> str:
     from difflib import get_close_matches
 
     near = get_close_matches(name, COMMANDS, n=1)
     hint = f" Did you mean {near[0]}?" if near else ""
-    return f"There is no command {visible(name)!r}.{hint}"
+    return f"There is no command {escape_controls(name)!r}.{hint}"
 
 
-def _version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:  # noqa: FBT001 - as click calls it
+def _print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:  # noqa: FBT001 - as click calls it
     if wanted:
         from importlib.metadata import version
 
@@ -160,7 +162,7 @@ def _version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> N
     is_flag=True,
     is_eager=True,
     expose_value=False,
-    callback=_version,
+    callback=_print_version,
     help="Print the version and exit.",
 )
 @common_options
@@ -172,7 +174,7 @@ def cli() -> None:
     """
 
 
-def _open_closed() -> None:
+def _replace_closed_streams() -> None:
     """Put a stream that says nothing in the place of each that the caller closed (`>&-`)."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
@@ -182,7 +184,7 @@ def _open_closed() -> None:
 
 def main() -> NoReturn:
     """Run the command line."""
-    _open_closed()
+    _replace_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         # Where the terminal's encoding lacks a character, show its number instead of failing.
         if isinstance(stream, io.TextIOWrapper):

@@ -9,50 +9,56 @@ from typing import TYPE_CHECKING
 
 from memolith.config.settings import Chat
 from memolith.demo import load_facts
-from memolith.entrypoints.cli.output import console, counted, plain_text
-from memolith.entrypoints.cli.terminal import one_line
+from memolith.entrypoints.cli.output import console, format_count, plain_text
+from memolith.entrypoints.cli.terminal import to_one_line
 from memolith.testing.model_server import ModelServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
-    from memolith.config import Loaded
+    from memolith.config import LoadedSettings
     from memolith.demo import DemoConversation
     from memolith.domain.memories import Memory
     from memolith.owner import OwnerMemory
     from memolith.testing.model_server import Asked
 
-PROFILE = "facts"
+MODEL_DEMO_PROFILE = "facts"
 
-_SAID = re.compile(r"^> \[(\d+)\] user[^:]*: (.*)$", re.MULTILINE)
-_MEMORY = re.compile(r"^> (.+)$", re.MULTILINE)
+_USER_LINE = re.compile(r"^> \[(\d+)\] user[^:]*: (.*)$", re.MULTILINE)
+_QUOTED_MEMORY = re.compile(r"^> (.+)$", re.MULTILINE)
 
 
 @contextmanager
-def scripted(loaded: Loaded, conversation: DemoConversation) -> Iterator[Loaded]:
+def run_scripted_model(
+    loaded: LoadedSettings, conversation: DemoConversation
+) -> Iterator[LoadedSettings]:
     """Run the model, and yield the settings that name it."""
-    with ModelServer(_Knowing(conversation)) as server:
+    with ModelServer(_ScriptedRule(conversation)) as server:
         chat = Chat(provider="openai", model="scripted", base_url=server.openai_url, api_key_env="")
-        yield replace(loaded, settings=replace(loaded.settings, profile=PROFILE, chat=chat))
+        yield replace(
+            loaded, settings=replace(loaded.settings, profile=MODEL_DEMO_PROFILE, chat=chat)
+        )
 
 
-def tell(memory: OwnerMemory, since: datetime) -> None:
+def show_model_results(memory: OwnerMemory, since: datetime) -> None:
     """Show what became of the facts, and what it took since then."""
     screen = console()
     screen.rule("What became of what was learned")
-    for title, found in _fates(memory).items():
+    for title, found in _group_by_outcome(memory).items():
         screen.print(plain_text(f"\n{title}", "bold"))
         for each in found:
-            line = plain_text(f"    {one_line(each.content)}", "")
+            line = plain_text(f"    {to_one_line(each.content)}", "")
             screen.print(line, overflow="ellipsis", no_wrap=True)
     spent = memory.usage(since=since).by_purpose
     calls = ", ".join(f"{one.calls} for {purpose}" for purpose, one in spent.items())
     total = sum(one.calls for one in spent.values())
-    screen.print(f"\nThe scripted model was called {counted(total, 'time', 'times')}: {calls}.\n")
+    screen.print(
+        f"\nThe scripted model was called {format_count(total, 'time', 'times')}: {calls}.\n"
+    )
 
 
-def _fates(memory: OwnerMemory) -> dict[str, list[Memory]]:
+def _group_by_outcome(memory: OwnerMemory) -> dict[str, list[Memory]]:
     """Return the facts that are not recalled, by why."""
     titles = {
         "superseded": "Took another's place, or gave way to it:",
@@ -67,7 +73,7 @@ def _fates(memory: OwnerMemory) -> dict[str, list[Memory]]:
     return {title: each for title, each in found.items() if each}
 
 
-class _Knowing:
+class _ScriptedRule:
     """The rule of the model."""
 
     def __init__(self, conversation: DemoConversation) -> None:
@@ -78,13 +84,13 @@ class _Knowing:
 
     def __call__(self, asked: Asked) -> object:
         if asked.schema is not None and asked.schema.name == "verdict":
-            known, new = _MEMORY.findall(asked.user)
+            known, new = _QUOTED_MEMORY.findall(asked.user)
             operation = "DELETE" if (known, new) in self._changes else "ADD"
             return {"reasoning": "by script", "operation": operation, "content": ""}
-        return {"facts": list(self._noted(asked.user))}
+        return {"facts": list(self._iter_matching_facts(asked.user))}
 
-    def _noted(self, prompt: str) -> Iterator[dict[str, object]]:
-        for number, line in _SAID.findall(prompt):
+    def _iter_matching_facts(self, prompt: str) -> Iterator[dict[str, object]]:
+        for number, line in _USER_LINE.findall(prompt):
             for said, fact in self._facts:
                 if said == line:
                     yield {

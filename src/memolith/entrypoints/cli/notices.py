@@ -8,24 +8,24 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memolith.entrypoints.cli.terminal import visible
+from memolith.entrypoints.cli.terminal import escape_controls
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_ALL = "memolith"
-_OF_KEYS = "memolith.adapters.crypto"
+_PROJECT_LOGGER = "memolith"
+_CRYPTO_LOGGER = "memolith.adapters.crypto"
 
 
-class _Notices(logging.Handler):
+class _StderrHandler(logging.Handler):
     def filter(self, record: logging.LogRecord) -> bool:
-        return record.levelno >= logging.WARNING or record.name.startswith(_OF_KEYS)
+        return record.levelno >= logging.WARNING or record.name.startswith(_CRYPTO_LOGGER)
 
     def emit(self, record: logging.LogRecord) -> None:
-        aside(record.getMessage())
+        print_note(record.getMessage())
 
 
-class HeldBack(logging.Handler):
+class DeferredWarnings(logging.Handler):
     """Keeps warnings until they disturb nobody; each once."""
 
     def __init__(self) -> None:
@@ -41,34 +41,34 @@ class HeldBack(logging.Handler):
             self._known.add(told)
             self._new.append(told)
 
-    def taken(self) -> list[str]:
+    def take_new(self) -> list[str]:
         """Return those that were not taken yet."""
         new, self._new = self._new, []
         return new
 
 
-def show_notices() -> None:
+def show_warnings() -> None:
     """Show them from now on; doing it twice is no error."""
-    logger = logging.getLogger(_ALL)
-    if not any(isinstance(handler, _Notices) for handler in logger.handlers):
-        logger.addHandler(_Notices())
-        logging.getLogger(_OF_KEYS).setLevel(logging.INFO)
+    logger = logging.getLogger(_PROJECT_LOGGER)
+    if not any(isinstance(handler, _StderrHandler) for handler in logger.handlers):
+        logger.addHandler(_StderrHandler())
+        logging.getLogger(_CRYPTO_LOGGER).setLevel(logging.INFO)
 
 
 @contextmanager
-def held_back() -> Iterator[HeldBack]:
+def defer_warnings() -> Iterator[DeferredWarnings]:
     """Hold back what is to be shown while the block runs; what is left then is shown."""
-    logger = logging.getLogger(_ALL)
-    before, held = logger.handlers[:], HeldBack()
+    logger = logging.getLogger(_PROJECT_LOGGER)
+    before, held = logger.handlers[:], DeferredWarnings()
     logger.handlers = [held]
     try:
         yield held
     finally:
         logger.handlers = before
-        for told in held.taken():
-            aside(told)
+        for told in held.take_new():
+            print_note(told)
 
 
-def aside(told: str) -> None:
+def print_note(text: str) -> None:
     """Say something on stderr that is no part of the answer."""
-    click.echo(f"memolith: {visible(told)}", err=True)
+    click.echo(f"memolith: {escape_controls(text)}", err=True)

@@ -15,32 +15,32 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
-COMMON = "memolith.common"
+COMMON_KEY = "memolith.common"
 """Where in a context's `meta` the common options are kept, whichever side they stood on."""
 
 
-def _keep(ctx: click.Context, parameter: click.Parameter, value: Any) -> None:
+def _store_option(ctx: click.Context, parameter: click.Parameter, value: Any) -> None:
     """Keep an option that was given; what stands after the command's name wins."""
     if value is not None and value is not False:
-        ctx.meta.setdefault(COMMON, {})[parameter.name] = value
+        ctx.meta.setdefault(COMMON_KEY, {})[parameter.name] = value
 
 
-def _common(*names: str, help: str, **attributes: Any) -> Callable[[F], F]:
-    return click.option(*names, callback=_keep, expose_value=False, help=help, **attributes)
+def _common_option(*names: str, help: str, **attributes: Any) -> Callable[[F], F]:
+    return click.option(*names, callback=_store_option, expose_value=False, help=help, **attributes)
 
 
-_COMMON = (
-    _common("--store", "--db", "store", metavar="PATH|URL", help="The store's file."),
-    _common("--owner", help="Whose memory; default: your login name."),
-    _common("--profile", help="The profile of new owners."),
-    _common("--config", metavar="FILE", help="The configuration; default: memolith.toml."),
-    _common("--json", "as_json", is_flag=True, help="Answer in JSON."),
+_COMMON_OPTIONS = (
+    _common_option("--store", "--db", "store", metavar="PATH|URL", help="The store's file."),
+    _common_option("--owner", help="Whose memory; default: your login name."),
+    _common_option("--profile", help="The profile of new owners."),
+    _common_option("--config", metavar="FILE", help="The configuration; default: memolith.toml."),
+    _common_option("--json", "as_json", is_flag=True, help="Answer in JSON."),
 )
 
 
 def common_options(function: F) -> F:
     """Add the options that every command takes, before or after its name."""
-    return _with(_COMMON, function)
+    return _apply_options(_COMMON_OPTIONS, function)
 
 
 class Instant(click.ParamType[datetime]):
@@ -59,7 +59,7 @@ class Instant(click.ParamType[datetime]):
             self.fail(f"{value!r} is no time like 2024-05-08 or 2024-05-08T13:56Z", param, ctx)
 
 
-def text_argument(value: str) -> str:
+def read_text_argument(value: str) -> str:
     """Return a text given as an argument; "-" stands for standard input.
 
     Raises:
@@ -81,10 +81,10 @@ _MODE = click.option(
     show_default=True,
     help="By meaning, by words, or by both.",
 )
-_COMPRESSED = click.option(
+_INCLUDE_COMPRESSED = click.option(
     "--include-compressed", is_flag=True, help="Also what a summary stands for."
 )
-_SCOPE = (
+_FILTER_OPTIONS = (
     _TOP_K,
     click.option("--token-budget", type=int, help="How many tokens they may take."),
     click.option(
@@ -104,17 +104,17 @@ _SCOPE = (
 )
 
 
-def scope_options(function: F) -> F:
+def filter_options(function: F) -> F:
     """Add the options that say what may be found, and how much of it."""
-    return _with(_SCOPE, function)
+    return _apply_options(_FILTER_OPTIONS, function)
 
 
 def recall_options(function: F) -> F:
     """Add the options of `recall`."""
-    return _with((*_SCOPE, _MODE, _COMPRESSED), function)
+    return _apply_options((*_FILTER_OPTIONS, _MODE, _INCLUDE_COMPRESSED), function)
 
 
-def _with(options: Sequence[Callable[[F], F]], function: F) -> F:
+def _apply_options(options: Sequence[Callable[[F], F]], function: F) -> F:
     for option in reversed(options):
         function = option(function)
     return function

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memolith.entrypoints.cli.terminal import escaped_json, one_line, visible
+from memolith.entrypoints.cli.terminal import escape_controls, escape_json, to_one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-COLUMNS = 100
+DEFAULT_WIDTH = 100
 """How wide tables are where there is no terminal to ask."""
 
 
@@ -25,18 +25,18 @@ def print_json(value: object) -> None:
     """Print one JSON document; dataclasses become objects, times ISO 8601."""
     import msgspec
 
-    document = msgspec.json.format(msgspec.json.encode(value, enc_hook=_plain), indent=2)
-    click.echo(escaped_json(document.decode()))
+    document = msgspec.json.format(msgspec.json.encode(value, enc_hook=_to_plain_number), indent=2)
+    click.echo(escape_json(document.decode()))
 
 
 def print_json_line(value: object) -> None:
     """Print one JSON document on a line of its own, for programs that read as it comes."""
     import msgspec
 
-    click.echo(escaped_json(msgspec.json.encode(value, enc_hook=_plain).decode()))
+    click.echo(escape_json(msgspec.json.encode(value, enc_hook=_to_plain_number).decode()))
 
 
-def _plain(value: object) -> object:
+def _to_plain_number(value: object) -> object:
     """Return a number of numpy's as Python's own."""
     item = getattr(value, "item", None)
     if item is None:
@@ -46,10 +46,10 @@ def _plain(value: object) -> object:
 
 def print_text(text: str) -> None:
     """Print a text that people and programs read: made harmless on a terminal only."""
-    click.echo(visible(text) if sys.stdout.isatty() else text)
+    click.echo(escape_controls(text) if sys.stdout.isatty() else text)
 
 
-def console(columns: int = COLUMNS) -> Console:
+def console(columns: int = DEFAULT_WIDTH) -> Console:
     """Return a console on stdout; colours, and a width of its own, on a terminal only."""
     from rich.console import Console
 
@@ -75,10 +75,12 @@ def plain_text(content: str, style: str = "") -> Text:
     """Return a text for a table or the console, made harmless."""
     from rich.text import Text
 
-    return Text(visible(content), style=style)
+    return Text(escape_controls(content), style=style)
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, cut: bool = False) -> Table:
+def build_table(
+    columns: Sequence[str], rows: Iterable[Sequence[object]], *, cut: bool = False
+) -> Table:
     """Return a table.
 
     A column whose title begins with ">" is flush right; one whose title begins with "…" gives
@@ -98,24 +100,24 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, cut: bool
             overflow="fold",
         )
     for row in rows:
-        texts = (one_line(str(cell)) for cell in row)
+        texts = (to_one_line(str(cell)) for cell in row)
         made.add_row(
             *(Text(text, no_wrap=cut, overflow="ellipsis" if cut else None) for text in texts)
         )
     return made
 
 
-def counted(number: int, one: str, more: str) -> str:
+def format_count(number: int, one: str, more: str) -> str:
     """Return a number with the word for one or for more."""
     return f"{number:,} {one if number == 1 else more}"
 
 
-def redacted(number: int) -> str:
+def format_redactions(number: int) -> str:
     """Return the end of a sentence that says how many secrets were taken out; nothing for none."""
-    return f"; {counted(number, 'secret', 'secrets')} redacted" if number else ""
+    return f"; {format_count(number, 'secret', 'secrets')} redacted" if number else ""
 
 
-def facts(pairs: Iterable[tuple[str, object]]) -> Table:
+def build_field_table(pairs: Iterable[tuple[str, object]]) -> Table:
     """Return names and values, a line each; what has no value is left out."""
     from rich.table import Table
     from rich.text import Text
@@ -125,17 +127,17 @@ def facts(pairs: Iterable[tuple[str, object]]) -> Table:
     made.add_column(overflow="fold")
     for name, value in pairs:
         if value not in (None, "", ()):
-            made.add_row(name, Text(visible(str(value))))
+            made.add_row(name, Text(escape_controls(str(value))))
     return made
 
 
-def moment(at: datetime | None) -> str:
+def format_time(at: datetime | None) -> str:
     """Return a time to the minute, in UTC, as it is stored."""
     from datetime import UTC
 
     return "" if at is None else f"{at.astimezone(UTC):%Y-%m-%d %H:%M}"
 
 
-def day(at: datetime | None) -> str:
+def format_date(at: datetime | None) -> str:
     """Return a date, in UTC."""
-    return moment(at)[:10]
+    return format_time(at)[:10]

@@ -9,20 +9,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memolith.domain.messages import Message, Role
-from memolith.entrypoints.cli.output import console, counted, plain_text, table
-from memolith.entrypoints.cli.terminal import one_line
-from memolith.entrypoints.cli.wiring import passing
-from memolith.evals.engine import AskingClock
+from memolith.entrypoints.cli.output import build_table, console, format_count, plain_text
+from memolith.entrypoints.cli.terminal import to_one_line
+from memolith.entrypoints.cli.wiring import get_temporary_settings
+from memolith.evals.engine import QuestionClock
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from memolith.demo import DemoConversation
-    from memolith.domain.ingestion import Ingested
-    from memolith.entrypoints.cli.calls import Call
+    from memolith.domain.ingestion import IngestResult
+    from memolith.entrypoints.cli.calls import CommandCall
     from memolith.owner import OwnerMemory
 
-TOLD = (
+STORED_FACTS = (
     ("home", "Lena lives in Leipzig with her husband Tomasz and her daughter Mila", "identity"),
     ("units", "Lena prefers metric units for everything", "preference"),
     ("work", "Lena works at Pegelwerk as a data scientist", "project"),
@@ -36,12 +36,12 @@ QUESTIONS = (
     "What do we have to bring for kayaking?",
 )
 _PROMPT_TOKENS = 300
-_SHOWN = 3
-_WIDTH = 60
+_TOP_K = 3
+_MAX_ANSWER_CHARS = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class ProfileAnswer:
     """A question in one profile.
 
     Attributes:
@@ -56,7 +56,7 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class ProfileResult:
     """What one profile has made of it all.
 
     Attributes:
@@ -70,41 +70,45 @@ class Side:
     """
 
     profile: str
-    told: str
+    description: str
     messages: int
     learned: dict[str, int]
     kept: dict[str, int]
     dropped: int
-    answers: tuple[Answered, ...]
+    answers: tuple[ProfileAnswer, ...]
 
 
-def compare(call: Call, conversation: DemoConversation, document: str) -> list[Side]:
+def compare_profiles(
+    call: CommandCall, conversation: DemoConversation, document: str
+) -> list[ProfileResult]:
     """Take everything in under each profile, ask, and show what came of it; return it."""
     screen = None if call.as_json else console()
-    clock = AskingClock(conversation.sessions[0].date)
-    sides: list[Side] = []
+    clock = QuestionClock(conversation.sessions[0].date)
+    sides: list[ProfileResult] = []
     with tempfile.TemporaryDirectory(prefix="memolith-demo-") as folder:
-        loaded = passing(call.settings())
-        with call.wiring.engine(loaded, store=Path(folder, "demo.db"), clock=clock) as engine:
+        loaded = get_temporary_settings(call.load_settings())
+        with call.engine_factory.engine(
+            loaded, store=Path(folder, "demo.db"), clock=clock
+        ) as engine:
             for profile in engine.profiles():
                 owner = engine.owner(f"{conversation.owner} ({profile.name})")
                 owner.switch_profile(profile.name)
-                side = _side(owner, profile.told, conversation, document, clock)
+                side = _run_profile(owner, profile.description, conversation, document, clock)
                 sides.append(side)
                 if screen:
-                    _show(screen, side)
+                    _show_profile(screen, side)
     if screen:
-        _show_together(screen, sides)
+        _show_comparison(screen, sides)
     return sides
 
 
-def _side(
+def _run_profile(
     owner: OwnerMemory,
-    told: str,
+    description: str,
     conversation: DemoConversation,
     document: str,
-    clock: AskingClock,
-) -> Side:
+    clock: QuestionClock,
+) -> ProfileResult:
     messages, learned = 0, Counter[str]()
     for session in conversation.sessions:
         clock.at = session.messages[-1].at
@@ -119,41 +123,41 @@ def _side(
         messages += len(done.messages)
         learned.update(memory.kind for memory in done.memories)
     clock.at = conversation.questions[0].asked_at
-    for key, text, kind in TOLD:
-        owner.remember(text, key=key, kind=owner.kind_like(kind))
+    for key, text, kind in STORED_FACTS:
+        owner.remember(text, key=key, kind=owner.equivalent_kind(kind))
     taken = owner.ingest(document, source="leaflet")
-    return Side(
+    return ProfileResult(
         owner.profile(),
-        told,
+        description,
         messages,
         dict(learned),
-        _kept(taken),
-        len(taken.dropped),
-        tuple(_answered(owner, question) for question in QUESTIONS),
+        _count_kept_kinds(taken),
+        len(taken.dropped_chunks),
+        tuple(_ask_profile(owner, question) for question in QUESTIONS),
     )
 
 
-def _kept(taken: Ingested) -> dict[str, int]:
-    return dict(Counter(each.kind for each in taken.kept))
+def _count_kept_kinds(taken: IngestResult) -> dict[str, int]:
+    return dict(Counter(each.kind for each in taken.kept_chunks))
 
 
-def _answered(owner: OwnerMemory, question: str) -> Answered:
-    found = owner.recall(question, top_k=_SHOWN, touch=False)
+def _ask_profile(owner: OwnerMemory, question: str) -> ProfileAnswer:
+    found = owner.recall(question, top_k=_TOP_K, touch=False)
     prompt = owner.context(question, token_budget=_PROMPT_TOKENS, touch=False)
-    return Answered(question, tuple((one.kind, one.text) for one in found.memories), prompt)
+    return ProfileAnswer(question, tuple((one.kind, one.text) for one in found.memories), prompt)
 
 
-def _show(screen: Console, side: Side) -> None:
+def _show_profile(screen: Console, side: ProfileResult) -> None:
     screen.print()
-    screen.rule(f"{side.profile}: {side.told}")
-    screen.print(plain_text(_counts(side), "dim"))
+    screen.rule(f"{side.profile}: {side.description}")
+    screen.print(plain_text(_format_counts(side), "dim"))
     for place, answer in enumerate(side.answers):
         screen.print(plain_text(f"\n{answer.question}", "bold"))
         if not answer.recalled:
             screen.print(plain_text("    nothing", "dim"))
         for kind, text in answer.recalled:
             line = plain_text(f"    {kind:<11} ", "green")
-            line.append(one_line(text))
+            line.append(to_one_line(text))
             screen.print(line, overflow="ellipsis", no_wrap=True)
         if place == 0 and answer.prompt:
             from rich.padding import Padding
@@ -162,25 +166,25 @@ def _show(screen: Console, side: Side) -> None:
             screen.print(Padding(plain_text(answer.prompt, ""), (0, 0, 0, 4), expand=False))
 
 
-def _counts(side: Side) -> str:
+def _format_counts(side: ProfileResult) -> str:
     kinds = ", ".join(f"{name} {count}" for name, count in sorted(side.learned.items()))
     kept = ", ".join(f"{name} {count}" for name, count in sorted(side.kept.items()))
-    learned = counted(sum(side.learned.values()), "memory", "memories")
+    learned = format_count(sum(side.learned.values()), "memory", "memories")
     return (
-        f"{counted(side.messages, 'message', 'messages')} logged, {learned} learned"
+        f"{format_count(side.messages, 'message', 'messages')} logged, {learned} learned"
         f"{f' ({kinds})' if kinds else ''}; of the leaflet kept: {kept or 'nothing'},"
         f" dropped: {side.dropped}"
     )
 
 
-def _first(answer: Answered) -> str:
+def _get_first_answer(answer: ProfileAnswer) -> str:
     if not answer.recalled:
         return "–"
-    text = one_line(answer.recalled[0][1])
-    return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 1]}…"
+    text = to_one_line(answer.recalled[0][1])
+    return text if len(text) <= _MAX_ANSWER_CHARS else f"{text[: _MAX_ANSWER_CHARS - 1]}…"
 
 
-def _show_together(screen: Console, sides: list[Side]) -> None:
+def _show_comparison(screen: Console, sides: list[ProfileResult]) -> None:
     screen.print()
     screen.rule("Side by side")
     rows = [
@@ -188,9 +192,9 @@ def _show_together(screen: Console, sides: list[Side]) -> None:
             side.profile,
             str(sum(side.learned.values())),
             f"{sum(side.kept.values())} of {sum(side.kept.values()) + side.dropped}",
-            *(_first(answer) for answer in side.answers),
+            *(_get_first_answer(answer) for answer in side.answers),
         )
         for side in sides
     ]
     titles = ("profile", "learned", "leaflet", *(f"…{question}" for question in QUESTIONS))
-    screen.print(table(titles, rows))
+    screen.print(build_table(titles, rows))

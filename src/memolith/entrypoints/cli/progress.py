@@ -25,7 +25,7 @@ def growing_progress(title: str) -> Iterator[Callable[[int, int], None]]:
     if not sys.stderr.isatty():
         yield lambda _steps, _total: None
         return
-    with _bar() as bar:
+    with _make_progress_bar() as bar:
         task = bar.add_task(title, total=None)
         yield lambda steps, total: bar.update(task, advance=steps, total=total)
 
@@ -44,12 +44,12 @@ def progress(title: str, total: int | None = None) -> Iterator[Callable[[int], N
     if not sys.stderr.isatty():
         yield lambda _steps: None
         return
-    with _bar() as bar:
+    with _make_progress_bar() as bar:
         task = bar.add_task(title, total=total)
         yield lambda steps: bar.advance(task, steps)
 
 
-def _bar() -> Progress:
+def _make_progress_bar() -> Progress:
     from rich.console import Console
     from rich.progress import (
         BarColumn,

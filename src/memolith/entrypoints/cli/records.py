@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memolith.entrypoints.cli.output import facts, moment, plain_text
+from memolith.entrypoints.cli.output import build_field_table, format_time, plain_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from memolith.domain.messages import Message
 
 
-def said(memory: Memory) -> str:
+def get_display_text(memory: Memory) -> str:
     """Return what a memory says, or that nobody is told any more."""
     return memory.content or "(forgotten; `memolith restore` brings it back)"
 
 
 def show_memory(console: Console, memory: Memory) -> None:
     """Print a memory with all that is known of it."""
-    console.print(plain_text(said(memory), "bold"))
+    console.print(plain_text(get_display_text(memory), "bold"))
     console.print()
     console.print(
-        facts(
+        build_field_table(
             (
                 ("id", memory.id),
                 ("kind", memory.kind),
@@ -34,14 +34,14 @@ def show_memory(console: Console, memory: Memory) -> None:
                 ("importance", f"{memory.importance:.2f}"),
                 ("strength", f"{memory.strength:.2f}"),
                 ("recalled", f"{memory.access_count} times"),
-                ("last recalled", moment(memory.accessed_at)),
-                ("happened", moment(memory.happened_at)),
-                ("expires", moment(memory.expires_at)),
-                ("created", moment(memory.created_at)),
-                ("updated", moment(memory.updated_at)),
+                ("last recalled", format_time(memory.accessed_at)),
+                ("happened", format_time(memory.happened_at)),
+                ("expires", format_time(memory.expires_at)),
+                ("created", format_time(memory.created_at)),
+                ("updated", format_time(memory.updated_at)),
                 ("session", memory.session_id),
                 ("origin", memory.origin.value),
-                ("sources", "\n".join(_source(each) for each in memory.sources)),
+                ("sources", "\n".join(_format_source(each) for each in memory.sources)),
                 ("version", memory.version),
             )
         )
@@ -53,12 +53,12 @@ def show_message(console: Console, message: Message) -> None:
     console.print(plain_text(message.content, "bold"))
     console.print()
     console.print(
-        facts(
+        build_field_table(
             (
                 ("id", message.id),
                 ("said by", message.speaker),
                 ("role", message.role),
-                ("at", moment(message.at)),
+                ("at", format_time(message.at)),
                 ("session", message.session_id),
                 ("place in it", message.sequence),
                 ("external id", message.external_id),
@@ -68,6 +68,6 @@ def show_message(console: Console, message: Message) -> None:
     )
 
 
-def _source(source: Source) -> str:
+def _format_source(source: Source) -> str:
     own = f" ({source.external_id})" if source.external_id else ""
-    return f"{source.of} {source.id}{own}"
+    return f"{source.record_type} {source.id}{own}"

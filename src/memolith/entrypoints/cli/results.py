@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memolith.domain.memories import Memory
-from memolith.entrypoints.cli.output import day, plain_text
-from memolith.entrypoints.cli.terminal import one_line
+from memolith.entrypoints.cli.output import format_date, plain_text
+from memolith.entrypoints.cli.terminal import to_one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -16,30 +16,30 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from memolith.domain.messages import Message
-    from memolith.domain.recall import Recalled, RecallResult, Score, Trace
+    from memolith.domain.recall import RecalledItem, RecallResult, RecallTrace, Score
 
 BAR_CELLS = 10
-_LEAST_PART = 0.05
+_MIN_SHOWN_PART = 0.05
 """Smaller terms of a score are left out; `--json` has them all."""
 
-_SHOWN_CHARS = 600
-_SHOWN_DROPPED = 10
+_MAX_SHOWN_CHARS = 600
+_MAX_SHOWN_DROPPED = 10
 
 
-def show(console: Console, result: RecallResult) -> None:
+def show_recall(console: Console, result: RecallResult) -> None:
     """Print results, best first, each with its score's parts."""
     from rich.padding import Padding
 
     if not result.memories:
         console.print("Nothing found.")
-    elif result.nothing_relevant:
+    elif result.likely_unanswerable:
         console.print("It may be that nothing in memory answers this; the nearest:")
     highest = max((one.score.total for one in result.memories), default=1.0)
     for rank, one in enumerate(result.memories, 1):
-        head, names = headline(rank, one, highest), _names(one)
+        head, names = format_headline(rank, one, highest), _format_names(one)
         fit = head.cell_len + names.cell_len <= console.width
         console.print(head + names if fit else head)
-        for line in _below(one, None if fit else names):
+        for line in _iter_details(one, None if fit else names):
             console.print(Padding(line, (0, 0, 0, 4), expand=False))
     if result.memories:
         share = f"{result.total_tokens} of {result.token_budget} tokens"
@@ -48,7 +48,7 @@ def show(console: Console, result: RecallResult) -> None:
         _show_trace(console, result.trace)
 
 
-def headline(rank: int, one: Recalled, highest: float) -> Text:
+def format_headline(rank: int, one: RecalledItem, highest: float) -> Text:
     """Return rank, score, kind, date and speaker on one line."""
     from rich.text import Text
 
@@ -57,33 +57,33 @@ def headline(rank: int, one: Recalled, highest: float) -> Text:
     who = "" if isinstance(record, Memory) else (record.speaker or str(record.role or ""))
     line = Text()
     line.append(f"{rank:>2}  ", "bold")
-    line.append(f"{bar(one.score.total, highest)} {one.score.total:6.2f}  ", "cyan")
+    line.append(f"{format_score_bar(one.score.total, highest)} {one.score.total:6.2f}  ", "cyan")
     line.append(f"{one.kind:<11} ", "green" if is_memory else "blue")
-    line.append(day(said_at(record)))
+    line.append(format_date(get_record_time(record)))
     if who:
-        line.append(f"  {one_line(who)}", "bold")
+        line.append(f"  {to_one_line(who)}", "bold")
     return line
 
 
-def _names(one: Recalled) -> Text:
+def _format_names(one: RecalledItem) -> Text:
     """Return the user's own name for a result, and its id, to stand behind the headline."""
     from rich.text import Text
 
     line = Text()
-    for part, style in ((named(one.record), "magenta"), (one.id, "dim")):
+    for part, style in ((get_record_label(one.record), "magenta"), (one.id, "dim")):
         if part:
-            line.append(f"  {one_line(part)}", style)
+            line.append(f"  {to_one_line(part)}", style)
     return line
 
 
-def said_at(record: Memory | Message) -> datetime | None:
+def get_record_time(record: Memory | Message) -> datetime | None:
     """Return when something was said, or was so."""
     if isinstance(record, Memory):
         return record.happened_at or record.created_at
     return record.at
 
 
-def named(record: Memory | Message) -> str:
+def get_record_label(record: Memory | Message) -> str:
     """Return the user's own name for a record, or for the messages that it was learned from."""
     if not isinstance(record, Memory):
         return record.external_id or ""
@@ -91,59 +91,61 @@ def named(record: Memory | Message) -> str:
     return record.key or sources
 
 
-def bar(value: float, highest: float) -> str:
+def format_score_bar(value: float, highest: float) -> str:
     """Return a bar of ten cells that is full for the highest value."""
     share = value / highest if highest > 0 else 0.0
     filled = round(max(0.0, min(share, 1.0)) * BAR_CELLS)
     return "█" * filled + "░" * (BAR_CELLS - filled)
 
 
-def _below(one: Recalled, names: Text | None) -> Iterator[RenderableType]:
-    text = one_line(one.text)
-    cut = len(text) > _SHOWN_CHARS
-    yield plain_text(text[:_SHOWN_CHARS] + (" …" if cut else ""))
+def _iter_details(one: RecalledItem, names: Text | None) -> Iterator[RenderableType]:
+    text = to_one_line(one.text)
+    cut = len(text) > _MAX_SHOWN_CHARS
+    yield plain_text(text[:_MAX_SHOWN_CHARS] + (" …" if cut else ""))
     if names is not None:
         yield names[2:]
-    notes = [score_parts(one.score)]
+    notes = [format_score_parts(one.score)]
     if one.changed_later:
         notes.append("changed later")
-    if one.folded:
-        notes.append(f"stands for {len(one.folded)} more")
+    if one.collapsed_ids:
+        notes.append(f"stands for {len(one.collapsed_ids)} more")
     yield plain_text(" · ".join(notes), "dim")
 
 
-def score_parts(score: Score) -> str:
+def format_score_parts(score: Score) -> str:
     """Return what was measured, then the terms that make up most of the total."""
     measured = f"cosine {score.similarity:.2f} · BM25 {score.text:.1f}"
     if score.rerank is not None:
         measured += f" · rerank {score.rerank:.2f}"
     terms = sorted(score.parts.items(), key=lambda part: -abs(part[1]))
-    shown = ", ".join(f"{name} {value:+.2f}" for name, value in terms if abs(value) >= _LEAST_PART)
+    shown = ", ".join(
+        f"{name} {value:+.2f}" for name, value in terms if abs(value) >= _MIN_SHOWN_PART
+    )
     return f"{measured} · {shown}" if shown else measured
 
 
-def _show_trace(console: Console, trace: Trace) -> None:
-    from memolith.entrypoints.cli.output import facts
+def _show_trace(console: Console, trace: RecallTrace) -> None:
+    from memolith.entrypoints.cli.output import build_field_table
 
     stages = ", ".join(f"{name} {seconds * 1000:.1f} ms" for name, seconds in trace.seconds.items())
     console.print()
     console.print(
-        facts(
+        build_field_table(
             (
                 ("embedded", trace.dense_text),
                 ("searched words", " ".join(trace.terms)),
                 ("candidates", trace.candidates),
                 ("time", stages),
-                ("dropped", _dropped(trace)),
+                ("dropped", _format_dropped(trace)),
             )
         )
     )
 
 
-def _dropped(trace: Trace) -> str:
+def _format_dropped(trace: RecallTrace) -> str:
     lines: Sequence[str] = [
         f"{each.id}  {each.score.total:6.2f}  {each.reason}"
-        for each in trace.dropped[:_SHOWN_DROPPED]
+        for each in trace.dropped[:_MAX_SHOWN_DROPPED]
     ]
     rest = len(trace.dropped) - len(lines)
     return "\n".join([*lines, *([f"and {rest} more"] if rest > 0 else [])])

@@ -11,10 +11,15 @@ from memolith.domain.memories import State
 from memolith.domain.messages import Role
 from memolith.errors import InvalidInput, MemolithError, ServiceFailed
 from memolith.policies import arguments
-from memolith.policies.budgeting import prompt_tokens
-from memolith.ports.chat import Reply, Turn
-from memolith.prompts.answering import Room, answering, newest, system_text
-from memolith.text.cleaning import clean, cleaned
+from memolith.policies.budgeting import estimate_prompt_tokens
+from memolith.ports.chat import ChatMessage, Completion
+from memolith.prompts.answering import (
+    WindowAllocation,
+    build_answer_prompt,
+    build_system_text,
+    count_fitting_turns,
+)
+from memolith.text.cleaning import clean, clean_text
 from memolith.text.screening import redact
 
 if TYPE_CHECKING:
@@ -24,23 +29,23 @@ if TYPE_CHECKING:
 
     from memolith.domain.memories import Memory
     from memolith.domain.messages import Message
-    from memolith.domain.recall import Recalled
+    from memolith.domain.recall import RecalledItem
     from memolith.owner import OwnerMemory
-    from memolith.ports.chat import Prompt, StreamingModel
+    from memolith.ports.chat import Prompt, StreamingChatModel
     from memolith.ports.tokens import TokenCounter
 
-BEFORE = 200
+HISTORY_MESSAGES = 200
 """How many messages of a conversation are looked at for what the model is told again: more than
 most models have room for. A guess."""
 
-_TURN_TOKENS = 4
+_TURN_OVERHEAD_TOKENS = 4
 """What a turn costs beside its text, for its role and its ends: a guess, by what services tell."""
 
-_SPOKEN: dict[Role | None, str] = {Role.USER: "user", Role.ASSISTANT: "assistant"}
+_CHAT_ROLES: dict[Role | None, str] = {Role.USER: "user", Role.ASSISTANT: "assistant"}
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ChatAnswer:
     """What became of something that was said.
 
     Attributes:
@@ -53,7 +58,7 @@ class Answer:
     """
 
     text: str
-    is_whole: bool
+    is_complete: bool
     problem: str = ""
     is_stopped: bool = False
     redactions: int = 0
@@ -61,7 +66,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
+class ChatMemories:
     """What the last answer used, and what was learned since the conversation was taken up.
 
     Attributes:
@@ -71,14 +76,14 @@ class Remembered:
         parked: How many could not be learned from, and wait for `memolith worker retry`.
     """
 
-    used: tuple[Recalled, ...]
+    used: tuple[RecalledItem, ...]
     learned: tuple[Memory, ...]
-    waiting: int
-    parked: int
+    pending_messages: int
+    dead_letters: int
 
 
 @dataclass(slots=True)
-class Talk:
+class ChatLoop:
     """A conversation, and what its last answer was made of.
 
     Attributes:
@@ -96,18 +101,18 @@ class Talk:
     """
 
     memory: OwnerMemory
-    model: StreamingModel
+    model: StreamingChatModel
     session: str
-    learns: bool
+    should_learn: bool
     tokens: TokenCounter
-    room: Room
-    heeded: Callable[[], AbstractContextManager[None]]
+    room: WindowAllocation
+    allow_interrupts: Callable[[], AbstractContextManager[None]]
     context: str = ""
-    used: tuple[Recalled, ...] = ()
-    said: set[str] = field(default_factory=set)
-    unlogged: list[Turn] = field(default_factory=list)
+    used: tuple[RecalledItem, ...] = ()
+    logged_ids: set[str] = field(default_factory=set)
+    unlogged_turns: list[ChatMessage] = field(default_factory=list)
 
-    def answer(self, said: str, show: Callable[[str], None]) -> Answer:
+    def answer(self, message: str, show: Callable[[str], None]) -> ChatAnswer:
         """Answer what was said, piece by piece, and log both; what fails is told, not raised.
 
         Args:
@@ -115,54 +120,62 @@ class Talk:
             show: Called with each piece of the reply as it comes.
         """
         try:
-            said = clean(said, field="message", limit=arguments.MAX_MESSAGE_CHARS)
+            message = clean(message, field="message", limit=arguments.MAX_MESSAGE_CHARS)
         except InvalidInput as error:
-            return Answer("", is_whole=False, problem=str(error), error=error)
-        said, redactions = redact(said)
+            return ChatAnswer("", is_complete=False, problem=str(error), error=error)
+        message, redactions = redact(message)
         pieces: list[str] = []
         problem, failure, is_whole, is_stopped = "", None, False, False
         try:
-            with self.heeded():
-                reply = self._streamed(self._prompt(said), pieces, show)
-                is_whole = reply.is_whole
-                problem = _lack(reply)
+            with self.allow_interrupts():
+                reply = self._stream_reply(self._build_prompt(message), pieces, show)
+                is_whole = reply.is_complete
+                problem = _describe_problem(reply)
         except KeyboardInterrupt:
             is_stopped = True
             problem = "stopped; what came of the reply is kept, and not learned from"
         except MemolithError as error:
             problem, failure = str(error), error
-        text = redact(cleaned("".join(pieces)))[0]
-        return self._logged(said, Answer(text, is_whole, problem, is_stopped, redactions, failure))
+        text = redact(clean_text("".join(pieces)))[0]
+        return self._log_answer(
+            message, ChatAnswer(text, is_whole, problem, is_stopped, redactions, failure)
+        )
 
-    def remembered(self) -> Remembered:
+    def get_memories(self) -> ChatMemories:
         """Return what was used and learned."""
         page = self.memory.list(state="all", limit=1_000)
         learned = [
             memory
             for memory in reversed(page.memories)
-            if any(source.id in self.said for source in memory.sources)
+            if any(source.id in self.logged_ids for source in memory.sources)
             and memory.state is not State.FORGOTTEN
         ]
         backlog = self.memory.backlog()
-        return Remembered(self.used, tuple(learned), backlog.waiting, backlog.parked)
+        return ChatMemories(
+            self.used, tuple(learned), backlog.pending_messages, backlog.dead_letters
+        )
 
-    def _prompt(self, said: str) -> Prompt:
+    def _build_prompt(self, said: str) -> Prompt:
         """Return what the model is asked, and note what is remembered for it."""
         today = SystemClock().now().astimezone().date()
-        before = self._before()
-        turns = [*(turn for turn, _ in before), *self.unlogged, Turn("user", said)]
-        kept = newest(self._costs(turns), self.room.turns - self._overhead(today))
+        before = self._load_history()
+        turns = [*(turn for turn, _ in before), *self.unlogged_turns, ChatMessage("user", said)]
+        kept = count_fitting_turns(
+            self._count_tokens(turns), self.room.turns - self._count_system_tokens(today)
+        )
         told = turns[-kept:]
         left_out = len(turns) - kept
         found = self.memory.context_with_results(
             said,
             token_budget=self.room.memory,
-            without=[message.id for _, message in before[left_out:]],
+            exclude=[message.id for _, message in before[left_out:]],
         )
         self.context, self.used = found.text, found.results
-        return answering(found.text, told, today, max_tokens=self.room.reply)
+        return build_answer_prompt(found.text, told, today, max_tokens=self.room.reply)
 
-    def _streamed(self, prompt: Prompt, pieces: list[str], show: Callable[[str], None]) -> Reply:
+    def _stream_reply(
+        self, prompt: Prompt, pieces: list[str], show: Callable[[str], None]
+    ) -> Completion:
         """Show a reply as it comes, note its pieces, and return it.
 
         Raises:
@@ -170,53 +183,53 @@ class Talk:
         """
         with closing(self.model.stream(prompt)) as stream:  # type: ignore[type-var] # generators
             for piece in stream:
-                if isinstance(piece, Reply):
+                if isinstance(piece, Completion):
                     return piece
                 pieces.append(piece)
                 show(piece)
         raise ServiceFailed(self.model.name, "the reply has no end")
 
-    def _logged(self, said: str, answer: Answer) -> Answer:
+    def _log_answer(self, said: str, answer: ChatAnswer) -> ChatAnswer:
         """Log an exchange; return the answer, with what is to be said of that."""
         try:
-            messages = self._log(said, answer)
+            messages = self._log_exchange(said, answer)
         except MemolithError as error:
-            self.unlogged.append(Turn("user", said))
+            self.unlogged_turns.append(ChatMessage("user", said))
             if answer.text:
-                self.unlogged.append(Turn("assistant", answer.text))
+                self.unlogged_turns.append(ChatMessage("assistant", answer.text))
             problem = "; ".join(filter(None, (answer.problem, f"not kept: {error}")))
             return replace(answer, problem=problem, error=error)
-        self.said.update(message.id for message in messages)
+        self.logged_ids.update(message.id for message in messages)
         return answer
 
-    def _log(self, said: str, answer: Answer) -> Sequence[Message]:
+    def _log_exchange(self, said: str, answer: ChatAnswer) -> Sequence[Message]:
         return self.memory.learn(
             said,
             answer.text or None,
             session=self.session,
-            action="" if self.learns else "IGNORE",
-            cut=not answer.is_whole,
+            action="" if self.should_learn else "IGNORE",
+            is_truncated=not answer.is_complete,
         ).messages
 
-    def _before(self) -> list[tuple[Turn, Message]]:
+    def _load_history(self) -> list[tuple[ChatMessage, Message]]:
         """Return what was said before as the model is told it, oldest first."""
         return [
-            (Turn(_SPOKEN[message.role], message.content), message)  # type: ignore[arg-type] # of these two
-            for message in self.memory.recent(BEFORE, session=self.session)
-            if message.role in _SPOKEN
+            (ChatMessage(_CHAT_ROLES[message.role], message.content), message)  # type: ignore[arg-type] # of these two
+            for message in self.memory.recent(HISTORY_MESSAGES, session=self.session)
+            if message.role in _CHAT_ROLES
         ]
 
-    def _costs(self, turns: Sequence[Turn]) -> list[int]:
+    def _count_tokens(self, turns: Sequence[ChatMessage]) -> list[int]:
         counts = self.tokens.count([turn.content for turn in turns])
-        return [prompt_tokens(pieces) + _TURN_TOKENS for pieces in counts]
+        return [estimate_prompt_tokens(pieces) + _TURN_OVERHEAD_TOKENS for pieces in counts]
 
-    def _overhead(self, today: date) -> int:
-        (cost,) = self._costs([Turn("system", system_text("-", today))])
+    def _count_system_tokens(self, today: date) -> int:
+        (cost,) = self._count_tokens([ChatMessage("system", build_system_text("-", today))])
         return cost
 
 
-def _lack(reply: Reply) -> str:
+def _describe_problem(reply: Completion) -> str:
     """Return what a reply lacks; empty: nothing."""
-    if not reply.is_whole:
+    if not reply.is_complete:
         return "the service cut the reply off: it is kept, and not learned from"
     return "" if reply.text.strip() else "the model said nothing"

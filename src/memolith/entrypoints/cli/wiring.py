@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from memolith.config import Loaded
+    from memolith.config import LoadedSettings
     from memolith.engine import Memolith
     from memolith.ports.clock import Clock
     from memolith.ports.embedder import Embedder
     from memolith.ports.tokens import TokenCounter
 
 
-class Wiring(Protocol):
+class EngineFactory(Protocol):
     """Makes what commands work with."""
 
     def engine(
         self,
-        loaded: Loaded,
+        loaded: LoadedSettings,
         *,
         store: Path | None = None,
         embedder: Embedder | None = None,
@@ -30,16 +30,16 @@ class Wiring(Protocol):
         """Open the engine, with these instead of what is configured where they are given."""
         ...
 
-    def embedder(self, loaded: Loaded) -> Embedder:
+    def embedder(self, loaded: LoadedSettings) -> Embedder:
         """Return the embedder."""
         ...
 
-    def counter(self, loaded: Loaded) -> TokenCounter:
+    def counter(self, loaded: LoadedSettings) -> TokenCounter:
         """Return the counter of tokens."""
         ...
 
 
-def passing(loaded: Loaded) -> Loaded:
+def get_temporary_settings(loaded: LoadedSettings) -> LoadedSettings:
     """Return the settings for a store that is deleted at the end.
 
     Its keys would outlive it, and what a language model has made of it would be paid for nothing.
@@ -50,12 +50,12 @@ def passing(loaded: Loaded) -> Loaded:
     return replace(loaded, settings=plain)
 
 
-class Configured:
+class DefaultEngineFactory:
     """Makes everything as the settings say."""
 
     def engine(
         self,
-        loaded: Loaded,
+        loaded: LoadedSettings,
         *,
         store: Path | None = None,
         embedder: Embedder | None = None,
@@ -67,13 +67,13 @@ class Configured:
 
         return Memolith.open(store, embedder=embedder, clock=clock, config=loaded, worker=worker)
 
-    def embedder(self, loaded: Loaded) -> Embedder:
+    def embedder(self, loaded: LoadedSettings) -> Embedder:
         """Return the embedder."""
         from memolith.bootstrap import open_embedder
 
         return open_embedder(loaded.settings)
 
-    def counter(self, loaded: Loaded) -> TokenCounter:
+    def counter(self, loaded: LoadedSettings) -> TokenCounter:
         """Return the counter of tokens."""
         from memolith.bootstrap import open_counter
 

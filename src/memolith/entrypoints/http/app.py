@@ -17,19 +17,19 @@ from fastapi.middleware.cors import CORSMiddleware
 from memolith import steps
 from memolith.adapters.clock import SystemClock
 from memolith.entrypoints.http import problems
-from memolith.entrypoints.http.callers import Doorkeeper
-from memolith.entrypoints.http.device import Devices
-from memolith.entrypoints.http.guarding import Guard, Limits, Rates
-from memolith.entrypoints.http.jobs import Jobs
+from memolith.entrypoints.http.callers import Authenticator
+from memolith.entrypoints.http.device import DeviceService
+from memolith.entrypoints.http.guarding import RateLimiter, RequestGuard, RequestLimits
+from memolith.entrypoints.http.jobs import JobScheduler
 from memolith.entrypoints.http.metrics import Metrics
 from memolith.entrypoints.http.proxying.relaying import (
-    IDS_HEADER,
+    MEMORIES_HEADER,
+    MODE_HEADER,
     SESSION_HEADER,
-    SWITCH_HEADER,
     Proxy,
-    Proxying,
+    ProxyOptions,
 )
-from memolith.entrypoints.http.readiness import Readiness, checks
+from memolith.entrypoints.http.readiness import Readiness, build_checks
 from memolith.entrypoints.http.routes import (
     device,
     memories,
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
-    from memolith.adapters.tracing.spans import Spans
+    from memolith.adapters.tracing.spans import SpanRecorder
     from memolith.engine import Memolith
     from memolith.entrypoints.http.proxying.upstreams import Upstream
     from memolith.ports.clock import Clock
@@ -67,14 +67,14 @@ ROUTERS = (
     operations,
 )
 
-_PROBLEM = {"schema": {"$ref": f"#/components/schemas/{problems.ProblemDocument.__name__}"}}
+_PROBLEM_CONTENT = {"schema": {"$ref": f"#/components/schemas/{problems.ProblemDocument.__name__}"}}
 
-_PROBLEMS: dict[int | str, dict[str, Any]] = {
+_PROBLEM_RESPONSES: dict[int | str, dict[str, Any]] = {
     status: {
         # One of them brings the model into the document. If all did, each route of each service
         # that starts would compile the same model fifteen times, for a third of a second in all.
         **({"model": problems.ProblemDocument} if status == HTTPStatus.BAD_REQUEST else {}),
-        "content": {problems.MEDIA_TYPE: {}, "application/json": _PROBLEM},
+        "content": {problems.MEDIA_TYPE: {}, "application/json": _PROBLEM_CONTENT},
         "description": description,
     }
     for status, description in (
@@ -96,12 +96,12 @@ _PROBLEMS: dict[int | str, dict[str, Any]] = {
     )
 }
 
-_WARM_S = 2.0
+_WARM_UP_TIMEOUT_S = 2.0
 """How long the start waits for the embedding model at most: a guess; the local one takes 0.2 s."""
 
 
 @dataclass(frozen=True, slots=True)
-class Serving:
+class ServerOptions:
     """How the service is to be.
 
     Attributes:
@@ -123,26 +123,29 @@ class Serving:
         proxying: How it is told of what is remembered.
     """
 
-    open_for: str | None = None
-    hosts: frozenset[str] = frozenset({"localhost", "127.0.0.1", "::1"})
-    origins: frozenset[str] = field(default_factory=frozenset)
-    body_bytes: int = 10_000_000
-    at_once: int = 128
+    anonymous_owner: str | None = None
+    allowed_hosts: frozenset[str] = frozenset({"localhost", "127.0.0.1", "::1"})
+    allowed_origins: frozenset[str] = field(default_factory=frozenset)
+    max_body_bytes: int = 10_000_000
+    max_concurrent_requests: int = 128
     threads: int = 16
-    requests_a_minute: int = 0
-    wrong_keys_a_minute: int = 20
-    drain_s: float = 10.0
-    folder: Path | None = None
+    requests_per_minute: int = 0
+    failed_keys_per_minute: int = 20
+    drain_timeout_s: float = 10.0
+    store_folder: Path | None = None
     read_only: bool = False
-    works: bool = False
-    begun: Callable[[], None] = lambda: None
-    spans: Spans | None = None
+    runs_jobs: bool = False
+    on_started: Callable[[], None] = lambda: None
+    spans: SpanRecorder | None = None
     upstream: Upstream | None = None
-    proxying: Proxying = field(default_factory=Proxying)
+    proxy_options: ProxyOptions = field(default_factory=ProxyOptions)
 
 
 def create_app(
-    engine: Memolith, serving: Serving, clock: Clock | None = None, devices: Devices | None = None
+    engine: Memolith,
+    options: ServerOptions,
+    clock: Clock | None = None,
+    devices: DeviceService | None = None,
 ) -> FastAPI:
     """Return the service of an engine, which stays open until the service ends.
 
@@ -155,27 +158,34 @@ def create_app(
 
     @asynccontextmanager
     async def living(app: FastAPI) -> AsyncIterator[None]:
-        anyio.to_thread.current_default_thread_limiter().total_tokens = serving.threads
-        with anyio.move_on_after(_WARM_S):
-            await anyio.to_thread.run_sync(_warm, engine, abandon_on_cancel=True)
+        anyio.to_thread.current_default_thread_limiter().total_tokens = options.threads
+        with anyio.move_on_after(_WARM_UP_TIMEOUT_S):
+            await anyio.to_thread.run_sync(_warm_up_embedder, engine, abandon_on_cancel=True)
         async with AsyncExitStack() as open_:
-            looked_at = checks(
-                engine, app.state.jobs, folder=serving.folder, may_be_read_only=serving.read_only
+            looked_at = build_checks(
+                engine,
+                app.state.jobs,
+                folder=options.store_folder,
+                may_be_read_only=options.read_only,
             )
             app.state.readiness = Readiness(looked_at)
             open_.callback(app.state.readiness.close)
-            open_.enter_context(steps.watched(app.state.metrics))
-            if serving.spans is not None:
-                open_.callback(serving.spans.close)
-                open_.enter_context(steps.watched(serving.spans))
+            open_.enter_context(steps.observe(app.state.metrics))
+            if options.spans is not None:
+                open_.callback(options.spans.close)
+                open_.enter_context(steps.observe(options.spans))
             # What the proxy has kept by its end is learned from, and that is traced.
-            open_.push_async_callback(anyio.to_thread.run_sync, engine.drain, serving.drain_s)
-            await open_.enter_async_context(agents.running())
+            open_.push_async_callback(
+                anyio.to_thread.run_sync, engine.drain, options.drain_timeout_s
+            )
+            await open_.enter_async_context(agents.run())
             if app.state.proxy is not None:
-                await open_.enter_async_context(app.state.proxy.running(engine, serving.drain_s))
-            if serving.works:
-                open_.enter_context(app.state.jobs.running(serving.drain_s))
-            serving.begun()
+                await open_.enter_async_context(
+                    app.state.proxy.running(engine, options.drain_timeout_s)
+                )
+            if options.runs_jobs:
+                open_.enter_context(app.state.jobs.running(options.drain_timeout_s))
+            options.on_started()
             yield
 
     app = FastAPI(
@@ -183,48 +193,48 @@ def create_app(
         description="Persistent memory for AI assistants and agents.",
         version=version("memolith"),
         lifespan=living,
-        responses=_PROBLEMS,
+        responses=_PROBLEM_RESPONSES,
         redirect_slashes=False,
         docs_url=None,
         redoc_url=None,
     )
     app.state.engine = engine
     app.state.clock = clock or SystemClock()
-    app.state.devices = devices or Devices(engine.chat_model, None, lambda: False)
-    app.state.metrics = Metrics(engine.probing.waiting)
-    app.state.jobs = Jobs(engine)
+    app.state.devices = devices or DeviceService(engine.chat_model, None, lambda: False)
+    app.state.metrics = Metrics(engine.health_checks.count_pending_owners)
+    app.state.jobs = JobScheduler(engine)
     app.state.proxy = None
-    if serving.upstream is not None:
-        app.state.proxy = Proxy(serving.upstream, serving.proxying, app.state.metrics)
-    app.state.doorkeeper = Doorkeeper(
-        engine, serving.open_for, serving.wrong_keys_a_minute, monotonic
+    if options.upstream is not None:
+        app.state.proxy = Proxy(options.upstream, options.proxy_options, app.state.metrics)
+    app.state.doorkeeper = Authenticator(
+        engine, options.anonymous_owner, options.failed_keys_per_minute, monotonic
     )
-    app.state.rates = Rates(serving.requests_a_minute)
-    problems.install(app)
+    app.state.rates = RateLimiter(options.requests_per_minute)
+    problems.install_handlers(app)
     for module in ROUTERS:
         app.include_router(module.router)
-    agents = mcp.mount(app, serving.body_bytes)
-    if serving.origins:
+    agents = mcp.mount(app, options.max_body_bytes)
+    if options.allowed_origins:
         app.add_middleware(
             CORSMiddleware,
-            allow_origins=sorted(serving.origins),
+            allow_origins=sorted(options.allowed_origins),
             allow_methods=["*"],
             allow_headers=["*"],
-            expose_headers=["X-Request-Id", SESSION_HEADER, SWITCH_HEADER, IDS_HEADER],
+            expose_headers=["X-Request-Id", SESSION_HEADER, MODE_HEADER, MEMORIES_HEADER],
         )
-    limits = Limits(
-        serving.hosts,
-        serving.origins,
-        serving.body_bytes,
-        serving.at_once,
-        uploads=frozenset({device.AUDIO}),
-        probes=frozenset({operations.ALIVE, operations.READY}),
+    limits = RequestLimits(
+        options.allowed_hosts,
+        options.allowed_origins,
+        options.max_body_bytes,
+        options.max_concurrent_requests,
+        upload_paths=frozenset({device.AUDIO_PATH}),
+        probe_paths=frozenset({operations.LIVENESS_PATH, operations.READINESS_PATH}),
     )
-    app.add_middleware(Guard, limits=limits, metrics=app.state.metrics, spans=serving.spans)
+    app.add_middleware(RequestGuard, limits=limits, metrics=app.state.metrics, spans=options.spans)
     return app
 
 
-def _warm(engine: Memolith) -> None:
+def _warm_up_embedder(engine: Memolith) -> None:
     """Load the embedding model before the first caller has to wait for that."""
     with suppress(MemolithError):  # a service of embeddings that is down keeps nobody from starting
-        engine.probing.embed()
+        engine.health_checks.check_embedder()

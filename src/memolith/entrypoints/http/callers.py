@@ -16,8 +16,8 @@ from pydantic import BeforeValidator
 from starlette.concurrency import run_in_threadpool
 
 from memolith.engine import Memolith
-from memolith.entrypoints.http.lately import keep
-from memolith.entrypoints.http.problems import CHAT, Problem
+from memolith.entrypoints.http.lately import put_bounded
+from memolith.entrypoints.http.problems import OPENAI_PATHS, Problem
 from memolith.entrypoints.http.wire import fields
 from memolith.errors import Forbidden
 from memolith.owner import OwnerMemory
@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 OWNER_HEADER = "X-Owner-Id"
 
-_WITHIN_S = 60.0
+_FAILURE_WINDOW_S = 60.0
 """For so long wrong keys of an address count."""
 
 
@@ -50,7 +50,7 @@ class Caller:
     owner: str | None
     name: str = ""
 
-    def acting_for(self, named: str | None, otherwise: str | None = None) -> str:
+    def resolve_owner(self, requested: str | None, fallback: str | None = None) -> str:
         """Return for whom a call is.
 
         Args:
@@ -62,26 +62,26 @@ class Caller:
             Problem: Nobody is named.
         """
         if self.owner is not None:
-            if named is not None and named != self.owner:
+            if requested is not None and requested != self.owner:
                 who = "this key" if self.name else "who has no key"
                 raise Forbidden(f"{who} may not act for another owner")
             return self.owner
-        owner = named or otherwise
+        owner = requested or fallback
         if not owner:
             raise Problem(400, f"name the owner in {OWNER_HEADER}: this key is not of one owner")
         return owner
 
-    def meaning(self, owner: str | None) -> str | None:
+    def resolve_optional_owner(self, owner: str | None) -> str | None:
         """Return whom an admin's call concerns; None: everybody.
 
         Raises:
             Forbidden: They may not act for who is named.
         """
-        return None if owner is None else self.acting_for(owner)
+        return None if owner is None else self.resolve_owner(owner)
 
 
 @dataclass
-class Doorkeeper:
+class Authenticator:
     """Knows callers by their keys, and slows down who tries many.
 
     Attributes:
@@ -92,77 +92,81 @@ class Doorkeeper:
     """
 
     engine: Memolith
-    open_for: str | None
-    wrong_keys: int
+    anonymous_owner: str | None
+    max_failed_keys: int
     now_s: Callable[[], float]
     _failures: OrderedDict[str, deque[float]] = field(default_factory=OrderedDict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def caller(self, secret: str | None, address: str) -> Caller:
+    def authenticate(self, secret: str | None, address: str) -> Caller:
         """Return who shows a key.
 
         Raises:
             Problem: They show none, a wrong one, or have shown too many wrong ones.
         """
-        if self.open_for is not None and self._is_still_open():
-            return Caller(KeyRole.ADMIN, self.open_for)
-        self._refuse_who_tries(address)
+        if self.anonymous_owner is not None and self._is_anonymous_access_allowed():
+            return Caller(KeyRole.ADMIN, self.anonymous_owner)
+        self._check_failure_limit(address)
         if secret is None:
             raise Problem(401, "a key is needed", {"WWW-Authenticate": "Bearer"})
-        key = self.engine.known_api_key(secret)
+        key = self.engine.find_api_key(secret)
         if key is None:
-            self._note_failure(address)
+            self._record_failure(address)
             raise Problem(
                 401, "that key opens nothing", {"WWW-Authenticate": 'Bearer error="invalid_token"'}
             )
         return Caller(key.role, key.owner, key.name)
 
-    def _is_still_open(self) -> bool:
+    def _is_anonymous_access_allowed(self) -> bool:
         """Whether there are no keys yet; from the first one on it is open no more, for good."""
         if any(each.revoked_at is None for each in self.engine.api_keys()):
-            self.open_for = None
-        return self.open_for is not None
+            self.anonymous_owner = None
+        return self.anonymous_owner is not None
 
-    def _refuse_who_tries(self, address: str) -> None:
+    def _check_failure_limit(self, address: str) -> None:
         with self._lock:
             failures = self._failures.get(address)
-            while failures and failures[0] < self.now_s() - _WITHIN_S:
+            while failures and failures[0] < self.now_s() - _FAILURE_WINDOW_S:
                 failures.popleft()
             if failures is not None and not failures:
                 del self._failures[address]
-            if failures and len(failures) >= self.wrong_keys:
-                raise Problem(429, "too many wrong keys", {"Retry-After": str(int(_WITHIN_S))})
+            if failures and len(failures) >= self.max_failed_keys:
+                raise Problem(
+                    429, "too many wrong keys", {"Retry-After": str(int(_FAILURE_WINDOW_S))}
+                )
 
-    def _note_failure(self, address: str) -> None:
+    def _record_failure(self, address: str) -> None:
         with self._lock:
             before = self._failures.get(address, ())
-            keep(self._failures, address, deque([*before, self.now_s()], self.wrong_keys))
+            put_bounded(
+                self._failures, address, deque([*before, self.now_s()], self.max_failed_keys)
+            )
 
 
 _bearer = HTTPBearer(auto_error=False, description="An API key: `memolith api-key create`.")
 
 
-def _looked_up(request: Request) -> Caller:
-    keeper: Doorkeeper = request.app.state.doorkeeper
+def _authenticate_request(request: Request) -> Caller:
+    keeper: Authenticator = request.app.state.doorkeeper
     address = request.client.host if request.client else ""
-    caller = keeper.caller(shown_key(request.headers), address)
+    caller = keeper.authenticate(get_bearer_token(request.headers), address)
     request.app.state.rates.take(caller)
     return caller
 
 
-def shown_key(headers: Headers) -> str | None:
+def get_bearer_token(headers: Headers) -> str | None:
     """Return the key that a request shows; None: it shows none."""
     kind, _, secret = headers.get("authorization", "").partition(" ")
     return secret.strip() if kind.lower() == "bearer" and secret.strip() else None
 
 
-async def known_caller(request: Request, _: Annotated[object, Depends(_bearer)]) -> Caller:
+async def get_caller(request: Request, _: Annotated[object, Depends(_bearer)]) -> Caller:
     """Return who calls; `KeyedRoute` has looked it up."""
     caller: Caller = request.state.caller
     return caller
 
 
-class KeyedRoute(APIRoute):
+class AuthenticatedRoute(APIRoute):
     """A route that looks at the key, where it needs one, before it reads a body.
 
     And then at the names in the query: one that it does not know is refused, since a filter that is
@@ -173,54 +177,56 @@ class KeyedRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the handler, with that before it."""
         handle = super().get_route_handler()
-        if not _needs_caller(self.dependant):
+        if not _requires_caller(self.dependant):
             return handle
-        known = None if self.path in CHAT else frozenset(_query_names(self.dependant))
+        known = (
+            None if self.path in OPENAI_PATHS else frozenset(_iterate_query_names(self.dependant))
+        )
 
         async def keyed(request: Request) -> Response:
-            request.state.caller = await run_in_threadpool(_looked_up, request)
+            request.state.caller = await run_in_threadpool(_authenticate_request, request)
             if known is not None:
-                _refuse_unknown(request.query_params.keys() - known)
+                _reject_unknown_parameters(request.query_params.keys() - known)
             return await handle(request)
 
         return keyed
 
 
-def _query_names(dependant: Dependant) -> Iterator[str]:
+def _iterate_query_names(dependant: Dependant) -> Iterator[str]:
     yield from (field.alias for field in dependant.query_params)
     for each in dependant.dependencies:
-        yield from _query_names(each)
+        yield from _iterate_query_names(each)
 
 
-def _refuse_unknown(names: Iterable[str]) -> None:
+def _reject_unknown_parameters(names: Iterable[str]) -> None:
     if unknown := sorted(names):
         raise RequestValidationError(
             [{"type": "extra_forbidden", "loc": ("query", name), "msg": ""} for name in unknown]
         )
 
 
-def _needs_caller(dependant: Dependant) -> bool:
-    return dependant.call is known_caller or any(map(_needs_caller, dependant.dependencies))
+def _requires_caller(dependant: Dependant) -> bool:
+    return dependant.call is get_caller or any(map(_requires_caller, dependant.dependencies))
 
 
-async def engine_of(request: Request) -> Memolith:
+async def get_engine(request: Request) -> Memolith:
     """Return the engine that serves."""
     engine: Memolith = request.app.state.engine
     return engine
 
 
-async def clock_of(request: Request) -> Clock:
+async def get_clock(request: Request) -> Clock:
     """Return the time."""
     clock: Clock = request.app.state.clock
     return clock
 
 
-Known = Annotated[Caller, Depends(known_caller)]
-Engine = Annotated[Memolith, Depends(engine_of)]
-Time = Annotated[Clock, Depends(clock_of)]
+CallerDep = Annotated[Caller, Depends(get_caller)]
+EngineDep = Annotated[Memolith, Depends(get_engine)]
+ClockDep = Annotated[Clock, Depends(get_clock)]
 
 
-def spelt_out(value: T) -> T | str:
+def decode_header(value: T) -> T | str:
     """Return a header as it was meant: its bytes are UTF-8 where they can be (RFC 9110, 5.5)."""
     if not isinstance(value, str):
         return value
@@ -230,8 +236,8 @@ def spelt_out(value: T) -> T | str:
         return value
 
 
-NamedOwner = Annotated[
-    Annotated[fields.Name, BeforeValidator(spelt_out)] | None,
+OwnerHeader = Annotated[
+    Annotated[fields.Name, BeforeValidator(decode_header)] | None,
     Header(
         alias=OWNER_HEADER,
         description="Whose memory, with a key that is not of one owner.",
@@ -240,12 +246,14 @@ NamedOwner = Annotated[
 ]
 
 
-async def memory_of(caller: Known, engine: Engine, named: NamedOwner = None) -> OwnerMemory:
+async def get_memory(
+    caller: CallerDep, engine: EngineDep, requested: OwnerHeader = None
+) -> OwnerMemory:
     """Return the memory that a call is about."""
-    return engine.owner(caller.acting_for(named))
+    return engine.owner(caller.resolve_owner(requested))
 
 
-async def admin(caller: Known) -> Caller:
+async def require_admin(caller: CallerDep) -> Caller:
     """Return who calls, if they may do what concerns the whole store.
 
     Raises:
@@ -256,6 +264,6 @@ async def admin(caller: Known) -> Caller:
     return caller
 
 
-Memory = Annotated[OwnerMemory, Depends(memory_of)]
-Whose = Annotated[fields.Name | None, Query(description="Whose; none: everybody's.")]
-Admin = Annotated[Caller, Depends(admin)]
+MemoryDep = Annotated[OwnerMemory, Depends(get_memory)]
+OwnerQuery = Annotated[fields.Name | None, Query(description="Whose; none: everybody's.")]
+AdminDep = Annotated[Caller, Depends(require_admin)]

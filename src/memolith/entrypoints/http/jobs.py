@@ -6,7 +6,7 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from memolith.workers.loop import work
+from memolith.workers.loop import run_loop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from memolith.engine import Memolith
 
 
-class Jobs:
+class JobScheduler:
     """Does what is due now and then. Of several processes one does each."""
 
     def __init__(self, engine: Memolith) -> None:
@@ -28,11 +28,11 @@ class Jobs:
         return self._thread is not None and not self._thread.is_alive()
 
     @contextmanager
-    def running(self, end_s: float) -> Iterator[None]:
+    def running(self, timeout_s: float) -> Iterator[None]:
         """Do it while the block runs; at its end what was begun is waited for, so long."""
         stop = threading.Event()
         self._thread = threading.Thread(
-            target=work, args=(self._engine.run_jobs, stop), name="memolith-jobs", daemon=True
+            target=run_loop, args=(self._engine.run_jobs, stop), name="memolith-jobs", daemon=True
         )
         self._thread.start()
         try:
@@ -40,4 +40,4 @@ class Jobs:
         finally:
             stop.set()
             thread, self._thread = self._thread, None
-            thread.join(end_s)
+            thread.join(timeout_s)

@@ -8,13 +8,15 @@ from typing import TypeVar
 K = TypeVar("K")
 V = TypeVar("V")
 
-MOST = 10_000
+MAX_ENTRIES = 10_000
 """Some megabytes of what is kept of one caller, or one conversation: a guess."""
 
 
-def keep(known: OrderedDict[K, V], key: K, value: V, most: int = MOST) -> None:
+def put_bounded(
+    entries: OrderedDict[K, V], key: K, value: V, max_entries: int = MAX_ENTRIES
+) -> None:
     """Keep a value as the newest; over so many the one goes that was kept first."""
-    known[key] = value
-    known.move_to_end(key)
-    if len(known) > most:
-        known.popitem(last=False)
+    entries[key] = value
+    entries.move_to_end(key)
+    if len(entries) > max_entries:
+        entries.popitem(last=False)

@@ -22,16 +22,16 @@ from memolith.errors import MemolithError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-SHARED: Final = "PROMETHEUS_MULTIPROC_DIR"
+MULTIPROCESS_VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
 """The variable that names the folder in which several processes count together."""
 
 # When each series began is said by no rule of ours, and doubles what is read at each scrape.
 disable_created_metrics()  # type: ignore[no-untyped-call] # the library gives it no types
 
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-_SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+_BUCKETS_S: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
-_COUNTS: Final = {
+_COUNTERS: Final = {
     "memories_stored": "Memories that were stored and had not been there.",
     "learn_done": "Exchanges that a model has learned from in the background.",
     "learn_failures": "Exchanges of which learning failed; they are tried again, or parked.",
@@ -46,24 +46,26 @@ class Metrics:
     def __init__(self, waiting: Callable[[], int] = lambda: 0) -> None:
         """Begin with none; `waiting` tells how many owners wait to be learned from."""
         self.registry = CollectorRegistry()
-        self._waiting = waiting
-        self._requests = self._histogram(
+        self._count_waiting_owners = waiting
+        self._requests = self._new_histogram(
             "memolith_request_seconds", "How long requests took.", "method", "route", "status"
         )
-        self._steps = self._histogram("memolith_step_seconds", "How long steps took.", "step")
+        self._steps = self._new_histogram("memolith_step_seconds", "How long steps took.", "step")
         self._by_step: dict[str, Histogram] = {}
-        self._failed_steps = self._counter("memolith_step_failures", "Steps that failed.", "step")
+        self._failed_steps = self._new_counter(
+            "memolith_step_failures", "Steps that failed.", "step"
+        )
         self._counts = {
-            name: self._counter(f"memolith_{name}", told) for name, told in _COUNTS.items()
+            name: self._new_counter(f"memolith_{name}", told) for name, told in _COUNTERS.items()
         }
-        self.memory_failures = self._counter(
+        self.memory_failures = self._new_counter(
             "memolith_memory_failures",
             "How often a chat went on without its memory, by what failed.",
             "stage",
             "kind",
         )
-        self.under_way = self._gauge("memolith_requests_under_way", "Requests under way.")
-        self.replies_waiting = self._gauge(
+        self.active_requests = self._new_gauge("memolith_requests_under_way", "Requests under way.")
+        self.pending_exchanges = self._new_gauge(
             "memolith_replies_waiting", "Exchanges of proxied chats that are still to be kept."
         )
 
@@ -73,7 +75,7 @@ class Metrics:
         self._requests.labels(known, route or "-", str(status)).observe(taken_s)
 
     @contextmanager
-    def step(self, name: str) -> Iterator[None]:
+    def span(self, name: str) -> Iterator[None]:
         """See `steps.Watcher`."""
         began_s = perf_counter()
         try:
@@ -82,7 +84,7 @@ class Metrics:
             self._failed_steps.labels(name).inc()
             raise
         finally:
-            self._timed(name).observe(perf_counter() - began_s)
+            self._get_step_histogram(name).observe(perf_counter() - began_s)
 
     def count(self, name: str, number: int) -> None:
         """See `steps.Watcher`."""
@@ -92,15 +94,15 @@ class Metrics:
     def text(self) -> bytes:
         """Return them as Prometheus reads them."""
         registry = self.registry
-        if os.environ.get(SHARED):
+        if os.environ.get(MULTIPROCESS_VARIABLE):
             registry = CollectorRegistry()
             MultiProcessCollector(registry)  # type: ignore[no-untyped-call] # has no types
-        return generate_latest(registry) + self._of_the_store()
+        return generate_latest(registry) + self._render_store_metrics()
 
-    def _of_the_store(self) -> bytes:
+    def _render_store_metrics(self) -> bytes:
         """Return what is not counted but looked up: the same whichever process is asked."""
         try:
-            waiting = self._waiting()
+            waiting = self._count_waiting_owners()
         except MemolithError:
             return b""  # what was counted is told all the same
         now = CollectorRegistry()
@@ -108,23 +110,23 @@ class Metrics:
         Gauge("memolith_owners_waiting", told, registry=now).set(waiting)
         return generate_latest(now)
 
-    def _timed(self, name: str) -> Histogram:
+    def _get_step_histogram(self, name: str) -> Histogram:
         """Return the histogram of a step; looked up once, since steps are many."""
         found = self._by_step.get(name)
         if found is None:
             found = self._by_step[name] = self._steps.labels(name)
         return found
 
-    def _histogram(self, name: str, told: str, *labels: str) -> Histogram:
-        return Histogram(name, told, labels, buckets=_SECONDS, registry=self.registry)
+    def _new_histogram(self, name: str, description: str, *labels: str) -> Histogram:
+        return Histogram(name, description, labels, buckets=_BUCKETS_S, registry=self.registry)
 
-    def _counter(self, name: str, told: str, *labels: str) -> Counter:
-        return Counter(name, told, labels, registry=self.registry)
+    def _new_counter(self, name: str, description: str, *labels: str) -> Counter:
+        return Counter(name, description, labels, registry=self.registry)
 
-    def _gauge(self, name: str, told: str) -> Gauge:
-        return Gauge(name, told, registry=self.registry, multiprocess_mode="livesum")
+    def _new_gauge(self, name: str, description: str) -> Gauge:
+        return Gauge(name, description, registry=self.registry, multiprocess_mode="livesum")
 
 
-def forget_process(pid: int) -> None:
+def remove_process(pid: int) -> None:
     """Leave out from now on what a process that has ended had under way."""
     mark_process_dead(pid)  # type: ignore[no-untyped-call] # has no types

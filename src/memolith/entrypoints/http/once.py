@@ -16,49 +16,49 @@ from fastapi import Depends, Header, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from memolith.domain.messages import Message
-from memolith.entrypoints.http.callers import Engine, KeyedRoute, Memory, Time
+from memolith.entrypoints.http.callers import AuthenticatedRoute, ClockDep, EngineDep, MemoryDep
 from memolith.entrypoints.http.wire import fields
-from memolith.ports.idempotency import Idempotency, Reply
+from memolith.ports.idempotency import IdempotencyStore, StoredResponse
 
-_DONE = range(200, 300)
+_SUCCESS_STATUSES = range(200, 300)
 _ID_BYTES = 16
-_REPLAYED = {"Idempotency-Replayed": "true"}
+_REPLAYED_HEADER = {"Idempotency-Replayed": "true"}
 
 
-class DoneBefore(Exception):
+class AlreadyCompleted(Exception):
     """No error: the request was done before, and this is what was answered."""
 
-    def __init__(self, reply: Reply) -> None:
+    def __init__(self, reply: StoredResponse) -> None:
         """Take the answer."""
         self.reply = reply
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class IdempotentRequest:
     """A request that was begun, and is to be done once."""
 
-    idempotency: Idempotency
+    idempotency: IdempotencyStore
     owner_id: str
     key: str
 
-    def end(self, response: Response) -> None:
+    def complete(self, response: Response) -> None:
         """Keep what is answered, where it was done."""
-        if response.status_code in _DONE:
-            reply = Reply(response.status_code, bytes(response.body))
+        if response.status_code in _SUCCESS_STATUSES:
+            reply = StoredResponse(response.status_code, bytes(response.body))
             self.idempotency.finish(self.owner_id, self.key, reply)
         else:
-            self.give_up()
+            self.release()
 
-    def give_up(self) -> None:
+    def release(self) -> None:
         """Let it be sent again."""
         self.idempotency.abandon(self.owner_id, self.key)
 
 
-async def begun(
+async def begin_idempotent_request(
     request: Request,
-    memory: Memory,
-    engine: Engine,
-    clock: Time,
+    memory: MemoryDep,
+    engine: EngineDep,
+    clock: ClockDep,
     key: Annotated[
         fields.Name | None,
         Header(
@@ -82,16 +82,16 @@ async def begun(
         lambda: idempotency.begin(memory.owner_id, key, asked, now=clock.now())
     )
     if reply is not None:
-        raise DoneBefore(reply)
-    request.state.begun = Begun(idempotency, memory.owner_id, key)
+        raise AlreadyCompleted(reply)
+    request.state.begun = IdempotentRequest(idempotency, memory.owner_id, key)
 
 
-Once = Depends(begun)
+IdempotencyDep = Depends(begin_idempotent_request)
 
 
-async def told_once(request: Request) -> Callable[[Sequence[Message]], list[Message]]:
+async def get_message_tagger(request: Request) -> Callable[[Sequence[Message]], list[Message]]:
     """Return what gives messages ids of the request's key, where it has one and they have none."""
-    work = _work(request)
+    work = _get_idempotent_request(request)
     if work is None:
         return list
     told = blake2b(work.key.encode(), digest_size=_ID_BYTES).hexdigest()
@@ -105,10 +105,12 @@ async def told_once(request: Request) -> Callable[[Sequence[Message]], list[Mess
     return known_again
 
 
-ToldOnce = Annotated[Callable[[Sequence[Message]], list[Message]], Depends(told_once)]
+MessageTaggerDep = Annotated[
+    Callable[[Sequence[Message]], list[Message]], Depends(get_message_tagger)
+]
 
 
-class OnceRoute(KeyedRoute):
+class IdempotentRoute(AuthenticatedRoute):
     """A route that keeps what it answers to requests that are to be done once."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
@@ -118,20 +120,23 @@ class OnceRoute(KeyedRoute):
         async def once(request: Request) -> Response:
             try:
                 response = await handle(request)
-            except DoneBefore as done:
+            except AlreadyCompleted as done:
                 return Response(
-                    done.reply.body, done.reply.status, _REPLAYED, media_type="application/json"
+                    done.reply.body,
+                    done.reply.status,
+                    _REPLAYED_HEADER,
+                    media_type="application/json",
                 )
             except BaseException:
-                if (work := _work(request)) is not None:
-                    await run_in_threadpool(work.give_up)
+                if (work := _get_idempotent_request(request)) is not None:
+                    await run_in_threadpool(work.release)
                 raise
-            if (work := _work(request)) is not None:
-                await run_in_threadpool(work.end, response)
+            if (work := _get_idempotent_request(request)) is not None:
+                await run_in_threadpool(work.complete, response)
             return response
 
         return once
 
 
-def _work(request: Request) -> Begun | None:
+def _get_idempotent_request(request: Request) -> IdempotentRequest | None:
     return getattr(request.state, "begun", None)

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Final
 from memolith.engine import Memolith
 from memolith.entrypoints import exits
 from memolith.entrypoints.http import serving
-from memolith.entrypoints.http.metrics import SHARED, forget_process
+from memolith.entrypoints.http.metrics import MULTIPROCESS_VARIABLE, remove_process
 from memolith.errors import InvalidConfiguration, MemolithError
 from memolith.stores import IN_MEMORY
 
@@ -32,26 +32,28 @@ if TYPE_CHECKING:
     from multiprocessing.context import SpawnProcess
     from multiprocessing.synchronize import Event
 
-    from memolith.entrypoints.http.serving import Plan
+    from memolith.entrypoints.http.serving import ServerPlan
 
-_LOOK_S: Final = 0.2
+_POLL_INTERVAL_S: Final = 0.2
 """How often it is looked whether to end: a guess."""
 
-_AGAIN_S: Final = 1.0
+_RESTART_DELAY_S: Final = 1.0
 """How long a process that died is not replaced, so that one that dies at once costs little."""
 
-_LONGER: Final = 3
-_MARGIN_S: Final = 5.0
+_SHUTDOWN_PHASES: Final = 3
+_SHUTDOWN_MARGIN_S: Final = 5.0
 """A process waits for what is under way, then for what is learned, then for its model, each for as
 long as is configured; whoever takes longer than all that is killed."""
 
 _BACKLOG: Final = 2_048
 
 _log = logging.getLogger("memolith.http")
-_spawn = multiprocessing.get_context("spawn")  # a fork would share connections and threads' locks
+_spawn_context = multiprocessing.get_context(
+    "spawn"
+)  # a fork would share connections and threads' locks
 
 
-def serve(plan: Plan) -> int:
+def serve_with_workers(plan: ServerPlan) -> int:
     """Serve by several processes until SIGINT or SIGTERM; return the exit code.
 
     Raises:
@@ -64,110 +66,118 @@ def serve(plan: Plan) -> int:
         raise InvalidConfiguration("serve.processes", "a store in memory is of one process alone")
     # What can't be served is said once, here; an older store is brought up to date by one.
     with Memolith.open(config=plan.loaded, worker=False) as engine:
-        serving.serving(plan.serve, engine, plan.owner)
-    serving.log_in_json()
-    with _counting_together(), listening(plan) as listener:
-        return _Processes(plan, listener).run()
+        serving.build_server_options(plan.settings, engine, plan.owner)
+    serving.configure_json_logging()
+    with _share_metrics(), open_listener(plan) as listener:
+        return _WorkerSupervisor(plan, listener).run()
 
 
 @contextmanager
-def _counting_together() -> Iterator[None]:
+def _share_metrics() -> Iterator[None]:
     """Let all processes count in files of one folder, so that any of them can tell the sum."""
-    if os.environ.get(SHARED):
+    if os.environ.get(MULTIPROCESS_VARIABLE):
         yield
         return
     with tempfile.TemporaryDirectory(prefix="memolith-metrics-") as folder:
-        os.environ[SHARED] = folder
+        os.environ[MULTIPROCESS_VARIABLE] = folder
         try:
             yield
         finally:
-            del os.environ[SHARED]
+            del os.environ[MULTIPROCESS_VARIABLE]
 
 
 @contextmanager
-def listening(plan: Plan) -> Iterator[socket.socket]:
+def open_listener(plan: ServerPlan) -> Iterator[socket.socket]:
     """Open the address where callers come in.
 
     Raises:
         OSError: It can't be listened at.
     """
-    host = plan.serve.host.strip("[]")
+    host = plan.settings.host.strip("[]")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.create_server((host, plan.serve.port), family=family, backlog=_BACKLOG) as listener:
+    with socket.create_server(
+        (host, plan.settings.port), family=family, backlog=_BACKLOG
+    ) as listener:
         yield listener
 
 
-def address_of(listener: socket.socket) -> str:
+def get_address(listener: socket.socket) -> str:
     """Return the URL at which callers come in."""
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 @dataclass(slots=True)
-class _Running:
+class _Worker:
     """A process, and whether it has begun to serve."""
 
     process: SpawnProcess
-    has_begun: Event
-    since_s: float
+    has_started: Event
+    started_s: float
 
 
-class _Processes:
+class _WorkerSupervisor:
     """The processes of a server."""
 
-    def __init__(self, plan: Plan, listener: socket.socket) -> None:
+    def __init__(self, plan: ServerPlan, listener: socket.socket) -> None:
         self._plan = plan
         self._listener = listener
-        self._ending = threading.Event()
-        self._running: list[_Running] = []
-        self._is_told = False
+        self._stop = threading.Event()
+        self._workers: list[_Worker] = []
+        self._is_announced = False
 
     def run(self) -> int:
         """Keep them running until told to end; return the exit code."""
         for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: self._ending.set())
+            signal.signal(number, lambda *_: self._stop.set())
         with ExitStack() as ending:
-            ending.callback(self._end)
-            self._running = [self._started() for _ in range(self._plan.serve.processes)]
-            while not self._ending.is_set():
-                wait([each.process.sentinel for each in self._running], timeout=_LOOK_S)
-                self._tell_once()
-                dead = [each for each in self._running if not each.process.is_alive()]
-                for each in dead if not self._ending.is_set() else ():
-                    if not each.has_begun.is_set():
-                        return each.process.exitcode or exits.FAILED
-                    self._running[self._running.index(each)] = self._replaced(each)
+            ending.callback(self._stop_workers)
+            self._workers = [self._start_worker() for _ in range(self._plan.settings.processes)]
+            while not self._stop.is_set():
+                wait([each.process.sentinel for each in self._workers], timeout=_POLL_INTERVAL_S)
+                self._announce()
+                dead = [each for each in self._workers if not each.process.is_alive()]
+                for each in dead if not self._stop.is_set() else ():
+                    if not each.has_started.is_set():
+                        return each.process.exitcode or exits.EXIT_FAILED
+                    self._workers[self._workers.index(each)] = self._replace_worker(each)
         return 0
 
-    def _tell_once(self) -> None:
+    def _announce(self) -> None:
         """Say where callers are answered, once they are."""
-        if self._is_told or not all(each.has_begun.is_set() for each in self._running):
+        if self._is_announced or not all(each.has_started.is_set() for each in self._workers):
             return
-        self._is_told = True
-        pids = ", ".join(str(each.process.pid) for each in self._running)
-        _log.info("running on %s by processes %s", address_of(self._listener), pids)
+        self._is_announced = True
+        pids = ", ".join(str(each.process.pid) for each in self._workers)
+        _log.info("running on %s by processes %s", get_address(self._listener), pids)
 
-    def _started(self) -> _Running:
-        has_begun = _spawn.Event()
-        process = _spawn.Process(target=_work, args=(self._plan, self._listener, has_begun))
+    def _start_worker(self) -> _Worker:
+        has_begun = _spawn_context.Event()
+        process = _spawn_context.Process(
+            target=_run_worker, args=(self._plan, self._listener, has_begun)
+        )
         process.start()
-        return _Running(process, has_begun, monotonic())
+        return _Worker(process, has_begun, monotonic())
 
-    def _replaced(self, dead: _Running) -> _Running:
+    def _replace_worker(self, dead: _Worker) -> _Worker:
         _log.error("process %s ended by %s", dead.process.pid, dead.process.exitcode)
         if dead.process.pid is not None:
-            forget_process(dead.process.pid)
+            remove_process(dead.process.pid)
         dead.process.close()
-        self._ending.wait(max(0.0, dead.since_s + _AGAIN_S - monotonic()))
-        return self._started()
+        self._stop.wait(max(0.0, dead.started_s + _RESTART_DELAY_S - monotonic()))
+        return self._start_worker()
 
-    def _end(self) -> None:
+    def _stop_workers(self) -> None:
         """Tell all to end, and wait until they have."""
-        for each in self._running:
+        for each in self._workers:
             if each.process.is_alive():
                 each.process.terminate()
-        until_s = monotonic() + _LONGER * self._plan.serve.drain_timeout_s + _MARGIN_S
-        for each in self._running:
+        until_s = (
+            monotonic()
+            + _SHUTDOWN_PHASES * self._plan.settings.drain_timeout_s
+            + _SHUTDOWN_MARGIN_S
+        )
+        for each in self._workers:
             each.process.join(max(0.0, until_s - monotonic()))
             if each.process.is_alive():
                 _log.error("process %s does not end, and is killed", each.process.pid)
@@ -175,19 +185,19 @@ class _Processes:
                 each.process.join()
 
 
-def _work(plan: Plan, listener: socket.socket, has_begun: Event) -> None:
+def _run_worker(plan: ServerPlan, listener: socket.socket, has_started: Event) -> None:
     """Serve as one of several processes."""
-    serving.log_in_json()
-    threading.Thread(target=_end_with_parent, name="memolith-parent", daemon=True).start()
+    serving.configure_json_logging()
+    threading.Thread(target=_stop_with_parent, name="memolith-parent", daemon=True).start()
     try:
         with Memolith.open(config=plan.loaded) as engine:
-            serving.serve(engine, plan, listener, has_begun.set)
+            serving.run_server(engine, plan, listener, has_started.set)
     except MemolithError as error:
         _log.error("can't serve: %s", error)
-        sys.exit(exits.exit_code(error))
+        sys.exit(exits.get_exit_code(error))
 
 
-def _end_with_parent() -> None:
+def _stop_with_parent() -> None:
     """End as told by a signal when the process that started this one has ended, however it did."""
     parent = multiprocessing.parent_process()
     if parent is not None:

@@ -18,23 +18,23 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from memolith.engine import Memolith
-    from memolith.entrypoints.http.jobs import Jobs
+    from memolith.entrypoints.http.jobs import JobScheduler
 
 OK: Final = "ok"
 FAILED: Final = "failed"
 SLOW: Final = "slow"
 READ_ONLY: Final = "read-only"
 
-TIMEOUT_S: Final = 2.0
+CHECK_TIMEOUT_S: Final = 2.0
 """How long an answer may take; probes give up after some seconds. A guess."""
 
-_STORE_S: Final = 1.0
+_STORE_CACHE_S: Final = 1.0
 """For how long it is not looked again: whoever asks often must not cost much."""
 
-_MODEL_S: Final = 30.0
+_EMBEDDER_CACHE_S: Final = 30.0
 """Likewise of the embedder, which may be a service that is paid."""
 
-_FREE_BYTES: Final = 64_000_000
+_MIN_FREE_BYTES: Final = 64_000_000
 """So much room a disk must have: what some minutes of writing take. A guess."""
 
 _log = logging.getLogger("memolith.http.readiness")
@@ -52,14 +52,14 @@ class Check:
     """
 
     name: str
-    look: Callable[[], None]
-    kept_s: float = _STORE_S
+    probe: Callable[[], None]
+    cache_s: float = _STORE_CACHE_S
     may_be_read_only: bool = False
 
-    def state(self) -> str:
+    def run(self) -> str:
         """Look; return how it is, and log what is wrong."""
         try:
-            self.look()
+            self.probe()
         except StoreReadOnly:
             return READ_ONLY
         except MemolithError as error:
@@ -70,32 +70,32 @@ class Check:
             return OK
         return FAILED
 
-    def is_well(self, state: str) -> bool:
+    def is_healthy(self, state: str) -> bool:
         """Whether a state is one that the server can do with."""
         return state == OK or (self.may_be_read_only and state == READ_ONLY)
 
 
 @dataclass(slots=True)
-class _Watched:
+class _CachedCheck:
     """A check with what was found last, in a thread of its own: one that hangs holds up no one."""
 
     check: Check
     pool: ThreadPoolExecutor
-    looking: Future[str] | None = None
-    looked_at_s: float = field(default=float("-inf"))
-    found: str = SLOW
+    pending: Future[str] | None = None
+    checked_at_s: float = field(default=float("-inf"))
+    last_state: str = SLOW
 
-    def current(self, now_s: float) -> Future[str]:
+    def get_state(self, now_s: float) -> Future[str]:
         """Return what is being found; look anew where what was found is old."""
-        looking = self.looking
+        looking = self.pending
         if looking is not None and not looking.done():
             return looking
         if looking is not None:
-            self.found = looking.result()
-        kept_s = self.check.kept_s if self.check.is_well(self.found) else _STORE_S
-        if looking is None or now_s - self.looked_at_s >= kept_s:
-            self.looked_at_s = now_s
-            looking = self.looking = self.pool.submit(self.check.state)
+            self.last_state = looking.result()
+        kept_s = self.check.cache_s if self.check.is_healthy(self.last_state) else _STORE_CACHE_S
+        if looking is None or now_s - self.checked_at_s >= kept_s:
+            self.checked_at_s = now_s
+            looking = self.pending = self.pool.submit(self.check.run)
         return looking
 
 
@@ -106,43 +106,49 @@ class Readiness:
         self,
         checks: tuple[Check, ...],
         *,
-        timeout_s: float = TIMEOUT_S,
+        timeout_s: float = CHECK_TIMEOUT_S,
         now_s: Callable[[], float] = monotonic,
     ) -> None:
         """Look at nothing yet."""
         self._timeout_s = timeout_s
         self._now_s = now_s
-        self._watched = [
-            _Watched(each, ThreadPoolExecutor(1, thread_name_prefix=f"memolith-ready-{each.name}"))
+        self._checks = [
+            _CachedCheck(
+                each, ThreadPoolExecutor(1, thread_name_prefix=f"memolith-ready-{each.name}")
+            )
             for each in checks
         ]
 
-    async def states(self) -> Mapping[str, str]:
+    async def get_states(self) -> Mapping[str, str]:
         """Return how everything is, by name: `OK`, `FAILED`, `SLOW` or `READ_ONLY`."""
         now_s = self._now_s()
-        looking = [asyncio.wrap_future(each.current(now_s)) for each in self._watched]
+        looking = [asyncio.wrap_future(each.get_state(now_s)) for each in self._checks]
         done, _ = await asyncio.wait(looking, timeout=self._timeout_s)
         return {
             each.check.name: found.result() if found in done else SLOW
-            for each, found in zip(self._watched, looking, strict=True)
+            for each, found in zip(self._checks, looking, strict=True)
         }
 
-    def unwell(self, states: Mapping[str, str]) -> list[str]:
+    def find_unhealthy(self, states: Mapping[str, str]) -> list[str]:
         """Return the names of what the server can't do with."""
         return [
             each.check.name
-            for each in self._watched
-            if not each.check.is_well(states[each.check.name])
+            for each in self._checks
+            if not each.check.is_healthy(states[each.check.name])
         ]
 
     def close(self) -> None:
         """Look no more; what hangs is not waited for."""
-        for each in self._watched:
+        for each in self._checks:
             each.pool.shutdown(wait=False, cancel_futures=True)
 
 
-def checks(
-    engine: Memolith, jobs: Jobs, *, folder: Path | None = None, may_be_read_only: bool = False
+def build_checks(
+    engine: Memolith,
+    jobs: JobScheduler,
+    *,
+    folder: Path | None = None,
+    may_be_read_only: bool = False,
 ) -> tuple[Check, ...]:
     """Return what must be well for a server.
 
@@ -152,24 +158,24 @@ def checks(
         folder: Where the store's file is; None: it is in no file.
         may_be_read_only: Whether the store need not be written.
     """
-    probing = engine.probing
+    probing = engine.health_checks
     found = [
-        Check("read", probing.read),
-        Check("write", probing.write, may_be_read_only=may_be_read_only),
-        Check("embedder", probing.embed, _MODEL_S),
+        Check("read", probing.check_read),
+        Check("write", probing.check_write, may_be_read_only=may_be_read_only),
+        Check("embedder", probing.check_embedder, _EMBEDDER_CACHE_S),
         Check("worker", lambda: _check_worker(engine, jobs)),
     ]
     if folder is not None and not may_be_read_only:
-        found.append(Check("disk", lambda: _check_room(folder)))
+        found.append(Check("disk", lambda: _check_disk(folder)))
     return tuple(found)
 
 
-def _check_worker(engine: Memolith, jobs: Jobs) -> None:
+def _check_worker(engine: Memolith, jobs: JobScheduler) -> None:
     if engine.has_worker_died or jobs.has_died:
         raise StoreUnavailable("the worker has died")
 
 
-def _check_room(folder: Path) -> None:
+def _check_disk(folder: Path) -> None:
     free = shutil.disk_usage(folder).free
-    if free < _FREE_BYTES:
-        raise StoreUnavailable(f"the disk has {free:,} bytes left, under {_FREE_BYTES:,}")
+    if free < _MIN_FREE_BYTES:
+        raise StoreUnavailable(f"the disk has {free:,} bytes left, under {_MIN_FREE_BYTES:,}")

@@ -23,46 +23,51 @@ TITLES = {
 """What the groups of routes are called, in the order in which they stand."""
 
 
-def routes(document: Mapping[str, Any]) -> str:
+def render_routes(document: Mapping[str, Any]) -> str:
     """Return tables of the routes of an OpenAPI document, a group each."""
-    found = list(_found(document))
+    found = list(_iterate_rows(document))
     groups = [tag for tag in TITLES if any(each[0] == tag for each in found)]
     groups += sorted({tag for tag, _ in found} - {*groups})
-    return "\n".join(_table(tag, [row for its, row in found if its == tag]) for tag in groups)
+    return "\n".join(
+        _render_table(tag, [row for its, row in found if its == tag]) for tag in groups
+    )
 
 
-def _found(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _iterate_rows(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for path, methods in document["paths"].items():
         for method, told in methods.items():
             tag = (told.get("tags") or ["other"])[0]
-            yield tag, f"| `{method.upper()} {path}` | {_said(told)} | {_answers(told)} |"
+            yield (
+                tag,
+                f"| `{method.upper()} {path}` | {_get_summary(told)} | {_list_success_statuses(told)} |",
+            )
 
 
-def _said(told: Mapping[str, Any]) -> str:
+def _get_summary(operation: Mapping[str, Any]) -> str:
     """Return the first sentence of what a route does."""
-    text = " ".join(str(told.get("description") or told.get("summary", "")).split())
+    text = " ".join(str(operation.get("description") or operation.get("summary", "")).split())
     sentence, _, _ = text.partition(". ")
     return sentence.rstrip(".").replace("|", "\\|") + "."
 
 
-def _answers(told: Mapping[str, Any]) -> str:
+def _list_success_statuses(operation: Mapping[str, Any]) -> str:
     """Return with which statuses a route answers where all went well."""
-    return ", ".join(sorted(each for each in told["responses"] if each.startswith("2")))
+    return ", ".join(sorted(each for each in operation["responses"] if each.startswith("2")))
 
 
-def _table(tag: str, rows: list[str]) -> str:
+def _render_table(tag: str, rows: list[str]) -> str:
     lines = "\n".join(rows)
     return f"### {TITLES.get(tag, tag)}\n\n| route | does | answers |\n|---|---|---|\n{lines}\n"
 
 
-def _own_document() -> dict[str, Any]:
+def _build_openapi_document() -> dict[str, Any]:
     """Return the OpenAPI document of this version."""
     from memolith.engine import Memolith
-    from memolith.entrypoints.http.app import Serving, create_app
+    from memolith.entrypoints.http.app import ServerOptions, create_app
 
     with Memolith.open(":memory:", worker=False) as engine:
-        return create_app(engine, Serving()).openapi()
+        return create_app(engine, ServerOptions()).openapi()
 
 
 if __name__ == "__main__":
-    sys.stdout.write(routes(_own_document()))
+    sys.stdout.write(render_routes(_build_openapi_document()))

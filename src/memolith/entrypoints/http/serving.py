@@ -15,8 +15,8 @@ import uvicorn
 
 from memolith.adapters.tracing import spans
 from memolith.entrypoints.http import answering, heaps
-from memolith.entrypoints.http.app import Serving, create_app
-from memolith.entrypoints.http.proxying.configured import configured, proxying
+from memolith.entrypoints.http.app import ServerOptions, create_app
+from memolith.entrypoints.http.proxying.configured import build_proxy_options, build_upstream
 from memolith.errors import InvalidConfiguration
 from memolith.stores import IN_MEMORY, is_postgres, store_path
 
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from memolith.config import Loaded
+    from memolith.config import LoadedSettings
     from memolith.config.sections import Serve
     from memolith.engine import Memolith
 
-LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 _MEGABYTE = 1_000_000
-_EXTRA = ("request_id", "method", "route", "status", "taken_ms")
+_EXTRA_FIELDS = ("request_id", "method", "route", "status", "taken_ms")
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ServerPlan:
     """What a process that serves is told.
 
     Attributes:
@@ -46,12 +46,12 @@ class Plan:
             knows.
     """
 
-    loaded: Loaded
-    serve: Serve
+    loaded: LoadedSettings
+    settings: Serve
     owner: str
 
 
-def serving(settings: Serve, engine: Memolith, owner: str) -> Serving:
+def build_server_options(settings: Serve, engine: Memolith, owner: str) -> ServerOptions:
     """Return how the service is to be.
 
     Args:
@@ -69,7 +69,7 @@ def serving(settings: Serve, engine: Memolith, owner: str) -> Serving:
             f"{settings.host} can be reached from elsewhere, and there is no key yet: make one by"
             " `memolith api-key create`, or listen at 127.0.0.1",
         )
-    if not has_keys and _is_passed_on_to(settings):
+    if not has_keys and _is_behind_proxy(settings):
         raise InvalidConfiguration(
             "serve.trusted_proxies" if settings.trusted_proxies else "serve.hosts",
             "a reverse proxy passes on what comes from elsewhere, and there is no key yet: make one"
@@ -77,20 +77,20 @@ def serving(settings: Serve, engine: Memolith, owner: str) -> Serving:
         )
     if not has_keys and not owner:
         raise InvalidConfiguration("serve.owner", "your login name is unknown: name the owner")
-    names = _several(settings.hosts) or LOCAL_NAMES | {settings.host.strip("[]").lower()}
-    return Serving(
-        open_for=None if has_keys else owner,
-        hosts=names,
-        origins=_several(settings.origins),
-        body_bytes=settings.max_body_mb * _MEGABYTE,
-        at_once=settings.requests_at_once,
+    names = _split_list(settings.hosts) or LOCAL_HOSTS | {settings.host.strip("[]").lower()}
+    return ServerOptions(
+        anonymous_owner=None if has_keys else owner,
+        allowed_hosts=names,
+        allowed_origins=_split_list(settings.origins),
+        max_body_bytes=settings.max_body_mb * _MEGABYTE,
+        max_concurrent_requests=settings.requests_at_once,
         threads=settings.threads,
-        requests_a_minute=settings.requests_per_minute,
-        drain_s=settings.drain_timeout_s,
+        requests_per_minute=settings.requests_per_minute,
+        drain_timeout_s=settings.drain_timeout_s,
     )
 
 
-def protocol() -> type[asyncio.Protocol] | Literal["h11"]:
+def get_http_protocol() -> type[asyncio.Protocol] | Literal["h11"]:
     """Return what reads requests: either takes only so long a head."""
     if find_spec("httptools") is None:
         return "h11"
@@ -109,26 +109,26 @@ def is_local(host: str) -> bool:
         return False
 
 
-def _is_passed_on_to(settings: Serve) -> bool:
+def _is_behind_proxy(settings: Serve) -> bool:
     """Whether the settings tell of a reverse proxy, by which others than this machine come."""
-    return bool(settings.trusted_proxies) or not all(map(is_local, _several(settings.hosts)))
+    return bool(settings.trusted_proxies) or not all(map(is_local, _split_list(settings.hosts)))
 
 
-def _several(text: str) -> frozenset[str]:
+def _split_list(text: str) -> frozenset[str]:
     return frozenset(part.strip() for part in text.split(",") if part.strip())
 
 
-def _folder(store: str) -> Path | None:
+def _get_store_folder(store: str) -> Path | None:
     """Return where a store's file is; None: it is in none."""
     return None if store == IN_MEMORY or is_postgres(store) else store_path(store).parent
 
 
-def say_where(address: str) -> None:
+def log_address(address: str) -> None:
     """Log where callers are answered."""
     logging.getLogger("memolith.http").info("running on %s", address)
 
 
-class JsonLines(logging.Formatter):
+class JsonLogFormatter(logging.Formatter):
     """Writes a line of JSON for each record: what happened, never what was said."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -140,15 +140,17 @@ class JsonLines(logging.Formatter):
             "message": record.getMessage(),
         }
         line |= {
-            name: value for name in _EXTRA if (value := getattr(record, name, None)) is not None
+            name: value
+            for name in _EXTRA_FIELDS
+            if (value := getattr(record, name, None)) is not None
         }
         return json.dumps(line, ensure_ascii=False)
 
 
-def log_in_json() -> None:
+def configure_json_logging() -> None:
     """Let everything that is logged go to stderr as lines of JSON."""
     handler = logging.StreamHandler()
-    handler.setFormatter(JsonLines())
+    handler.setFormatter(JsonLogFormatter())
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.INFO)
@@ -160,11 +162,11 @@ def log_in_json() -> None:
         logging.getLogger(name).setLevel(logging.WARNING)
 
 
-def serve(
+def run_server(
     engine: Memolith,
-    plan: Plan,
+    plan: ServerPlan,
     listener: socket.socket | None = None,
-    begun: Callable[[], None] = lambda: None,
+    on_started: Callable[[], None] = lambda: None,
 ) -> None:
     """Serve until SIGINT or SIGTERM; what is under way is finished.
 
@@ -174,32 +176,34 @@ def serve(
         listener: Where callers come in; None: at the address that is configured.
         begun: Called when callers are answered.
     """
-    log_in_json()
-    heaps.keep_few()
+    configure_json_logging()
+    heaps.limit_malloc_arenas()
     # uvicorn gives signals on when it has ended: what is open is still to be closed then.
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, lambda *_: None)
     settings = plan.loaded.settings
     how = replace(
-        serving(plan.serve, engine, plan.owner),
-        upstream=configured(settings.chat, os.environ),
-        proxying=proxying(settings),
-        folder=_folder(settings.store),
-        read_only=plan.serve.read_only,
+        build_server_options(plan.settings, engine, plan.owner),
+        upstream=build_upstream(settings.chat, os.environ),
+        proxying=build_proxy_options(settings),
+        folder=_get_store_folder(settings.store),
+        read_only=plan.settings.read_only,
         works=settings.worker,
-        begun=begun,
-        spans=spans.configured(os.environ),
+        begun=on_started,
+        spans=spans.build_span_recorder(os.environ),
     )
     config = uvicorn.Config(
-        create_app(engine, how, devices=answering.devices(engine, settings, os.environ)),
-        host=plan.serve.host.strip("[]"),
-        port=plan.serve.port,
-        http=protocol(),
+        create_app(
+            engine, how, devices=answering.build_device_service(engine, settings, os.environ)
+        ),
+        host=plan.settings.host.strip("[]"),
+        port=plan.settings.port,
+        http=get_http_protocol(),
         access_log=False,
         log_config=None,
         server_header=False,
-        proxy_headers=bool(plan.serve.trusted_proxies),
-        forwarded_allow_ips=plan.serve.trusted_proxies,
-        timeout_graceful_shutdown=max(1, round(plan.serve.drain_timeout_s)),
+        proxy_headers=bool(plan.settings.trusted_proxies),
+        forwarded_allow_ips=plan.settings.trusted_proxies,
+        timeout_graceful_shutdown=max(1, round(plan.settings.drain_timeout_s)),
     )
     uvicorn.Server(config).run(None if listener is None else [listener])

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-NAME: Final = "memolith"
+SERVER_NAME: Final = "memolith"
 """What the server is called in a client's configuration."""
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class ClientEnvironment:
     """Where a client's files are looked for.
 
     Attributes:
@@ -34,7 +34,7 @@ class Surroundings:
 
 
 @dataclass(frozen=True, slots=True)
-class Client:
+class McpClient:
     """One client.
 
     Attributes:
@@ -45,31 +45,31 @@ class Client:
     """
 
     title: str
-    place: Callable[[Surroundings], Path]
+    locate_config: Callable[[ClientEnvironment], Path]
     section: str = "mcpServers"
-    names_transport: bool = False
+    requires_transport_type: bool = False
 
-    def config(self, command: Sequence[str]) -> dict[str, Any]:
+    def build_config(self, command: Sequence[str]) -> dict[str, Any]:
         """Return what its file is to hold for a server that is started so."""
-        kind = {"type": "stdio"} if self.names_transport else {}
+        kind = {"type": "stdio"} if self.requires_transport_type else {}
         server = {**kind, "command": command[0], "args": list(command[1:])}
-        return {self.section: {NAME: server}}
+        return {self.section: {SERVER_NAME: server}}
 
-    def merged(self, text: str, command: Sequence[str]) -> str:
+    def merge_config(self, text: str, command: Sequence[str]) -> str:
         """Return its file's text with the server in it; all else stays as it is.
 
         Raises:
             InvalidInput: The text is no JSON, or not of the form that it should have.
         """
-        config = _object(text)
+        config = _parse_object(text)
         servers = config.setdefault(self.section, {})
         if not isinstance(servers, dict):
             raise InvalidInput("client", f"{self.section} in its file is no object")
-        servers |= self.config(command)[self.section]
+        servers |= self.build_config(command)[self.section]
         return json.dumps(config, indent=2, ensure_ascii=False) + "\n"
 
 
-def _object(text: str) -> dict[str, Any]:
+def _parse_object(text: str) -> dict[str, Any]:
     if not text.strip():
         return {}
     try:
@@ -81,30 +81,32 @@ def _object(text: str) -> dict[str, Any]:
     return found
 
 
-def _claude_desktop(around: Surroundings) -> Path:
-    if around.platform == "darwin":
-        folder = around.home / "Library" / "Application Support"
-    elif around.platform == "win32":
-        folder = around.appdata or around.home / "AppData" / "Roaming"
+def _locate_claude_desktop(environment: ClientEnvironment) -> Path:
+    if environment.platform == "darwin":
+        folder = environment.home / "Library" / "Application Support"
+    elif environment.platform == "win32":
+        folder = environment.appdata or environment.home / "AppData" / "Roaming"
     else:
-        folder = around.home / ".config"
+        folder = environment.home / ".config"
     return folder / "Claude" / "claude_desktop_config.json"
 
 
-CLIENTS: Final[Mapping[str, Client]] = {
-    "claude-desktop": Client("Claude Desktop", _claude_desktop),
-    "claude-code": Client(
-        "Claude Code, in this project", lambda at: at.project / ".mcp.json", names_transport=True
+CLIENTS: Final[Mapping[str, McpClient]] = {
+    "claude-desktop": McpClient("Claude Desktop", _locate_claude_desktop),
+    "claude-code": McpClient(
+        "Claude Code, in this project",
+        lambda at: at.project / ".mcp.json",
+        requires_transport_type=True,
     ),
-    "cursor": Client("Cursor", lambda at: at.home / ".cursor" / "mcp.json"),
-    "vscode": Client(
+    "cursor": McpClient("Cursor", lambda at: at.home / ".cursor" / "mcp.json"),
+    "vscode": McpClient(
         "VS Code, in this project",
         lambda at: at.project / ".vscode" / "mcp.json",
         section="servers",
-        names_transport=True,
+        requires_transport_type=True,
     ),
-    "windsurf": Client(
+    "windsurf": McpClient(
         "Windsurf", lambda at: at.home / ".codeium" / "windsurf" / "mcp_config.json"
     ),
-    "gemini-cli": Client("Gemini CLI", lambda at: at.home / ".gemini" / "settings.json"),
+    "gemini-cli": McpClient("Gemini CLI", lambda at: at.home / ".gemini" / "settings.json"),
 }

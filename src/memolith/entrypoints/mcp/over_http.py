@@ -14,7 +14,12 @@ import anyio.to_thread
 from starlette.datastructures import Headers
 from starlette.routing import Route
 
-from memolith.entrypoints.http.callers import OWNER_HEADER, Doorkeeper, shown_key, spelt_out
+from memolith.entrypoints.http.callers import (
+    OWNER_HEADER,
+    Authenticator,
+    decode_header,
+    get_bearer_token,
+)
 from memolith.entrypoints.http.problems import Problem
 
 if TYPE_CHECKING:
@@ -26,12 +31,12 @@ if TYPE_CHECKING:
 
     from memolith.owner import OwnerMemory
 
-PATH = "/mcp"
+MCP_PATH = "/mcp"
 
-_MEMORY = "memolith.memory"
+_MEMORY_KEY = "memolith.memory"
 
 
-class Endpoint:
+class McpEndpoint:
     """Takes the protocol's requests, once it runs."""
 
     def __init__(self, app: FastAPI, body_bytes: int) -> None:
@@ -39,20 +44,22 @@ class Endpoint:
         self._app = app
         self._body_bytes = body_bytes
         # No GET: there is nothing that the server would say unasked, and no DELETE: no session.
-        self.route = Route(PATH, self, methods=["POST"], include_in_schema=False)
-        self._manager: Any = None
+        self.route = Route(MCP_PATH, self, methods=["POST"], include_in_schema=False)
+        self._session_manager: Any = None
         if find_spec("mcp") is not None:
-            self._manager = _manager(body_bytes)
+            self._session_manager = _build_session_manager(body_bytes)
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
+    async def run(self) -> AsyncIterator[None]:
         """Answer while the block runs."""
-        if self._manager is None:
+        if self._session_manager is None:
             yield
             return
-        async with self._manager.run():
+        async with self._session_manager.run():
             yield
-        self._manager = _manager(self._body_bytes)  # each runs once, an app perhaps again
+        self._session_manager = _build_session_manager(
+            self._body_bytes
+        )  # each runs once, an app perhaps again
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, for whom its key is.
@@ -62,43 +69,43 @@ class Endpoint:
             Forbidden: Its key is not of the owner it names.
         """
         scope["route"] = self.route  # as FastAPI's own have it: what is counted by route
-        if self._manager is None:
+        if self._session_manager is None:
             raise Problem(501, "MCP needs its SDK: pip install 'memolith[mcp]'")
-        memory = await anyio.to_thread.run_sync(self._memory, scope)
-        scope["state"][_MEMORY] = memory
-        await self._manager.handle_request(scope, receive, send)
+        memory = await anyio.to_thread.run_sync(self._authenticate, scope)
+        scope["state"][_MEMORY_KEY] = memory
+        await self._session_manager.handle_request(scope, receive, send)
 
-    def _memory(self, scope: Scope) -> OwnerMemory:
+    def _authenticate(self, scope: Scope) -> OwnerMemory:
         headers = Headers(scope=scope)
-        keeper: Doorkeeper = self._app.state.doorkeeper
+        keeper: Authenticator = self._app.state.doorkeeper
         address = scope["client"][0] if scope.get("client") else ""
-        caller = keeper.caller(shown_key(headers), address)
+        caller = keeper.authenticate(get_bearer_token(headers), address)
         self._app.state.rates.take(caller)
-        named = spelt_out(headers.get(OWNER_HEADER))
-        return keeper.engine.owner(caller.acting_for(named))
+        named = decode_header(headers.get(OWNER_HEADER))
+        return keeper.engine.owner(caller.resolve_owner(named))
 
 
-def mount(app: FastAPI, body_bytes: int) -> Endpoint:
+def mount(app: FastAPI, body_bytes: int) -> McpEndpoint:
     """Let an app answer at /mcp too; the endpoint is to run while the app does."""
-    endpoint = Endpoint(app, body_bytes)
+    endpoint = McpEndpoint(app, body_bytes)
     app.router.routes.append(endpoint.route)
     return endpoint
 
 
-def _manager(body_bytes: int) -> Any:
+def _build_session_manager(body_bytes: int) -> Any:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
     from memolith.entrypoints.mcp.server import create_server
 
     return StreamableHTTPSessionManager(
-        create_server(_memory_of),
+        create_server(_get_request_memory),
         stateless=True,
         json_response=True,
         max_request_body_size=body_bytes,
     )
 
 
-def _memory_of(context: ServerRequestContext[Any, Any]) -> OwnerMemory:
+def _get_request_memory(context: ServerRequestContext[Any, Any]) -> OwnerMemory:
     assert context.request is not None  # noqa: S101 - over HTTP there is one
-    memory: OwnerMemory = context.request.scope["state"][_MEMORY]
+    memory: OwnerMemory = context.request.scope["state"][_MEMORY_KEY]
     return memory

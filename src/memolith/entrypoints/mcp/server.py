@@ -14,11 +14,11 @@ from mcp import MCPError
 from mcp.server.lowlevel import Server
 
 from memolith import tools
-from memolith.entrypoints.statuses import rpc_code_of
+from memolith.entrypoints.statuses import get_rpc_code
 from memolith.errors import InvalidInput, MemolithError, NotFound
-from memolith.policies.rendering.defusing import told_lines
-from memolith.tools.calling import explained, unforeseen
-from memolith.tools.telling import plain_key, told_memory
+from memolith.policies.rendering.defusing import render_document_lines
+from memolith.tools.calling import describe_error, report_unexpected_error
+from memolith.tools.telling import format_memory, get_displayable_key
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 
-MemoryOf = Callable[["ServerRequestContext[Any, Any]"], "OwnerMemory"]
+MemoryResolver = Callable[["ServerRequestContext[Any, Any]"], "OwnerMemory"]
 """Says whose memory a request is about."""
 
-BASE: Final = "memory://base"
-PROMPT: Final = "with_memory"
+BASE_MEMORY_URI: Final = "memory://base"
+PROMPT_NAME: Final = "with_memory"
 
-_SCHEME = "memory://"
+_URI_SCHEME = "memory://"
 
 _INSTRUCTIONS = (
     "A memory that lasts beyond this conversation. Call memory_context at the start of an answer"
@@ -44,7 +44,7 @@ _INSTRUCTIONS = (
 )
 
 
-def create_server(memory_of: MemoryOf) -> Server[Any]:
+def create_server(resolve_memory: MemoryResolver) -> Server[Any]:
     """Return a server that answers each request from the memory it is about."""
     return Server(
         "memolith",
@@ -52,42 +52,42 @@ def create_server(memory_of: MemoryOf) -> Server[Any]:
         title="Memolith",
         instructions=_INSTRUCTIONS,
         on_list_tools=_list_tools,
-        on_call_tool=partial(_call_tool, memory_of),
-        on_list_resources=partial(_list_resources, memory_of),
+        on_call_tool=partial(_call_tool, resolve_memory),
+        on_list_resources=partial(_list_resources, resolve_memory),
         on_list_resource_templates=_list_templates,
-        on_read_resource=partial(_read_resource, memory_of),
+        on_read_resource=partial(_read_resource, resolve_memory),
         on_list_prompts=_list_prompts,
-        on_get_prompt=partial(_get_prompt, memory_of),
+        on_get_prompt=partial(_get_prompt, resolve_memory),
     )
 
 
 async def _list_tools(_context: Any, _params: Any) -> types.ListToolsResult:
-    return types.ListToolsResult(tools=[_tool(each) for each in tools.TOOLS.values()])
+    return types.ListToolsResult(tools=[_build_tool(each) for each in tools.TOOLS.values()])
 
 
-def _tool(tool: Tool) -> types.Tool:
+def _build_tool(tool: Tool) -> types.Tool:
     return types.Tool(
         name=tool.name,
         title=tool.title,
         description=tool.description,
         input_schema=tool.parameters,
-        output_schema=tool.output,
+        output_schema=tool.output_schema,
         annotations=types.ToolAnnotations(
             title=tool.title,
-            read_only_hint=tool.only_reads,
-            destructive_hint=tool.destroys,
-            idempotent_hint=tool.repeats,
+            read_only_hint=tool.is_read_only,
+            destructive_hint=tool.is_destructive,
+            idempotent_hint=tool.is_idempotent,
             open_world_hint=False,
         ),
     )
 
 
 async def _call_tool(
-    memory_of: MemoryOf,
+    resolve_memory: MemoryResolver,
     context: ServerRequestContext[Any, Any],
     params: types.CallToolRequestParams,
 ) -> types.CallToolResult:
-    memory = memory_of(context)
+    memory = resolve_memory(context)
     result = await anyio.to_thread.run_sync(tools.call, memory, params.name, params.arguments)
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=result.text)],
@@ -97,14 +97,14 @@ async def _call_tool(
 
 
 async def _list_resources(
-    memory_of: MemoryOf, context: ServerRequestContext[Any, Any], _params: Any
+    resolve_memory: MemoryResolver, context: ServerRequestContext[Any, Any], _params: Any
 ) -> types.ListResourcesResult:
-    base = await _asked(memory_of(context).base_memory)
+    base = await _run_in_thread(resolve_memory(context).base_memory)
     found = []
     if base is not None:
         found = [
             types.Resource(
-                uri=BASE,
+                uri=BASE_MEMORY_URI,
                 name="base",
                 title="Base memory",
                 description="The living document about the user.",
@@ -116,7 +116,7 @@ async def _list_resources(
 
 async def _list_templates(_context: Any, _params: Any) -> types.ListResourceTemplatesResult:
     template = types.ResourceTemplate(
-        uri_template=f"{_SCHEME}{{id}}",
+        uri_template=f"{_URI_SCHEME}{{id}}",
         name="memory",
         title="One memory",
         description="One memory by its id, as memory_recall gives it.",
@@ -126,32 +126,32 @@ async def _list_templates(_context: Any, _params: Any) -> types.ListResourceTemp
 
 
 async def _read_resource(
-    memory_of: MemoryOf,
+    resolve_memory: MemoryResolver,
     context: ServerRequestContext[Any, Any],
     params: types.ReadResourceRequestParams,
 ) -> types.ReadResourceResult:
-    kind, text = await _asked(_resource, memory_of(context), params.uri)
+    kind, text = await _run_in_thread(_render_resource, resolve_memory(context), params.uri)
     content = types.TextResourceContents(uri=params.uri, mime_type=kind, text=text)
     return types.ReadResourceResult(contents=[content])
 
 
-def _resource(memory: OwnerMemory, uri: str) -> tuple[str, str]:
+def _render_resource(memory: OwnerMemory, uri: str) -> tuple[str, str]:
     """Return the type and the text of a resource, made harmless."""
-    name = uri.removeprefix(_SCHEME)
-    if uri == BASE:
+    name = uri.removeprefix(_URI_SCHEME)
+    if uri == BASE_MEMORY_URI:
         base = memory.base_memory()
         if base is None:
             raise NotFound("resource", uri)
-        return "text/markdown", "\n".join(told_lines(base.content))
-    if not uri.startswith(_SCHEME):
+        return "text/markdown", "\n".join(render_document_lines(base.content))
+    if not uri.startswith(_URI_SCHEME):
         raise NotFound("resource", uri)
     found = memory.get(name)
     return "application/json", json.dumps(
         {
             "id": found.id,
-            "key": plain_key(found),
+            "key": get_displayable_key(found),
             "kind": found.kind,
-            "text": told_memory(found),
+            "text": format_memory(found),
             "importance": found.importance,
             "state": found.state,
             "origin": found.origin,
@@ -165,7 +165,7 @@ def _resource(memory: OwnerMemory, uri: str) -> tuple[str, str]:
 
 async def _list_prompts(_context: Any, _params: Any) -> types.ListPromptsResult:
     prompt = types.Prompt(
-        name=PROMPT,
+        name=PROMPT_NAME,
         title="Ask with memory",
         description="A question, after what is remembered that matters to it.",
         arguments=[
@@ -176,17 +176,19 @@ async def _list_prompts(_context: Any, _params: Any) -> types.ListPromptsResult:
 
 
 async def _get_prompt(
-    memory_of: MemoryOf,
+    resolve_memory: MemoryResolver,
     context: ServerRequestContext[Any, Any],
     params: types.GetPromptRequestParams,
 ) -> types.GetPromptResult:
-    text = await _asked(_prompt, memory_of(context), params.name, params.arguments or {})
+    text = await _run_in_thread(
+        _render_prompt, resolve_memory(context), params.name, params.arguments or {}
+    )
     content = types.TextContent(type="text", text=text)
     return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=content)])
 
 
-def _prompt(memory: OwnerMemory, name: str, arguments: dict[str, str]) -> str:
-    if name != PROMPT:
+def _render_prompt(memory: OwnerMemory, name: str, arguments: dict[str, str]) -> str:
+    if name != PROMPT_NAME:
         raise NotFound("prompt", name)
     question = arguments.get("question")
     if question is None:
@@ -195,7 +197,7 @@ def _prompt(memory: OwnerMemory, name: str, arguments: dict[str, str]) -> str:
     return f"{known}\n\n{question}" if known else question
 
 
-async def _asked(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+async def _run_in_thread(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
     """Ask the store on a worker thread; what goes wrong becomes an error of the protocol.
 
     Raises:
@@ -204,6 +206,6 @@ async def _asked(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs)
     try:
         return await anyio.to_thread.run_sync(partial(function, *args, **kwargs))
     except MemolithError as error:
-        raise MCPError(rpc_code_of(error), explained(error)) from None
+        raise MCPError(get_rpc_code(error), describe_error(error)) from None
     except Exception as error:  # noqa: BLE001 - a client must get an answer, and no stack trace
-        raise MCPError(types.INTERNAL_ERROR, unforeseen(error)) from None
+        raise MCPError(types.INTERNAL_ERROR, report_unexpected_error(error)) from None

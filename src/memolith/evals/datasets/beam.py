@@ -11,14 +11,21 @@ import msgspec
 
 from memolith.domain.messages import Message, Role
 from memolith.errors import InvalidInput
-from memolith.evals.conversations import Conversation, Dialogue, Question
-from memolith.evals.datasets.reading import NO_TIME, checked, decoded, end_of, known_ids, text_of
+from memolith.evals.conversations import Conversation, DialogueSession, Question
+from memolith.evals.datasets.reading import (
+    DEFAULT_START,
+    check_unique_ids,
+    decode_json,
+    get_end_time,
+    get_external_ids,
+    read_text,
+)
 from memolith.policies import arguments
 
-_TIME = "%B-%d-%Y"
+_BEAM_TIME_FORMAT = "%B-%d-%Y"
 
 
-class _Turn(msgspec.Struct):
+class _BeamTurn(msgspec.Struct):
     id: int | str
     role: str
     content: str
@@ -26,17 +33,17 @@ class _Turn(msgspec.Struct):
     time_anchor: str | None = None
 
 
-class _Item(msgspec.Struct):
+class _BeamQuestion(msgspec.Struct):
     question: str
     type: str
     answer: Any = None
     evidence: list[int | str] = []
 
 
-class _Sample(msgspec.Struct):
+class _BeamSample(msgspec.Struct):
     id: int | str
-    messages: list[_Turn]
-    questions: list[_Item]
+    messages: list[_BeamTurn]
+    questions: list[_BeamQuestion]
 
 
 def read_beam(path: str | Path) -> tuple[Conversation, ...]:
@@ -48,46 +55,50 @@ def read_beam(path: str | Path) -> tuple[Conversation, ...]:
     Raises:
         InvalidInput: The file is missing, or not of that form.
     """
-    samples = decoded(str(path), text_of(Path(path)), list[_Sample])
-    return tuple(_conversation(f"{path}, {sample.id}", sample) for sample in samples)
+    samples = decode_json(str(path), read_text(Path(path)), list[_BeamSample])
+    return tuple(_build_beam_conversation(f"{path}, {sample.id}", sample) for sample in samples)
 
 
-def _conversation(where: str, sample: _Sample) -> Conversation:
+def _build_beam_conversation(where: str, sample: _BeamSample) -> Conversation:
     batches: dict[str, list[Message]] = {}
-    for turn, at in zip(sample.messages, _times(sample.messages), strict=True):
-        batches.setdefault(f"batch_{turn.batch}", []).append(_message(where, turn, at))
-    sessions = checked(where, tuple(Dialogue(name, tuple(m)) for name, m in batches.items()))
-    known, asked_at = known_ids(sessions), end_of(sessions)
-    questions = tuple(_question(item, known, asked_at) for item in sample.questions)
+    for turn, at in zip(sample.messages, _iter_beam_times(sample.messages), strict=True):
+        batches.setdefault(f"batch_{turn.batch}", []).append(_build_beam_message(where, turn, at))
+    sessions = check_unique_ids(
+        where, tuple(DialogueSession(name, tuple(m)) for name, m in batches.items())
+    )
+    known, asked_at = get_external_ids(sessions), get_end_time(sessions)
+    questions = tuple(_build_beam_question(item, known, asked_at) for item in sample.questions)
     return Conversation(str(sample.id), f"beam-{sample.id}", sessions, questions)
 
 
-def _message(where: str, turn: _Turn, at: datetime) -> Message:
+def _build_beam_message(where: str, turn: _BeamTurn, at: datetime) -> Message:
     try:
         role = Role(turn.role)
     except ValueError:
-        problem = f"unknown role {arguments.shown(turn.role)}"
+        problem = f"unknown role {arguments.format_value(turn.role)}"
         raise InvalidInput(f"{where}, message {turn.id}", problem) from None
     return Message(None, turn.content, role=role, at=at, external_id=str(turn.id))
 
 
-def _times(turns: list[_Turn]) -> Iterator[datetime]:
+def _iter_beam_times(turns: list[_BeamTurn]) -> Iterator[datetime]:
     """Yield when each was said; before the first anchor, as if it had stood at the start."""
-    now = next((at for turn in turns if (at := _anchor(turn))), NO_TIME)
+    now = next((at for turn in turns if (at := _parse_anchor(turn))), DEFAULT_START)
     for turn in turns:
-        now = _anchor(turn) or now
+        now = _parse_anchor(turn) or now
         yield now
         now += timedelta(seconds=1)
 
 
-def _anchor(turn: _Turn) -> datetime | None:
+def _parse_anchor(turn: _BeamTurn) -> datetime | None:
     try:
-        return datetime.strptime(turn.time_anchor or "", _TIME).replace(tzinfo=UTC)
+        return datetime.strptime(turn.time_anchor or "", _BEAM_TIME_FORMAT).replace(tzinfo=UTC)
     except ValueError:
         return None
 
 
-def _question(item: _Item, known: frozenset[str], asked_at: datetime) -> Question:
+def _build_beam_question(
+    item: _BeamQuestion, known: frozenset[str], asked_at: datetime
+) -> Question:
     named = [str(message_id) for message_id in item.evidence]
     return Question(
         text=item.question,

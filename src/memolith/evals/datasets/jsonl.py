@@ -18,10 +18,16 @@ from pathlib import Path
 
 import msgspec
 
-from memolith.domain.messages import Message, Role, role_of
+from memolith.domain.messages import Message, Role, get_role
 from memolith.errors import InvalidInput
-from memolith.evals.conversations import Conversation, Dialogue, Question
-from memolith.evals.datasets.reading import checked, decoded, end_of, known_ids, text_of
+from memolith.evals.conversations import Conversation, DialogueSession, Question
+from memolith.evals.datasets.reading import (
+    check_unique_ids,
+    decode_json,
+    get_end_time,
+    get_external_ids,
+    read_text,
+)
 from memolith.policies import arguments
 from memolith.text.cleaning import clean
 
@@ -45,8 +51,8 @@ class _QuestionLine(msgspec.Struct, tag="question", forbid_unknown_fields=True):
     asked_at: datetime | None = None
 
 
-_Line = _MessageLine | _QuestionLine
-_Numbered = list[tuple[int, _Line]]
+_JsonLine = _MessageLine | _QuestionLine
+_NumberedLines = list[tuple[int, _JsonLine]]
 
 
 def read_jsonl(path: str | Path) -> tuple[Conversation, ...]:
@@ -55,17 +61,19 @@ def read_jsonl(path: str | Path) -> tuple[Conversation, ...]:
     Raises:
         InvalidInput: The file is missing, or a line is not of that form.
     """
-    conversations: dict[str, _Numbered] = {}
-    for number, line in enumerate(text_of(Path(path)).split("\n"), start=1):
+    conversations: dict[str, _NumberedLines] = {}
+    for number, line in enumerate(read_text(Path(path)).split("\n"), start=1):
         if line.strip():
             where = f"{path}, line {number}"
-            record: _Line = decoded(where, line, _Line)  # type: ignore[arg-type] # a union
-            _check(where, record)
+            record: _JsonLine = decode_json(where, line, _JsonLine)  # type: ignore[arg-type] # a union
+            _check_line(where, record)
             conversations.setdefault(record.conversation, []).append((number, record))
-    return tuple(_conversation(str(path), name, lines) for name, lines in conversations.items())
+    return tuple(
+        _build_jsonl_conversation(str(path), name, lines) for name, lines in conversations.items()
+    )
 
 
-def _check(where: str, line: _Line) -> None:
+def _check_line(where: str, line: _JsonLine) -> None:
     """Check what taking it in, or asking it, would refuse when the line is not known any more."""
     names, limit = {"conversation": line.conversation}, None
     if isinstance(line, _MessageLine):
@@ -74,40 +82,44 @@ def _check(where: str, line: _Line) -> None:
         limit = arguments.MAX_MESSAGE_CHARS
     try:
         for field, value in names.items():
-            arguments.name(value, field)
+            arguments.check_name(value, field)
         clean(line.text, field="text", limit=limit)
     except InvalidInput as error:
         raise InvalidInput(f"{where}, {error.field}", error.problem) from None
 
 
-def _conversation(path: str, name: str, lines: _Numbered) -> Conversation:
+def _build_jsonl_conversation(path: str, name: str, lines: _NumberedLines) -> Conversation:
     batches: dict[str, list[Message]] = {}
     for number, line in lines:
         if isinstance(line, _MessageLine):
-            message = _message(f"{path}, line {number}", name, line)
+            message = _build_jsonl_message(f"{path}, line {number}", name, line)
             batches.setdefault(line.session, []).append(message)
-    where = f"{path}, conversation {arguments.shown(name)}"
-    sessions = checked(where, tuple(Dialogue(id_, tuple(m)) for id_, m in batches.items()))
-    known, end = known_ids(sessions), end_of(sessions)
+    where = f"{path}, conversation {arguments.format_value(name)}"
+    sessions = check_unique_ids(
+        where, tuple(DialogueSession(id_, tuple(m)) for id_, m in batches.items())
+    )
+    known, end = get_external_ids(sessions), get_end_time(sessions)
     questions = tuple(
-        _question(f"{path}, line {number}", line, known, end)
+        _build_jsonl_question(f"{path}, line {number}", line, known, end)
         for number, line in lines
         if isinstance(line, _QuestionLine)
     )
     return Conversation(name, name, sessions, questions)
 
 
-def _message(where: str, owner: str, line: _MessageLine) -> Message:
+def _build_jsonl_message(where: str, owner: str, line: _MessageLine) -> Message:
     return Message(
         line.speaker,
         line.text,
-        role=line.role or role_of(line.speaker, owner),
-        at=_utc(f"{where}, at", line.at),
+        role=line.role or get_role(line.speaker, owner),
+        at=_to_utc(f"{where}, at", line.at),
         external_id=line.id,
     )
 
 
-def _question(where: str, line: _QuestionLine, known: frozenset[str], end: datetime) -> Question:
+def _build_jsonl_question(
+    where: str, line: _QuestionLine, known: frozenset[str], end: datetime
+) -> Question:
     missing = [message_id for message_id in line.evidence if message_id not in known]
     if missing:
         raise InvalidInput(f"{where}, evidence", f"no message {missing[0]!r}")
@@ -116,11 +128,11 @@ def _question(where: str, line: _QuestionLine, known: frozenset[str], end: datet
         answer=line.answer,
         category=line.category,
         evidence=tuple(dict.fromkeys(line.evidence)),
-        asked_at=_utc(f"{where}, asked_at", line.asked_at) if line.asked_at else end,
+        asked_at=_to_utc(f"{where}, asked_at", line.asked_at) if line.asked_at else end,
     )
 
 
-def _utc(where: str, at: datetime) -> datetime:
+def _to_utc(where: str, at: datetime) -> datetime:
     if at.tzinfo is None:
         raise InvalidInput(where, "a time needs its zone, such as 2024-05-08T13:56:00Z")
-    return arguments.instant(at, where)
+    return arguments.check_instant(at, where)

@@ -9,17 +9,17 @@ from typing import TypeVar
 import msgspec
 
 from memolith.errors import InvalidInput
-from memolith.evals.conversations import Dialogue
+from memolith.evals.conversations import DialogueSession
 from memolith.policies import arguments
 from memolith.text.screening import redact
 
 T = TypeVar("T")
 
-NO_TIME = datetime(2000, 1, 1, tzinfo=UTC)
+DEFAULT_START = datetime(2000, 1, 1, tzinfo=UTC)
 """When a conversation is taken to have begun that gives no time at all. Arbitrary."""
 
 
-def text_of(path: Path) -> str:
+def read_text(path: Path) -> str:
     """Return what a file says."""
     try:
         return path.read_text(encoding="utf-8-sig")
@@ -29,7 +29,7 @@ def text_of(path: Path) -> str:
         raise InvalidInput(str(path), f"not UTF-8 at byte {error.start}") from error
 
 
-def decoded(where: str, text: str, shape: type[T]) -> T:
+def decode_json(where: str, text: str, shape: type[T]) -> T:
     """Return JSON as a value of that shape."""
     try:
         return msgspec.json.decode(text, type=shape)
@@ -37,7 +37,7 @@ def decoded(where: str, text: str, shape: type[T]) -> T:
         raise InvalidInput(where, redact(str(error))[0]) from None
 
 
-def converted(where: str, value: object, shape: type[T]) -> T:
+def convert_value(where: str, value: object, shape: type[T]) -> T:
     """Return a decoded value as one of that shape."""
     try:
         return msgspec.convert(value, shape)
@@ -45,19 +45,21 @@ def converted(where: str, value: object, shape: type[T]) -> T:
         raise InvalidInput(where, redact(str(error))[0]) from None
 
 
-def checked(where: str, sessions: tuple[Dialogue, ...]) -> tuple[Dialogue, ...]:
+def check_unique_ids(
+    where: str, sessions: tuple[DialogueSession, ...]
+) -> tuple[DialogueSession, ...]:
     """Return the sessions, having made sure that no two messages share an id."""
     seen: set[str | None] = set()
     for message in (message for session in sessions for message in session.messages):
         if message.external_id in seen:
             raise InvalidInput(
-                where, f"two messages have the id {arguments.shown(message.external_id)}"
+                where, f"two messages have the id {arguments.format_value(message.external_id)}"
             )
         seen.add(message.external_id)
     return sessions
 
 
-def known_ids(sessions: tuple[Dialogue, ...]) -> frozenset[str]:
+def get_external_ids(sessions: tuple[DialogueSession, ...]) -> frozenset[str]:
     """Return the external ids of all messages."""
     return frozenset(
         message.external_id
@@ -67,7 +69,7 @@ def known_ids(sessions: tuple[Dialogue, ...]) -> frozenset[str]:
     )
 
 
-def end_of(sessions: tuple[Dialogue, ...]) -> datetime:
+def get_end_time(sessions: tuple[DialogueSession, ...]) -> datetime:
     """Return when the last message was said."""
     times = [m.at for session in sessions for m in session.messages if m.at is not None]
-    return max(times, default=NO_TIME)
+    return max(times, default=DEFAULT_START)

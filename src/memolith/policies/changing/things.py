@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import re
 
-from memolith.policies.changing.likeness import JOINING, Likeness, likeness, words_of
-from memolith.text.lists import listed
-from memolith.text.statements.kinds import EXCLUSIVE, NAMED
-from memolith.text.statements.vocabulary import BROAD, COLOURS, MAKES, OCCUPATIONS, SHADES
+from memolith.policies.changing.likeness import (
+    JOINING_WORDS,
+    ValueComparison,
+    build_comparison,
+    split_words,
+)
+from memolith.text.lists import word_set
+from memolith.text.statements.kinds import EXCLUSIVE_GROUPS, NAMED
+from memolith.text.statements.vocabulary import BROAD_VALUES, COLOURS, MAKES, OCCUPATIONS, SHADES
 
-_TIMES = listed("morning afternoon evening night day week month year time")
-_MOST_WORDS = 5
-_MOST_MODEL_WORDS = 3
+_TIMES = word_set("morning afternoon evening night day week month year time")
+_MAX_THING_WORDS = 5
+_MAX_MODEL_WORDS = 3
 """Words behind a car's make, at most: a guess."""
-_ALIKE = 3
+_SHARED_PREFIX_CHARS = 3
 """Names that begin with the same letters, so many, may be one name: "Barça", "Barcelona"."""
-_NO_THINGS = listed(
+_NO_THINGS = word_set(
     """
     yesterday today tomorrow last next not no to from my your his her their our it this that one
     ones by over under very really quite
     more less most least better best when where what who now always
     """
 )
-_NOT_BEHIND = listed(
+_QUALIFIERS = word_set(
     """
     as back one two days per each every once twice someday some day days weeks months years summer
     winter since from during until till while between among according near outside inside after
@@ -53,9 +58,9 @@ _DIETS = {
 }  # fmt: skip
 _PRONOUN = "he|him|his|she|her|hers|they|them|theirs|xe|xem|ze|zir|it|its|any"
 _PRONOUNS = re.compile(rf"(?:{_PRONOUN})(?:/(?:{_PRONOUN}))+")
-_ALONE = frozenset({"alone", "on my own", "by myself", "allein", "alleine"})
-_OWN = listed("my meinen meiner meinem")
-_COMPANY = listed(
+_ALONE_PHRASES = frozenset({"alone", "on my own", "by myself", "allein", "alleine"})
+_POSSESSIVES = word_set("my meinen meiner meinem")
+_COMPANY = word_set(
     """
     wife husband girlfriend boyfriend partner fiancé fiancée parents mother father
     eltern frau mann freundin freund mutter vater
@@ -64,28 +69,28 @@ _COMPANY = listed(
 _CHOICE = re.compile(r"(?P<best>[\w -]+?) (?:to|over) (?P<rest>[\w -]+)")
 
 
-def compared_things(old: str, new: str) -> Likeness:
+def compare_things(old: str, new: str) -> ValueComparison:
     """Compare things where it is said that something has changed; see `values.compare`."""
     if not (_is_thing(old) and _is_thing(new)):
-        return Likeness.UNSURE
-    one, other = words_of(old), words_of(new)
-    return likeness(same=one == other, other=_are_disjoint(one, other))
+        return ValueComparison.UNSURE
+    one, other = split_words(old), split_words(new)
+    return build_comparison(same=one == other, other=_are_disjoint(one, other))
 
 
-def compared_best(old: str, new: str, *, detail: str, marked: bool) -> Likeness:
+def compare_favourites(old: str, new: str, *, detail: str, marked: bool) -> ValueComparison:
     """Compare what somebody likes best of something; see `values.compare`.
 
     Where it is not said that it has changed, one may be a kind of the other ("pasta", "lasagne"),
     unless both are of a list of which none is, or are names of what has no parts.
     """
-    found = compared_things(old, new)
-    if marked or found is not Likeness.OTHER:
+    found = compare_things(old, new)
+    if marked or found is not ValueComparison.DIFFERENT:
         return found
     words = detail.split()
-    is_apart = any({old.casefold(), new.casefold()} <= kinds for kinds in EXCLUSIVE)
+    is_apart = any({old.casefold(), new.casefold()} <= kinds for kinds in EXCLUSIVE_GROUPS)
     are_names = bool(words) and words[-1] in NAMED and _is_name(old) and _is_name(new)
-    begin_alike = old[:_ALIKE].casefold() == new[:_ALIKE].casefold()
-    return likeness(same=False, other=is_apart or (are_names and not begin_alike))
+    begin_alike = old[:_SHARED_PREFIX_CHARS].casefold() == new[:_SHARED_PREFIX_CHARS].casefold()
+    return build_comparison(same=False, other=is_apart or (are_names and not begin_alike))
 
 
 def _is_name(text: str) -> bool:
@@ -95,103 +100,107 @@ def _is_name(text: str) -> bool:
 def _are_disjoint(one: list[str], other: list[str]) -> bool:
     shared = {word.rstrip("s") for word in one} & {word.rstrip("s") for word in other}
     within = "".join(one) in "".join(other) or "".join(other) in "".join(one)
-    return not (shared or within or BROAD & {*one, *other})
+    return not (shared or within or BROAD_VALUES & {*one, *other})
 
 
 def _is_thing(text: str) -> bool:
-    words = words_of(text)
+    words = split_words(text)
     return (
-        0 < len(words) <= _MOST_WORDS
+        0 < len(words) <= _MAX_THING_WORDS
         and "," not in text
-        and set(words).isdisjoint(JOINING | _TIMES | _NO_THINGS)
-        and _NOT_BEHIND.isdisjoint(words[1:])
+        and set(words).isdisjoint(JOINING_WORDS | _TIMES | _NO_THINGS)
+        and _QUALIFIERS.isdisjoint(words[1:])
         and not (len(words) > 1 and words[-1].endswith("ly"))
     )
 
 
-def compared_occupations(old: str, new: str) -> Likeness:
+def compare_occupations(old: str, new: str) -> ValueComparison:
     """Compare occupations; see `values.compare`."""
-    one, other = " ".join(words_of(old)), " ".join(words_of(new))
+    one, other = " ".join(split_words(old)), " ".join(split_words(new))
     groups = [group for group in OCCUPATIONS if one in group]
     known = any(one in group for group in OCCUPATIONS) and any(
         other in group for group in OCCUPATIONS
     )
     same = one == other and _is_thing(old)
-    return likeness(same=same, other=known and not any(other in group for group in groups))
+    return build_comparison(same=same, other=known and not any(other in group for group in groups))
 
 
-def compared_makes(old: str, new: str) -> Likeness:
+def compare_makes(old: str, new: str) -> ValueComparison:
     """Compare makes; see `values.compare`."""
-    one, other = words_of(old), words_of(new)
+    one, other = split_words(old), split_words(new)
     first, second = MAKES.get(one[0] if one else ""), MAKES.get(other[0] if other else "")
     if not (_is_model(old) and _is_model(new)):
-        return Likeness.UNSURE
+        return ValueComparison.UNSURE
     if first is None or second is None:
-        return likeness(same=_is_thing(old) and one == other, other=False)
-    return likeness(same=one == other, other=first != second)
+        return build_comparison(same=_is_thing(old) and one == other, other=False)
+    return build_comparison(same=one == other, other=first != second)
 
 
 def _is_model(text: str) -> bool:
     """Tell whether a text is a car's name and nothing behind it: "Tesla on holiday" is none."""
     _, *rest = text.split() or [""]
     is_named = all(word[0].isupper() or any(map(str.isdigit, word)) for word in rest)
-    return len(rest) <= _MOST_MODEL_WORDS and is_named
+    return len(rest) <= _MAX_MODEL_WORDS and is_named
 
 
-def compared_colours(old: str, new: str) -> Likeness:
+def compare_colours(old: str, new: str) -> ValueComparison:
     """Compare colours; see `values.compare`."""
     one, other = COLOURS.get(old.casefold()), COLOURS.get(new.casefold())
     if one is None or other is None:
-        return likeness(same=_is_thing(old) and words_of(old) == words_of(new), other=False)
+        return build_comparison(
+            same=_is_thing(old) and split_words(old) == split_words(new), other=False
+        )
     shades = any({one, other} <= shade for shade in SHADES)
-    return likeness(same=one == other, other=not shades)
+    return build_comparison(same=one == other, other=not shades)
 
 
-def compared_marriages(old: str, new: str) -> Likeness:
+def compare_marriages(old: str, new: str) -> ValueComparison:
     """Compare marriages; see `values.compare`."""
     one, other = old.casefold(), new.casefold()
     known = one in _MARRIAGE and other in _MARRIAGE
-    return likeness(same=known and one == other, other=known and other in _MARRIAGE[one])
+    return build_comparison(same=known and one == other, other=known and other in _MARRIAGE[one])
 
 
-def compared_diets(old: str, new: str, *, marked: bool) -> Likeness:
+def compare_diets(old: str, new: str, *, marked: bool) -> ValueComparison:
     """Compare diets; see `values.compare`."""
     one, other = _DIETS.get(old.casefold()), _DIETS.get(new.casefold())
     known = one is not None and other is not None
     meat = "omnivore" in {one, other}  # a vegan is a vegetarian too
-    return likeness(same=known and one == other, other=known and one != other and (marked or meat))
+    return build_comparison(
+        same=known and one == other, other=known and one != other and (marked or meat)
+    )
 
 
-def compared_pronouns(old: str, new: str) -> Likeness:
+def compare_pronouns(old: str, new: str) -> ValueComparison:
     """Compare pronouns; see `values.compare`."""
     if not (_PRONOUNS.fullmatch(old.lower()) and _PRONOUNS.fullmatch(new.lower())):
-        return Likeness.UNSURE
+        return ValueComparison.UNSURE
     one, other = set(old.lower().split("/")), set(new.lower().split("/"))
-    return likeness(same=one == other, other=not one & other)
+    return build_comparison(same=one == other, other=not one & other)
 
 
-def compared_company(old: str, new: str) -> Likeness:
+def compare_company(old: str, new: str) -> ValueComparison:
     """Compare company; see `values.compare`."""
-    one, other = (_with(text) for text in (old, new))
+    one, other = (_parse_company(text) for text in (old, new))
     if one is None or other is None:
-        return Likeness.UNSURE
-    return likeness(same=one == other, other="" in {one, other})
+        return ValueComparison.UNSURE
+    return build_comparison(same=one == other, other="" in {one, other})
 
 
-def _with(text: str) -> str | None:
+def _parse_company(text: str) -> str | None:
     """Return with whom somebody lives; empty: with nobody."""
     lower = text.casefold()
-    if lower in _ALONE:
+    if lower in _ALONE_PHRASES:
         return ""
     words = lower.removeprefix("with ").removeprefix("mit ").split()
     is_with = lower.startswith(("with ", "mit ")) and len(words) == len(("my", "parents"))
-    return words[1] if is_with and words[0] in _OWN and words[1] in _COMPANY else None
+    return words[1] if is_with and words[0] in _POSSESSIVES and words[1] in _COMPANY else None
 
 
-def compared_choices(old: str, new: str, *, marked: bool) -> Likeness:
+def compare_choices(old: str, new: str, *, marked: bool) -> ValueComparison:
     """Compare choices; see `values.compare`."""
     one, other = _CHOICE.fullmatch(old.casefold()), _CHOICE.fullmatch(new.casefold())
     if one is None or other is None:
-        return Likeness.UNSURE
+        return ValueComparison.UNSURE
     turned = (one["best"], one["rest"]) == (other["rest"], other["best"])
-    return likeness(same=one.groups() == other.groups(), other=marked and turned)
+    return build_comparison(same=one.groups() == other.groups(), other=marked and turned)

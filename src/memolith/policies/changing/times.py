@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, fields
 
-from memolith.text.statements.places import are_apart, are_of_one_level, place
+from memolith.text.statements.places import find_place, is_disjoint, is_same_level
 
 _WEEKDAYS = (
     "monday mon montag", "tuesday tue tues dienstag", "wednesday wed mittwoch",
@@ -30,7 +30,7 @@ _DAYS = 31
 _YEAR = r"(?:,? (?P<year>(?:19|20)\d\d))?"
 _MONTH_NAME = rf"(?P<month>{_ANY_MONTH})\.?"
 _TH = "(?:st|nd|rd|th)"
-_PARTS = tuple(
+_TIME_PATTERNS = tuple(
     re.compile(part)
     for part in (
         rf"(?:on |am |every |each |jeden )?(?P<weekday>{_ANY_DAY})(?P<every>s?)",
@@ -50,8 +50,8 @@ _PARTS = tuple(
     )
 )
 _CITY = re.compile(r"in (?P<city>[\w .'-]+)")
-_WHERE = ("room", "floor", "city")
-_BLANK = re.compile(r"(?:,? )|$")
+_LOCATION_GROUPS = ("room", "floor", "city")
+_SEPARATOR = re.compile(r"(?:,? )|$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,52 +74,63 @@ class When:
     month: int | None = None
     year: int | None = None
     minutes: int | None = None
-    exact: bool = False
-    where: str | None = None
-    recurs: bool = False
+    is_exact: bool = False
+    location: str | None = None
+    is_recurring: bool = False
 
 
-def when(text: str) -> When | None:
+def parse_when(text: str) -> When | None:
     """Return what a text says of when something is; None where any of it is not understood."""
     found: dict[str, str] = {}
     rest = text.lower().strip()
     while rest:
-        match = next((m for m in (part.match(rest) for part in (*_PARTS, _CITY)) if _ends(m)), None)
-        if match is None or not found.keys().isdisjoint(_given(match)) or not _is_known(match):
+        match = next(
+            (
+                m
+                for m in (part.match(rest) for part in (*_TIME_PATTERNS, _CITY))
+                if _is_at_boundary(m)
+            ),
+            None,
+        )
+        if (
+            match is None
+            or not found.keys().isdisjoint(_matched_groups(match))
+            or not _is_known_city(match)
+        ):
             return None
-        found |= _given(match)
+        found |= _matched_groups(match)
         found |= {"recurs": "1"} if match[0].startswith(("every ", "each ", "jeden ")) else {}
         rest = rest[match.end() :].removeprefix(",").strip()
-    return _made(found)
+    return _build_when(found)
 
 
-def _ends(match: re.Match[str] | None) -> bool:
-    return match is not None and _BLANK.match(match.string, match.end()) is not None
+def _is_at_boundary(match: re.Match[str] | None) -> bool:
+    return match is not None and _SEPARATOR.match(match.string, match.end()) is not None
 
 
-def _is_known(match: re.Match[str]) -> bool:
+def _is_known_city(match: re.Match[str]) -> bool:
     """Tell whether the city is one, where it names one: "in winter" names none."""
-    city = _given(match).get("city")
-    return city is None or place(city) is not None
+    city = _matched_groups(match).get("city")
+    return city is None or find_place(city) is not None
 
 
-def _given(match: re.Match[str]) -> dict[str, str]:
+def _matched_groups(match: re.Match[str]) -> dict[str, str]:
     return {name: value for name, value in match.groupdict().items() if value}
 
 
-def _made(found: dict[str, str]) -> When | None:
+def _build_when(found: dict[str, str]) -> When | None:
     month = found.get("month")
-    minutes, exact = _time(found)
-    places = (f"{name} {found[name]}" for name in _WHERE if name in found)
+    minutes, exact = _parse_time(found)
+    places = (f"{name} {found[name]}" for name in _LOCATION_GROUPS if name in found)
     made = When(
         weekday=_WEEKDAY.get(found.get("weekday", "")),
         day=int(found["day"]) if "day" in found else None,
         month=None if month is None else _MONTH.get(month) or int(month),
         year=int(found["year"]) if "year" in found else None,
         minutes=minutes,
-        exact=exact,
-        where=next(places, None),
-        recurs="every" in found or "recurs" in found,
+        is_exact=exact,
+        location=next(places, None),
+        is_recurring="every" in found or "recurs" in found,
     )
     return made if made != When() and _is_possible(made) else None
 
@@ -132,7 +143,7 @@ def _is_possible(made: When) -> bool:
     )
 
 
-def _time(found: dict[str, str]) -> tuple[int | None, bool]:
+def _parse_time(found: dict[str, str]) -> tuple[int | None, bool]:
     if "noon" in found:
         return (0 if found["noon"] == "midnight" else _HALF_DAY * _MINUTES), True
     if "hour" not in found:
@@ -144,7 +155,7 @@ def _time(found: dict[str, str]) -> tuple[int | None, bool]:
     return hour * _MINUTES + int(found.get("minute", 0)), exact
 
 
-def is_part(part: When, whole: When) -> bool:
+def is_included(part: When, whole: When) -> bool:
     """Tell whether all that one says the other says too."""
     said = (
         (value, getattr(whole, each.name))
@@ -157,38 +168,38 @@ def is_part(part: When, whole: When) -> bool:
     )
 
 
-def is_moved(old: When, new: When) -> bool:
+def is_rescheduled(old: When, new: When) -> bool:
     """Tell whether the new one can't be true while the old one is, and says all that it said.
 
     Another day moves what is said of the time and place of the day too.
     """
-    if old.recurs != new.recurs:
+    if old.is_recurring != new.is_recurring:
         return False
-    days = _other(old.weekday, new.weekday) or _is_another_date(old, new)
+    days = _differs(old.weekday, new.weekday) or _is_another_date(old, new)
     if days:
         return True
     covered = (old.weekday, old.day, old.month) == (new.weekday, new.day, new.month)
     hours = _is_another_time(old, new)
     if hours:
-        return covered and (old.where is None or new.where is not None)
+        return covered and (old.location is None or new.location is not None)
     timed = old.minutes is None or new.minutes is not None
-    return covered and timed and _is_elsewhere(old.where, new.where)
+    return covered and timed and _is_elsewhere(old.location, new.location)
 
 
-def _other(old: object, new: object) -> bool:
+def _differs(old: object, new: object) -> bool:
     return old is not None and new is not None and old != new
 
 
 def _is_another_date(old: When, new: When) -> bool:
-    if _other(old.month, new.month) or _other(old.year, new.year):
+    if _differs(old.month, new.month) or _differs(old.year, new.year):
         return True
-    return _other(old.day, new.day) and (old.month is None) == (new.month is None)
+    return _differs(old.day, new.day) and (old.month is None) == (new.month is None)
 
 
 def _is_another_time(old: When, new: When) -> bool:
     if old.minutes is None or new.minutes is None:
         return False
-    if old.exact and new.exact:
+    if old.is_exact and new.is_exact:
         return old.minutes != new.minutes
     half = _HALF_DAY * _MINUTES
     return old.minutes % half != new.minutes % half
@@ -201,7 +212,7 @@ def _is_elsewhere(old: str | None, new: str | None) -> bool:
     if kinds != ("city", "city"):
         return kinds[0] == kinds[1]
     old, new = old.removeprefix("city "), new.removeprefix("city ")
-    one, other = place(old), place(new)
+    one, other = find_place(old), find_place(new)
     if one is None or other is None:
         return False
-    return are_of_one_level(old, new) and are_apart(one, other)
+    return is_same_level(old, new) and is_disjoint(one, other)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from memolith.policies.ranking.bm25 import saturated
-from memolith.policies.ranking.model import Query, summed
+from memolith.policies.ranking.bm25 import saturate
+from memolith.policies.ranking.model import Query, sum_parts
 from memolith.text.analysis import terms
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class RelevanceRanking:
+class FreshnessRanking:
     """0.50·similarity + 0.20·strength + 0.30·freshness, of what is similar enough.
 
     A memory is as similar as its best passage. One that was never embedded, or is searched for
@@ -40,27 +40,27 @@ class RelevanceRanking:
     similarity: float = 0.5
     strength: float = 0.2
     freshness: float = 0.3
-    least_pool: int = 200
+    min_pool: int = 200
 
     def prepare(self, text: str, participants: Sequence[Participant], now: datetime) -> Query:
         """Return the query as it was asked."""
         del participants, now
         return Query(text, text, tuple(dict.fromkeys(terms(text))))
 
-    def pool(self, top_k: int) -> int:
+    def get_pool_size(self, top_k: int) -> int:
         """Return four times what is wanted, and at least `least_pool`."""
-        return max(self.least_pool, 4 * top_k)
+        return max(self.min_pool, 4 * top_k)
 
     def score(self, query: Query, candidates: Candidates) -> Scores:
         """Return the weighted sum; what is under the floor is not kept."""
         del query
         near = candidates.best_similarity
         unknown = np.isnan(near)
-        likeness = np.where(unknown, saturated(candidates.text), near)
+        likeness = np.where(unknown, saturate(candidates.text), near)
         parts = {
             "similarity": self.similarity * likeness,
             "strength": self.strength * candidates.strength,
             "freshness": self.freshness * candidates.freshness,
         }
         kept = np.where(unknown, candidates.text > 0.0, near >= self.floor)
-        return summed(parts, kept)
+        return sum_parts(parts, kept)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from memolith.policies.ranking.bm25 import saturated
-from memolith.policies.ranking.model import Query, Scores, summed
+from memolith.policies.ranking.bm25 import saturate
+from memolith.policies.ranking.model import Query, Scores, sum_parts
 from memolith.text.analysis import terms
 
 if TYPE_CHECKING:
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from memolith.domain.messages import Participant
     from memolith.policies.ranking.model import Candidates
 
-POOL_FACTOR = 4
+COSINE_POOL_FACTOR = 4
 """`chunks`, section 2.3: so many times what is wanted, for what is filtered out afterwards."""
 
-LEAST_SIMILARITY = 0.3
+MIN_SIMILARITY = 0.3
 """`tiers`, section 8, for its own embedder."""
 
-LEAST_IMPORTANCE = 0.2
+MIN_IMPORTANCE = 0.2
 """`chunks`, section 2.4."""
 
 
@@ -42,8 +42,8 @@ class CosineRanking:
         least_importance: The importance under which nothing is.
     """
 
-    least_similarity: float = -1.0
-    least_importance: float = 0.0
+    min_similarity: float = -1.0
+    min_importance: float = 0.0
 
     def prepare(self, text: str, participants: Sequence[Participant], now: datetime) -> Query:
         """Return the query as it was asked."""
@@ -51,23 +51,23 @@ class CosineRanking:
         found = tuple(dict.fromkeys(terms(text)))
         return Query(text, dense_text=text, terms=found, keywords_only_score=True)
 
-    def pool(self, top_k: int) -> int:
+    def get_pool_size(self, top_k: int) -> int:
         """Return four times what is wanted."""
-        return POOL_FACTOR * top_k
+        return COSINE_POOL_FACTOR * top_k
 
     def score(self, query: Query, candidates: Candidates) -> Scores:
         """Return the cosines."""
         del query
         near = candidates.best_similarity
-        is_near = near >= self.least_similarity
+        is_near = near >= self.min_similarity
         has_none = np.isnan(near)
         parts = {
             "similarity": np.where(has_none, 0.0, near),
-            "text": np.where(has_none, saturated(candidates.text), 0.0),
+            "text": np.where(has_none, saturate(candidates.text), 0.0),
         }
         matches = has_none & (candidates.text > 0.0)
-        matters = candidates.importance >= self.least_importance
-        return summed(parts, (is_near | matches) & matters)
+        matters = candidates.importance >= self.min_importance
+        return sum_parts(parts, (is_near | matches) & matters)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,18 +87,18 @@ class ChunkReranking:
     similarity: float = 0.6
     text: float = 0.3
     importance: float = 0.1
-    least_importance: float = LEAST_IMPORTANCE
+    min_importance: float = MIN_IMPORTANCE
 
-    def reranked(self, scores: Scores, given: NDArray[np.float64]) -> Scores:
+    def apply_scores(self, scores: Scores, reranker_scores: NDArray[np.float64]) -> Scores:
         """Return the reranker's scores; what was to be left out still is."""
-        return replace(scores, total=given, parts={"rerank": given})
+        return replace(scores, total=reranker_scores, parts={"rerank": reranker_scores})
 
-    def blended(self, candidates: Candidates) -> Scores:
+    def blend(self, candidates: Candidates) -> Scores:
         """Return the weighted sum of cosine, keywords and importance, −0.6..1."""
         near = np.nan_to_num(candidates.best_similarity)
         parts = {
             "similarity": self.similarity * near,
-            "text": self.text * saturated(candidates.text),
+            "text": self.text * saturate(candidates.text),
             "importance": self.importance * candidates.importance,
         }
-        return summed(parts, candidates.importance >= self.least_importance)
+        return sum_parts(parts, candidates.importance >= self.min_importance)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from memolith.policies.ranking.bm25 import HALF_AT, saturated
-from memolith.policies.ranking.model import Query, summed
+from memolith.policies.ranking.bm25 import SATURATION_MIDPOINT, saturate
+from memolith.policies.ranking.model import Query, sum_parts
 from memolith.text.analysis import terms
 
 if TYPE_CHECKING:
@@ -38,17 +38,17 @@ class HybridRanking:
     vector: float = 0.6
     text: float = 0.2
     decay: float = 0.2
-    half_at: float = HALF_AT
-    least_pool: int = 200
+    midpoint: float = SATURATION_MIDPOINT
+    min_pool: int = 200
 
     def prepare(self, text: str, participants: Sequence[Participant], now: datetime) -> Query:
         """Return the query as it was asked."""
         del participants, now
         return Query(text, text, tuple(dict.fromkeys(terms(text))))
 
-    def pool(self, top_k: int) -> int:
+    def get_pool_size(self, top_k: int) -> int:
         """Return four times what is wanted, and at least `least_pool`."""
-        return max(self.least_pool, 4 * top_k)
+        return max(self.min_pool, 4 * top_k)
 
     def score(self, query: Query, candidates: Candidates) -> Scores:
         """Return the weighted sum; every candidate may be returned."""
@@ -56,7 +56,7 @@ class HybridRanking:
         cosine = np.clip(np.nan_to_num(candidates.best_similarity), 0.0, 1.0)
         parts = {
             "vector": self.vector * cosine,
-            "text": self.text * saturated(candidates.text, self.half_at),
+            "text": self.text * saturate(candidates.text, self.midpoint),
             "decay": self.decay * candidates.strength,
         }
-        return summed(parts, np.ones(len(cosine), dtype=bool))
+        return sum_parts(parts, np.ones(len(cosine), dtype=bool))

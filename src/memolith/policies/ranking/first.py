@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from memolith.policies.ranking.model import summed
+from memolith.policies.ranking.model import sum_parts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
 
 
-def share(top_k: int, *, alone: bool) -> int:
+def get_pinned_share(top_k: int, *, exclusive: bool) -> int:
     """Return how many may come first: half of the results, rounded up; all if nothing else may."""
-    return top_k if alone else math.ceil(top_k / 2)
+    return top_k if exclusive else math.ceil(top_k / 2)
 
 
-def foremost(
+def rank_pinned(
     numbers: NDArray[np.int64], importance: Floats, by_user: Flags, exact: Flags, limit: int
 ) -> NDArray[np.int64]:
     """Return the places of those that come first, in order.
@@ -35,7 +35,7 @@ def foremost(
     return order[:limit]
 
 
-def put_first(scores: Scores, place: NDArray[np.int64]) -> Scores:
+def put_pinned_first(scores: Scores, place: NDArray[np.int64]) -> Scores:
     """Return scores in which what comes first stands above all else, in its own order.
 
     Args:
@@ -51,4 +51,4 @@ def put_first(scores: Scores, place: NDArray[np.int64]) -> Scores:
         "first": np.where(first, above, 0.0),
         "place": np.where(first, 1.0 / (1.0 + np.maximum(place, 0)), 0.0),
     }
-    return summed(parts | lead, scores.kept | first)
+    return sum_parts(parts | lead, scores.kept | first)

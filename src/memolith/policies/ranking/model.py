@@ -43,7 +43,7 @@ class Query:
     words: tuple[str, ...] = ()
     keywords_only_score: bool = False
     periods: tuple[Period, ...] = ()
-    looks_around: bool = False
+    uses_context_window: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class Scores:
     kept: NDArray[np.bool_]
 
 
-def summed(parts: Mapping[str, NDArray[np.float64]], kept: NDArray[np.bool_]) -> Scores:
+def sum_parts(parts: Mapping[str, NDArray[np.float64]], kept: NDArray[np.bool_]) -> Scores:
     """Return the scores whose totals are the sums of these parts; there is at least one."""
     total: NDArray[np.float64] = np.sum(list(parts.values()), axis=0)
     return Scores(total, parts, kept)
@@ -171,7 +171,7 @@ class Ranking(Protocol):
         """Return what to search for, given who has spoken and the instant of asking."""
         ...
 
-    def pool(self, top_k: int) -> int:
+    def get_pool_size(self, top_k: int) -> int:
         """Return how many candidates to take from each search."""
         ...
 
@@ -183,10 +183,10 @@ class Ranking(Protocol):
 class Reranking(Protocol):
     """A way to take a reranker's word for how relevant candidates are. Pure."""
 
-    def reranked(self, scores: Scores, given: NDArray[np.float64]) -> Scores:
+    def apply_scores(self, scores: Scores, reranker_scores: NDArray[np.float64]) -> Scores:
         """Return the scores of candidates with a reranker's, shape (n,), in their place."""
         ...
 
-    def blended(self, candidates: Candidates) -> Scores:
+    def blend(self, candidates: Candidates) -> Scores:
         """Return what candidates are worth where no reranker can be had."""
         ...

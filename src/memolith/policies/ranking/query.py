@@ -12,13 +12,13 @@ from memolith.domain.messages import Participant
 from memolith.policies.indexing import proper_name
 from memolith.policies.ranking.model import Period, Query
 from memolith.policies.ranking.query_breadth import asks_for_several
-from memolith.policies.ranking.query_dates import periods
-from memolith.policies.ranking.query_phrasing import tidied, without_phrasing
+from memolith.policies.ranking.query_dates import find_periods
+from memolith.policies.ranking.query_phrasing import strip_phrasing, tidy
 from memolith.text.analysis import terms
 
 
 @dataclass(frozen=True, slots=True)
-class Cues:
+class QueryCues:
     """What a question tells about its answer.
 
     Attributes:
@@ -32,77 +32,77 @@ class Cues:
     """
 
     only_named: int | None = None
-    about_user: bool = False
+    is_about_user: bool = False
     periods: tuple[Period, ...] = ()
     asks_time: bool = False
     answer_kinds: Trait = Trait.NONE
-    several: bool = False
+    asks_several: bool = False
 
 
-NO_CUES = Cues()
+NO_CUES = QueryCues()
 
 
-def cues_of(query: Query) -> Cues:
+def get_cues(query: Query) -> QueryCues:
     """Return the cues that a query carries; none where another ranking prepared it."""
-    return query.cues if isinstance(query.cues, Cues) else NO_CUES
+    return query.cues if isinstance(query.cues, QueryCues) else NO_CUES
 
 
-def prepared(text: str, participants: Sequence[Participant], now: datetime) -> Query:
+def prepare_query(text: str, participants: Sequence[Participant], now: datetime) -> Query:
     """Return a question without names and phrasing, and its cues.
 
     Keywords keep the names of the participants it names. Where nothing would be left to search
     for, the text stays as it is.
     """
-    named = _named(text, participants)
-    bare = without_phrasing(text)
-    dense = next(filter(_says_something, (_without_names(bare, named), bare)), text)
+    named = _find_named(text, participants)
+    bare = strip_phrasing(text)
+    dense = next(filter(_has_content, (_strip_names(bare, named), bare)), text)
     words = [*terms(dense), *(term for person in named for term in terms(person.name or ""))]
     found = tuple(dict.fromkeys(words))
-    noticed = cues(text, named, now)
-    return Query(text, dense, found, noticed, periods=noticed.periods, looks_around=True)
+    noticed = find_cues(text, named, now)
+    return Query(text, dense, found, noticed, periods=noticed.periods, uses_context_window=True)
 
 
-def _says_something(text: str) -> bool:
+def _has_content(text: str) -> bool:
     """Return whether a text has more than stop words, which it keeps where it has nothing else."""
-    return terms(f"{text} {_A_WORD}") != [_A_WORD]
+    return terms(f"{text} {_PROBE_WORD}") != [_PROBE_WORD]
 
 
-_A_WORD = "memolith"
+_PROBE_WORD = "memolith"
 
 
-def cues(text: str, named: Sequence[Participant], now: datetime) -> Cues:
+def find_cues(text: str, named: Sequence[Participant], now: datetime) -> QueryCues:
     """Return what a question tells about its answer, given which participants it names."""
     numbers = {person.number for person in named}
-    return Cues(
+    return QueryCues(
         only_named=numbers.pop() if len(numbers) == 1 else None,
-        about_user=bool(_FIRST_PERSON.search(text)) and not _WHAT_YOU_SAID.search(text),
-        periods=periods(text, now),
-        asks_time=bool(_TIME.search(text)),
-        answer_kinds=_answer_kinds(text),
-        several=asks_for_several(text),
+        is_about_user=bool(_FIRST_PERSON.search(text)) and not _WHAT_YOU_SAID.search(text),
+        periods=find_periods(text, now),
+        asks_time=bool(_ASKS_TIME.search(text)),
+        answer_kinds=_find_answer_kinds(text),
+        asks_several=asks_for_several(text),
     )
 
 
 # --- names --------------------------------------------------------------------------------------
 
 
-def _named(text: str, participants: Sequence[Participant]) -> list[Participant]:
+def _find_named(text: str, participants: Sequence[Participant]) -> list[Participant]:
     """Return the participants whose name, or a part of it, stands in the text."""
-    return [person for person in participants if _is_named(_names(person), text)]
+    return [person for person in participants if _is_named(_name_variants(person), text)]
 
 
 def _is_named(names: Sequence[str], text: str) -> bool:
     # Most are not there at all, and to compile what tells of thousands takes half a second.
-    return any(name in text for name in names) and _any_of(names).search(text) is not None
+    return any(name in text for name in names) and _compile_names(names).search(text) is not None
 
 
-def _without_names(text: str, named: Sequence[Participant]) -> str:
+def _strip_names(text: str, named: Sequence[Participant]) -> str:
     for person in named:
-        text = _any_of(_names(person)).sub(" ", text)
-    return tidied(text)
+        text = _compile_names(_name_variants(person)).sub(" ", text)
+    return tidy(text)
 
 
-def _names(person: Participant) -> tuple[str, ...]:
+def _name_variants(person: Participant) -> tuple[str, ...]:
     """Return a participant's name as a whole, and each capitalised part of it; none for a role."""
     whole = proper_name(person.name)
     if whole is None:
@@ -110,7 +110,7 @@ def _names(person: Participant) -> tuple[str, ...]:
     return (whole, *(part for part in whole.split() if len(part) > 1 and part[0].isupper()))
 
 
-def _any_of(names: Sequence[str]) -> re.Pattern[str]:
+def _compile_names(names: Sequence[str]) -> re.Pattern[str]:
     """Return what matches a name as a word, or as its genitive."""
     either = "|".join(map(re.escape, names))
     return re.compile(rf"(?<!\w)(?:{either})(?:['’]?s|['’])?(?!\w)")
@@ -127,14 +127,14 @@ _WHAT_YOU_SAID = re.compile(
     r"advised|proposed|gave|explained)\b|\b(?:hast|hattest|würdest) du\b",
     re.IGNORECASE,
 )
-_TIME = re.compile(
+_ASKS_TIME = re.compile(
     r"\bwhen\b|\bhow (?:long ago|recently)\b|\b(?:what|which|on what|on which|in which|in what) "
     r"(?:date|day|month|year|week|time|season|weekday)s?\b|"
     r"\bwann\b|\bwie lange (?:ist es )?her\b|"
     r"\b(?:an|in) welche[mr] (?:tag|datum|monat|jahr|woche)\b|\bseit wann\b",
     re.IGNORECASE,
 )
-_KINDS = (
+_ANSWER_KIND_PATTERNS = (
     (
         Trait.NUMBER,
         re.compile(
@@ -167,9 +167,9 @@ _KINDS = (
 )
 
 
-def _answer_kinds(text: str) -> Trait:
+def _find_answer_kinds(text: str) -> Trait:
     kinds = Trait.NONE
-    for kind, signs in _KINDS:
+    for kind, signs in _ANSWER_KIND_PATTERNS:
         if signs.search(text):
             kinds |= kind
     return kinds

@@ -33,7 +33,7 @@ _NOUNS = rf"""
 | (?:what|which|who)\ (?:are|were)\b
 )"""
 
-_GERMAN = r"""
+_GERMAN_BREADTH = r"""
 \b(?:
   in\ welcher\ reihenfolge\b | reihenfolge\b | chronologisch\w* | zusammenfass\w* | überblick\b
 | welche\ \w+(?:en|er|e|s)\b(?=.*\b(?:haben|hatten|sind|waren|habe|kann|können)\b)
@@ -41,7 +41,7 @@ _GERMAN = r"""
 | liste\b | aufzähl\w*
 )"""
 
-_SEVERAL = re.compile(f"{_SUMS}|{_GROWTH}|{_NOUNS}|{_GERMAN}", re.IGNORECASE | re.VERBOSE)
+_SEVERAL = re.compile(f"{_SUMS}|{_GROWTH}|{_NOUNS}|{_GERMAN_BREADTH}", re.IGNORECASE | re.VERBOSE)
 
 
 def asks_for_several(text: str) -> bool:

@@ -29,7 +29,7 @@ _REQUESTS = r"""
 | (?:different|various)\ (?:aspects|concepts|ways|things)\ of
 """
 
-_I = r"""
+_I_PHRASES = r"""
 (?:have|had|did|do)\ I\ (?:ever\ |previously\ |also\ |already\ )?
     (?:mention(?:ed)?|say|said|tell|told|bring\ up|brought\ up|talk(?:ed)?\ about|
        describe[d]?|report(?:ed)?|state[d]?|share[d]?|ask(?:ed)?(?:\ (?:you|about))?)
@@ -39,7 +39,7 @@ _I = r"""
     (?:\ (?:that|about))?(?=\W|$)
 """
 
-_WE = r"""
+_WE_PHRASES = r"""
 (?:have|had|did|do)\ we\ (?:ever\ |previously\ |also\ |already\ )?
     (?:discuss(?:ed)?|talk(?:ed)?\ about|cover(?:ed)?|mention(?:ed)?|speak\ about|spoken\ about|
        go\ over|gone\ over)
@@ -47,7 +47,7 @@ _WE = r"""
     (?:discussed|discussing|talked\ about|talking\ about|covered|mentioned)(?:\ so\ far)?
 """
 
-_YOU = r"""
+_YOU_PHRASES = r"""
 (?:have|had|did|do|would|what\ would)\ you\ (?:previously\ |also\ |already\ )?
     (?:recommend(?:ed)?|suggest(?:ed)?|say|said|tell|told|mention(?:ed)?|advise[d]?|propose[d]?)
     (?:\ me)?(?:\ (?:that|to|about))?(?=\W|$)
@@ -65,7 +65,7 @@ _TALKS = r"""
 | answer\ (?:with\ )?(?:yes\ or\ no|in\ \w+\ words?)
 """
 
-_GERMAN = r"""
+_GERMAN_PHRASING = r"""
 (?:kannst|könntest)\ du\ (?:mir\ )?(?:bitte\ )?(?:sagen|zeigen|erklären)?
 | (?:sag|sage|nenn|nenne|erinnere)\ (?:mir|mich)(?:\ bitte)?(?:\ (?:an|daran))?
 | (?:erinnerst\ du\ dich|weißt\ du\ noch)(?:\ (?:an|daran|ob))?
@@ -79,19 +79,22 @@ _GERMAN = r"""
 """
 
 _PHRASING = re.compile(
-    "|".join(rf"(?<!\w)(?:{part})(?!\w)" for part in (_REQUESTS, _I, _WE, _YOU, _TALKS, _GERMAN)),
+    "|".join(
+        rf"(?<!\w)(?:{part})(?!\w)"
+        for part in (_REQUESTS, _I_PHRASES, _WE_PHRASES, _YOU_PHRASES, _TALKS, _GERMAN_PHRASING)
+    ),
     re.IGNORECASE | re.VERBOSE,
 )
 _SPACE = re.compile(r"\s+")
 _LOOSE = re.compile(r"\s+(?=[,.;:?!])|^[\s,.;:?!]+|[,;:](?=\s*[.?!])|(?<=[?!])\s*\.+$")
 
 
-def without_phrasing(text: str) -> str:
+def strip_phrasing(text: str) -> str:
     """Return a question without its phrasing about the conversation itself; may be empty."""
     straight = text.replace("’", "'")
-    return tidied(_PHRASING.sub(" ", straight))
+    return tidy(_PHRASING.sub(" ", straight))
 
 
-def tidied(text: str) -> str:
+def tidy(text: str) -> str:
     """Return a text from which words were cut, without the gaps they left."""
     return _LOOSE.sub("", _SPACE.sub(" ", text)).strip()

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from memolith.policies.ranking.bm25 import rarity
-from memolith.policies.ranking.query import cues_of
+from memolith.policies.ranking.bm25 import compute_idf
+from memolith.policies.ranking.query import get_cues
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from memolith.policies.ranking.model import Candidates, PostingColumns, Query, Scores
 
 
-RELEVANT_FROM = 0.1
+RELEVANCE_THRESHOLD = 0.1
 """The likelihood under which nothing found counts as relevant. Our choice: on the data set
 where it is hardest, one answered question in twenty is then said to have no answer."""
 
 
 @dataclass(frozen=True, slots=True)
-class Signs:
+class RelevanceSignals:
     """What tells whether anything found answers a question.
 
     Attributes:
@@ -79,22 +79,22 @@ class Relevance:
     said: float
     ahead: float
 
-    def likelihood(self, signs: Signs | None) -> float:
+    def likelihood(self, signals: RelevanceSignals | None) -> float:
         """Return how likely it is that something found answers the question, 0..1.
 
         Even odds to begin with are assumed. None: nothing was found, 0.
         """
-        if signs is None:
+        if signals is None:
             return 0.0
-        known = self.nearness * signs.nearness + self.words * signs.words
-        subject = _logistic(self.constant + known + self.extent * signs.extent)
-        if signs.ahead is None:
+        known = self.nearness * signals.nearness + self.words * signals.words
+        subject = _logistic(self.constant + known + self.extent * signals.extent)
+        if signals.ahead is None:
             return subject
-        return min(subject, _logistic(self.said + self.ahead * signs.ahead))
+        return min(subject, _logistic(self.said + self.ahead * signals.ahead))
 
 
 @dataclass(frozen=True, slots=True)
-class Extent:
+class SearchExtent:
     """In what a search by keyword looked.
 
     Attributes:
@@ -104,15 +104,17 @@ class Extent:
     """
 
     passages: int = 0
-    attainable: float = 0.0
+    max_score: float = 0.0
 
     @classmethod
-    def of(cls, postings: PostingColumns) -> Extent:
+    def from_postings(cls, postings: PostingColumns) -> SearchExtent:
         """Return that of one search."""
-        return cls(postings.total, float(rarity(postings).sum()))
+        return cls(postings.total, float(compute_idf(postings).sum()))
 
 
-def signs_of(query: Query, found: Candidates, scores: Scores, extent: Extent) -> Signs | None:
+def build_signals(
+    query: Query, found: Candidates, scores: Scores, extent: SearchExtent
+) -> RelevanceSignals | None:
     """Return what tells whether anything found answers the question; None: nothing was found.
 
     Args:
@@ -124,15 +126,15 @@ def signs_of(query: Query, found: Candidates, scores: Scores, extent: Extent) ->
     if not len(found.text):
         return None
     nearest = float(np.fmax.reduce(found.best_similarity))
-    return Signs(
+    return RelevanceSignals(
         nearness=0.0 if math.isnan(nearest) else nearest,
-        words=float(found.text.max()) / extent.attainable,
+        words=float(found.text.max()) / extent.max_score,
         passages=extent.passages,
-        ahead=_ahead(cues_of(query).only_named, found, scores),
+        ahead=_get_speaker_margin(get_cues(query).only_named, found, scores),
     )
 
 
-def _ahead(named: int | None, found: Candidates, scores: Scores) -> float | None:
+def _get_speaker_margin(named: int | None, found: Candidates, scores: Scores) -> float | None:
     """Return how far one speaker's best stands before the others', speakers not counted."""
     if named is None:
         return None
@@ -141,10 +143,10 @@ def _ahead(named: int | None, found: Candidates, scores: Scores) -> float | None
     others = ~theirs & (found.speaker >= 0)
     if not theirs.any() or not others.any():
         return None
-    return _best(total, theirs) - _best(total, others)
+    return _get_best_score(total, theirs) - _get_best_score(total, others)
 
 
-def _best(total: NDArray[np.float64], rows: NDArray[np.bool_]) -> float:
+def _get_best_score(total: NDArray[np.float64], rows: NDArray[np.bool_]) -> float:
     return float(np.max(total, where=rows, initial=-np.inf))
 
 

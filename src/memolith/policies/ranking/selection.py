@@ -14,7 +14,9 @@ TEMPERATURE = 10.0
 plain maximum rewards long texts, and loses nine points of recall on long answers."""
 
 
-def best(scores: NDArray[np.float64], numbers: NDArray[np.int64], limit: int) -> NDArray[np.int64]:
+def select_best(
+    scores: NDArray[np.float64], numbers: NDArray[np.int64], limit: int
+) -> NDArray[np.int64]:
     """Return the places of the highest scores, highest first; ties to the lower number."""
     if limit <= 0 or not len(scores):
         return np.empty(0, dtype=np.int64)
@@ -26,8 +28,8 @@ def best(scores: NDArray[np.float64], numbers: NDArray[np.int64], limit: int) ->
     return places[order[:limit]]
 
 
-def in_order(
-    numbers: NDArray[np.int64], scores: NDArray[np.float64], *before: NDArray[np.bool_]
+def order_by_score(
+    numbers: NDArray[np.int64], scores: NDArray[np.float64], *priorities: NDArray[np.bool_]
 ) -> list[int]:
     """Return all places, the highest score first; ties to the lower number.
 
@@ -37,21 +39,21 @@ def in_order(
         before: What goes before any score, the strongest first, shape (n,) each.
     """
     order: list[int] = np.lexsort(
-        (numbers, -scores, *(~flags for flags in reversed(before)))
+        (numbers, -scores, *(~flags for flags in reversed(priorities)))
     ).tolist()
     return order
 
 
-def distinct(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+def find_unique(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the different numbers, ascending.
 
     `np.unique` does the same, but loads numpy.ma at its first use: 12 ms of a fresh process.
     """
     ascending = np.sort(numbers)
-    return ascending[run_starts(ascending)]
+    return ascending[find_run_starts(ascending)]
 
 
-def run_starts(numbers: NDArray[np.integer]) -> NDArray[np.int64]:
+def find_run_starts(numbers: NDArray[np.integer]) -> NDArray[np.int64]:
     """Return the places where a run of equal numbers begins, ascending."""
     is_first = np.ones(len(numbers), dtype=bool)
     np.not_equal(numbers[1:], numbers[:-1], out=is_first[1:])
@@ -72,7 +74,7 @@ def log_mean_exp(
     return soft
 
 
-def highest(
+def max_by_row(
     rows: NDArray[np.int64], values: NDArray[np.float64], size: int, empty: float
 ) -> NDArray[np.float64]:
     """Return the highest value of each row, shape (size,); `empty` for a row of none."""

@@ -18,8 +18,8 @@ from memolith.domain.items import Trait
 from memolith.domain.messages import Participant
 from memolith.policies.ranking.fitted import FITTED
 from memolith.policies.ranking.model import Candidates, Query, Scores
-from memolith.policies.ranking.query import Cues, cues_of, prepared
-from memolith.policies.ranking.selection import distinct
+from memolith.policies.ranking.query import QueryCues, get_cues, prepare_query
+from memolith.policies.ranking.selection import find_unique
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -105,7 +105,7 @@ class StandardRanking:
 
     def prepare(self, text: str, participants: Sequence[Participant], now: datetime) -> Query:
         """Return the query without what would only mislead the searches, and its cues."""
-        return prepared(text, participants, now)
+        return prepare_query(text, participants, now)
 
     def pool(self, top_k: int) -> int:
         """Return four times what is wanted, and at least `least_pool`."""
@@ -114,41 +114,41 @@ class StandardRanking:
     def score(self, query: Query, candidates: Candidates) -> Scores:
         """Return the weighted sum and its parts; every candidate may be returned."""
         # What `summed` does, with all parts weighted at once: they are many.
-        parts = _parts(cues_of(query), candidates)
+        parts = _compute_parts(get_cues(query), candidates)
         weights = np.array([getattr(self.weights, name) for name in parts])
         weighted = weights[:, None] * np.array(list(parts.values()), dtype=np.float64)
         kept = np.ones(len(candidates.text), dtype=bool)
         return Scores(weighted.sum(axis=0), dict(zip(parts, weighted, strict=True)), kept)
 
 
-def _parts(cues: Cues, of: Candidates) -> Mapping[str, Floats | Flags]:
+def _compute_parts(cues: QueryCues, of: Candidates) -> Mapping[str, Floats | Flags]:
     """Return every part, not yet weighted, by the name of its weight."""
-    similarity, text = scaled(of.similarity, of.similarity), scaled(of.text, of.text)
-    sessions = _sessions(of.session)
-    of_session = _best_of_session(similarity, sessions), _best_of_session(text, sessions)
+    similarity, text = scale(of.similarity, of.similarity), scale(of.text, of.text)
+    sessions = _relabel_sessions(of.session)
+    of_session = _max_of_session(similarity, sessions), _max_of_session(text, sessions)
     return {
         "similarity": similarity,
         "text": text,
         "session_similarity": of_session[0],
         "session_text": of_session[1],
-        "answers_question": scaled(of.previous_text, of.text) * _follows_question(of),
-        "next_similarity": scaled(of.next_similarity, of.similarity),
-        "by_named_speaker": _by_whom_it_is_about(cues, of),
-        "date_fits": _date_fits(cues, of.at),
-        "time_asked": _has(of.traits, Trait.TIME_EXPRESSION) & cues.asks_time,
-        "answer_kind": _answers_in_kind(cues, of.traits),
-        "question": _has(of.traits, Trait.QUESTION) / (1.0 + of.words / QUESTION_WORDS),
-        "first_person": _has(of.traits, Trait.FIRST_PERSON),
+        "answers_question": scale(of.previous_text, of.text) * _follows_question(of),
+        "next_similarity": scale(of.next_similarity, of.similarity),
+        "by_named_speaker": _is_by_subject(cues, of),
+        "date_fits": _matches_date(cues, of.at),
+        "time_asked": _has_trait(of.traits, Trait.TIME_EXPRESSION) & cues.asks_time,
+        "answer_kind": _count_answer_kinds(cues, of.traits),
+        "question": _has_trait(of.traits, Trait.QUESTION) / (1.0 + of.words / QUESTION_WORDS),
+        "first_person": _has_trait(of.traits, Trait.FIRST_PERSON),
         "length": np.maximum(0.0, np.log(np.maximum(of.words, 1) / LONG_WORDS)),
-        "words_around": scaled(of.around, of.around),
-        "several_sessions": cues.several * (of_session[0] + of_session[1]),
-        "preference": _preferred_by_person(of),
+        "words_around": scale(of.around, of.around),
+        "several_sessions": cues.asks_several * (of_session[0] + of_session[1]),
+        "preference": _is_personal_preference(of),
         "strength": of.strength,
         "freshness": of.freshness,
     }
 
 
-def scaled(values: Floats, over: Floats) -> Floats:
+def scale(values: Floats, over: Floats) -> Floats:
     """Return values on the scale on which `over` spans 0..1, held to that span.
 
     NaN becomes 0. Where all of `over` is one value there is no span: what reaches it is then 1
@@ -161,59 +161,59 @@ def scaled(values: Floats, over: Floats) -> Floats:
     return np.where(values >= high, 1.0, 0.0) if high > 0 else np.zeros(len(values))
 
 
-def _sessions(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+def _relabel_sessions(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return session numbers from 0 without gaps; each row without one gets its own."""
     alone = np.flatnonzero(numbers < 0)
     labels = numbers.copy()
     labels[alone] = -1 - alone
-    return np.searchsorted(distinct(labels), labels)
+    return np.searchsorted(find_unique(labels), labels)
 
 
-def _best_of_session(values: Floats, sessions: NDArray[np.int64]) -> Floats:
+def _max_of_session(values: Floats, sessions: NDArray[np.int64]) -> Floats:
     """Return for each row the best value in its session, itself included; values are ≥ 0."""
     best = np.zeros(len(values))
     np.maximum.at(best, sessions, values)
     return best[sessions]
 
 
-def _has(traits: NDArray[np.int64], trait: Trait) -> Flags:
+def _has_trait(traits: NDArray[np.int64], trait: Trait) -> Flags:
     flags: Flags = (traits & int(trait)) != 0
     return flags
 
 
 def _follows_question(of: Candidates) -> Flags:
-    asked = _has(of.previous_traits, Trait.QUESTION)
+    asked = _has_trait(of.previous_traits, Trait.QUESTION)
     by_other: Flags = asked & (of.previous_speaker != of.speaker)
     return by_other
 
 
-def _by_whom_it_is_about(cues: Cues, of: Candidates) -> Flags:
+def _is_by_subject(cues: QueryCues, of: Candidates) -> Flags:
     if cues.only_named is not None:
         by_named: Flags = of.speaker == cues.only_named
         return by_named
-    if not cues.about_user:
+    if not cues.is_about_user:
         return np.zeros(len(of.role), dtype=bool)
     return np.array([role == "user" for role in of.role], dtype=bool)
 
 
-def _preferred_by_person(of: Candidates) -> Flags:
-    prefers = _has(of.traits, Trait.PREFERENCE)
+def _is_personal_preference(of: Candidates) -> Flags:
+    prefers = _has_trait(of.traits, Trait.PREFERENCE)
     for row in np.flatnonzero(prefers).tolist():  # few, mostly none
         prefers[row] = of.role[row].is_person
     return prefers
 
 
-def _date_fits(cues: Cues, at: NDArray[np.int64]) -> Flags:
+def _matches_date(cues: QueryCues, at: NDArray[np.int64]) -> Flags:
     fits = np.zeros(len(at), dtype=bool)
     for start, end in cues.periods:
         fits |= (at >= start) & (at < end)
     return fits
 
 
-def _answers_in_kind(cues: Cues, traits: NDArray[np.int64]) -> Floats:
+def _count_answer_kinds(cues: QueryCues, traits: NDArray[np.int64]) -> Floats:
     """Return how many of the kinds of answer asked for the text has."""
     fits = np.zeros(len(traits))
     for trait in (Trait.NUMBER, Trait.PLACE, Trait.PROPER_NOUN):
         if trait in cues.answer_kinds:
-            fits += _has(traits, trait)
+            fits += _has_trait(traits, trait)
     return fits

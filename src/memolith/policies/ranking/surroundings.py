@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
-REACH = 2
+WINDOW_REACH = 2
 """How many messages before and after are near. Measured: 1 gives half the gain, 3 no more."""
 
-DECAY = 0.8
+WINDOW_DECAY = 0.8
 """What a term counts for each step away. Measured: 0.6 to 1 are alike."""
 
 
-def by_item(
+def max_score_by_item(
     term: Integers, item: Integers, score: Floats, terms: int, items: int
 ) -> NDArray[np.float64]:
     """Return each term's score in each item, that of its best passage, shape (terms, items).
@@ -42,7 +42,7 @@ def by_item(
     return held.reshape(terms, items)
 
 
-def together(held: Floats, steps: Sequence[int], near: Integers) -> Floats:
+def score_windows(held: Floats, steps: Sequence[int], neighbours: Integers) -> Floats:
     """Return how well each item and those near it hold the terms, shape (n,).
 
     Args:
@@ -53,6 +53,6 @@ def together(held: Floats, steps: Sequence[int], near: Integers) -> Floats:
     """
     none = np.zeros((len(held), 1))
     padded = np.concatenate([held, none], axis=1)  # the last column is that of −1
-    decay = np.array([DECAY**each for each in steps])
-    total: Floats = (decay[:, None] * padded[:, near]).max(axis=1).sum(axis=0)
+    decay = np.array([WINDOW_DECAY**each for each in steps])
+    total: Floats = (decay[:, None] * padded[:, neighbours]).max(axis=1).sum(axis=0)
     return total

@@ -7,27 +7,27 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memolith.domain.items import Span
-from memolith.domain.recall import Recalled, Score
-from memolith.policies.budgeting import estimated_tokens
-from memolith.policies.rendering.defusing import defuse
-from memolith.policies.rendering.filling import Section, filled
-from memolith.policies.rendering.lines import claim_of, said
+from memolith.domain.recall import RecalledItem, Score
+from memolith.policies.budgeting import estimate_tokens
+from memolith.policies.rendering.defusing import escape_text
+from memolith.policies.rendering.filling import Section, fill_sections
+from memolith.policies.rendering.lines import get_claim_note, render_result
 from memolith.text.screening import screen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from memolith.domain.memories import Memory
-    from memolith.policies.rendering.model import Material
+    from memolith.policies.rendering.model import RenderInput
 
-HEADINGS = {
+FACTS_HEADINGS = {
     "identity": "About the user:",
     "preference": "Preferences:",
     "project": "Current work:",
     "contextual": "Context:",
 }
 
-_RULE = re.compile(r"={3,}")
+_EQUALS_ROW = re.compile(r"={3,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,24 +39,28 @@ class FlowingRendering:
             last.
     """
 
-    headings: tuple[tuple[str, str], ...] = tuple(HEADINGS.items())
+    headings: tuple[tuple[str, str], ...] = tuple(FACTS_HEADINGS.items())
 
     def render(
-        self, material: Material, budget: int, count: Callable[[Sequence[str]], list[int]]
-    ) -> tuple[str, tuple[Recalled, ...]]:
+        self, material: RenderInput, budget: int, count: Callable[[Sequence[str]], list[int]]
+    ) -> tuple[str, tuple[RecalledItem, ...]]:
         """Return the text and the results it shows; see `Rendering`."""
         results = material.results
-        text, shown = filled(self._sections(results), budget, count)
+        text, shown = fill_sections(self._sections(results), budget, count)
         return text, tuple(results[place] for place in shown)
 
-    def _sections(self, results: Sequence[Recalled]) -> list[Section]:
+    def _sections(self, results: Sequence[RecalledItem]) -> list[Section]:
         known = [kind for kind, _ in self.headings]
         places: dict[str, list[int]] = {kind: [] for kind in known}
-        for place in sorted(range(len(results)), key=lambda place: bool(claim_of(results[place]))):
+        for place in sorted(
+            range(len(results)), key=lambda place: bool(get_claim_note(results[place]))
+        ):
             kind = results[place].kind
             places[kind if kind in places else known[-1]].append(place)
         return [
-            Section(heading, [(place, f"- {said(results[place])}") for place in places[kind]])
+            Section(
+                heading, [(place, f"- {render_result(results[place])}") for place in places[kind]]
+            )
             for kind, heading in self.headings
         ]
 
@@ -68,7 +72,7 @@ def format_memories(
     contextual: Sequence[Memory],
     max_tokens: int,
     *,
-    count: Callable[[Sequence[str]], list[int]] = estimated_tokens,
+    count: Callable[[Sequence[str]], list[int]] = estimate_tokens,
 ) -> str:
     """Return memories as text for a prompt: a section for each group that has any.
 
@@ -84,18 +88,18 @@ def format_memories(
         max_tokens: The budget.
         count: Counts tokens; by default an estimate, a token for every four bytes.
     """
-    groups = zip(HEADINGS.values(), (identity, preference, project, contextual), strict=True)
+    groups = zip(FACTS_HEADINGS.values(), (identity, preference, project, contextual), strict=True)
     sections = [
-        Section(heading, [(0, f"- {said(_as_result(memory))}") for memory in memories])
+        Section(heading, [(0, f"- {render_result(_to_result(memory))}") for memory in memories])
         for heading, memories in groups
     ]
-    return filled(sections, max_tokens, count)[0]
+    return fill_sections(sections, max_tokens, count)[0]
 
 
-def _as_result(memory: Memory) -> Recalled:
+def _to_result(memory: Memory) -> RecalledItem:
     whole = Span(0, len(memory.content))
     suspicious = screen(memory.content).suspicious
-    return Recalled(memory, Score(0.0), whole, 0, suspicious=suspicious)
+    return RecalledItem(memory, Score(0.0), whole, 0, suspicious=suspicious)
 
 
 def format_conversation(user: str, assistant: str = "") -> str:
@@ -105,4 +109,6 @@ def format_conversation(user: str, assistant: str = "") -> str:
     indented, and no row of more than two equals signs is left.
     """
     said = [("User", user), ("Assistant", assistant)]
-    return "\n".join(f"{who}: {_RULE.sub('--', defuse(text))}" for who, text in said if text)
+    return "\n".join(
+        f"{who}: {_EQUALS_ROW.sub('--', escape_text(text))}" for who, text in said if text
+    )

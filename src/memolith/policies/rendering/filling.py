@@ -24,7 +24,7 @@ class Section:
     lines: Sequence[tuple[int, str]]
 
 
-def filled(
+def fill_sections(
     sections: Sequence[Section], budget: int, count: Counter, max_chars: int | None = None
 ) -> tuple[str, list[int]]:
     """Return the text of the sections, and the results it shows, ascending.
@@ -38,13 +38,13 @@ def filled(
         count: Counts the tokens of texts.
         max_chars: At most so many characters, too.
     """
-    filling = _Filling(budget, max_chars)
+    filling = _SectionFiller(budget, max_chars)
     for section in sections:
         filling.add(section, count)
-    return filling.finished(count)
+    return filling.finish(count)
 
 
-class _Filling:
+class _SectionFiller:
     def __init__(self, budget: int, max_chars: int | None) -> None:
         self._budget = budget
         self._max_chars = max_chars
@@ -68,7 +68,7 @@ class _Filling:
         is_short = self._max_chars is None or self._chars + chars <= self._max_chars
         return is_short and self._tokens + tokens <= self._budget
 
-    def finished(self, count: Counter) -> tuple[str, list[int]]:
+    def finish(self, count: Counter) -> tuple[str, list[int]]:
         text = self._text()
         while self._shown and count([text])[0] > self._budget:  # counts that do not add up
             self._shown.pop()

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from memolith.domain.recall import Recalled
+    from memolith.domain.recall import RecalledItem
 
 
 @dataclass(frozen=True, slots=True)
-class Material:
+class RenderInput:
     """What a prompt is made of.
 
     Attributes:
@@ -21,7 +21,7 @@ class Material:
         state: How things stand now, in the caller's words; empty where nothing is said.
     """
 
-    results: Sequence[Recalled]
+    results: Sequence[RecalledItem]
     base_memory: str = ""
     state: str = ""
 
@@ -30,8 +30,8 @@ class Rendering(Protocol):
     """A form for a prompt. No text in it can close its section or pose as another."""
 
     def render(
-        self, material: Material, budget: int, count: Callable[[Sequence[str]], list[int]]
-    ) -> tuple[str, tuple[Recalled, ...]]:
+        self, material: RenderInput, budget: int, count: Callable[[Sequence[str]], list[int]]
+    ) -> tuple[str, tuple[RecalledItem, ...]]:
         """Return the text, at most `budget` tokens by `count`, and the results it shows.
 
         Results come best first; one that does not fit is skipped and the next is tried. Nothing

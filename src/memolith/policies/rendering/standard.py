@@ -7,22 +7,27 @@ from typing import TYPE_CHECKING
 
 from memolith.domain.memories import Memory
 from memolith.domain.messages import Message
-from memolith.policies.rendering.defusing import defuse, fenced, shown_name, told_lines
-from memolith.policies.rendering.lines import CLAIMS
+from memolith.policies.rendering.defusing import (
+    escape_name,
+    escape_text,
+    quote_text,
+    render_document_lines,
+)
+from memolith.policies.rendering.lines import CLAIM_NOTES
 from memolith.policies.trust import is_claim
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from memolith.domain.recall import Recalled
-    from memolith.policies.rendering.model import Material
+    from memolith.domain.recall import RecalledItem
+    from memolith.policies.rendering.model import RenderInput
 
-OPENING = "<memory>"
-CLOSING = "</memory>"
+STANDARD_OPENING = "<memory>"
+STANDARD_CLOSING = "</memory>"
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class SectionLine:
     """One line of a rendering: in which section, in which place there, and its text."""
 
     section: str
@@ -30,10 +35,10 @@ class Line:
     text: str
 
 
-def _speaker(message: Message) -> str:
+def _format_speaker(message: Message) -> str:
     role = str(message.role or "user")
     name = message.speaker or role
-    return role if name.casefold() == role else shown_name(name)
+    return role if name.casefold() == role else escape_name(name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +54,8 @@ class SectionedRendering:
     episodes: str = "From earlier conversations"
 
     def render(
-        self, material: Material, budget: int, count: Callable[[Sequence[str]], list[int]]
-    ) -> tuple[str, tuple[Recalled, ...]]:
+        self, material: RenderInput, budget: int, count: Callable[[Sequence[str]], list[int]]
+    ) -> tuple[str, tuple[RecalledItem, ...]]:
         """Return the text and the results it shows; see `Rendering`."""
         results = material.results
         lines = [self._line(result, place) for place, result in enumerate(results)]
@@ -62,8 +67,8 @@ class SectionedRendering:
                 strict=True,
             )
         )
-        used = sum(count([f"{OPENING}\n", CLOSING]))
-        document = told_lines(material.base_memory)
+        used = sum(count([f"{STANDARD_OPENING}\n", STANDARD_CLOSING]))
+        document = render_document_lines(material.base_memory)
         base = "\n".join(document)
         (base_cost,) = count([f"{base}\n"])
         if not base or used + base_cost > budget:
@@ -89,36 +94,36 @@ class SectionedRendering:
     def _titles(self) -> list[str]:
         return list(dict.fromkeys([*self.headings.values(), self.episodes]))
 
-    def _line(self, result: Recalled, place: int) -> Line:
+    def _line(self, result: RecalledItem, place: int) -> SectionLine:
         record = result.record
         later = " (later changed)" if result.changed_later else ""
         if isinstance(record, Message):
             date = f"[{record.at:%Y-%m-%d}] " if record.at else ""
-            who = _speaker(record)
+            who = _format_speaker(record)
             cut = "… " if result.passage.start > 0 else ""
             more = " …" if result.passage.end < len(record.content) else ""
-            said = fenced(result.text) if result.suspicious else defuse(result.text)
+            said = quote_text(result.text) if result.suspicious else escape_text(result.text)
             text = f"{date}{who}: {cut}{said}{more}{later}"
             when = record.at.timestamp() if record.at else 0.0
-            return Line(self.episodes, (when, record.sequence), f"- {text}")
+            return SectionLine(self.episodes, (when, record.sequence), f"- {text}")
         is_last = is_claim(record)
-        claim = CLAIMS.get(record.origin, "") if is_last else ""
-        told = fenced(record.content) if result.suspicious else defuse(record.content)
+        claim = CLAIM_NOTES.get(record.origin, "") if is_last else ""
+        told = quote_text(record.content) if result.suspicious else escape_text(record.content)
         on = record.happened_at or record.created_at
         text = f"- {told} ({on:%Y-%m-%d}){claim}{later}"
-        return Line(self._heading(record), (float(is_last), place), text)
+        return SectionLine(self._heading(record), (float(is_last), place), text)
 
     def _heading(self, memory: Memory) -> str:
         return self.headings.get(memory.kind, next(iter(self.headings.values())))
 
-    def _text(self, document: Sequence[str], lines: Sequence[Line]) -> str:
+    def _text(self, document: Sequence[str], lines: Sequence[SectionLine]) -> str:
         if not (document or lines):
             return ""
-        blocks = [OPENING, *document]
+        blocks = [STANDARD_OPENING, *document]
         for title in self._titles():
             section = sorted(
                 (line for line in lines if line.section == title), key=lambda line: line.order
             )
             if section:
                 blocks += [f"{title}:", *(line.text for line in section)]
-        return "\n".join([*blocks, CLOSING])
+        return "\n".join([*blocks, STANDARD_CLOSING])

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from memolith.policies.rendering.defusing import shown_name
-from memolith.policies.rendering.lines import fitted, said
+from memolith.policies.rendering.defusing import escape_name
+from memolith.policies.rendering.lines import fit_lines, render_result
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from memolith.domain.recall import Recalled
-    from memolith.policies.rendering.model import Material
+    from memolith.domain.recall import RecalledItem
+    from memolith.policies.rendering.model import RenderInput
 
-OPENING = "## Memory Context\n\n"
+TIMELINE_OPENING = "## Memory Context\n\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,15 +22,15 @@ class KeyedRendering:
     """A heading, then a line each: its key, where it has one, and the text."""
 
     def render(
-        self, material: Material, budget: int, count: Callable[[Sequence[str]], list[int]]
-    ) -> tuple[str, tuple[Recalled, ...]]:
+        self, material: RenderInput, budget: int, count: Callable[[Sequence[str]], list[int]]
+    ) -> tuple[str, tuple[RecalledItem, ...]]:
         """Return the text and the results it shows; see `Rendering`."""
-        lines = [_line(result) for result in material.results]
-        text, places = fitted(OPENING, lines, "", budget, count)
+        lines = [_render_keyed_line(result) for result in material.results]
+        text, places = fit_lines(TIMELINE_OPENING, lines, "", budget, count)
         return text, tuple(material.results[place] for place in places)
 
 
-def _line(result: Recalled) -> str:
+def _render_keyed_line(result: RecalledItem) -> str:
     key = getattr(result.record, "key", None)
-    name = f"{shown_name(key)}: " if key else ""
-    return f"- {name}{said(result)}"
+    name = f"{escape_name(key)}: " if key else ""
+    return f"- {name}{render_result(result)}"

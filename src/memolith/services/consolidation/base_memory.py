@@ -7,26 +7,26 @@ from typing import TYPE_CHECKING
 
 from memolith.domain.memories import Memory, Origin, Source, State
 from memolith.domain.messages import Role
-from memolith.domain.work import Mark
-from memolith.policies.echoes import without_context
-from memolith.prompts.transcripts import MAX_CHARS, Spoken
-from memolith.services.base_memory import shown
-from memolith.services.consolidation.staging import Consolidated, Moved
-from memolith.services.paging import all_memories
+from memolith.domain.work import ProcessingFlag
+from memolith.policies.echoes import strip_context
+from memolith.prompts.transcripts import MAX_TRANSCRIPT_CHARS, TranscriptTurn
+from memolith.services.base_memory import hide_forgotten_sentences
+from memolith.services.consolidation.staging import ConsolidationResult, SourcesChanged
+from memolith.services.paging import iter_memories
 from memolith.text.normal import content_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from memolith.ports.store import Snapshot
-    from memolith.ports.work import Claim
+    from memolith.ports.work import WorkLease
     from memolith.profiles.model import Profile
-    from memolith.services.consolidation.staging import Staging
-    from memolith.services.distilling import Distilling
+    from memolith.services.consolidation.staging import SummaryWriter
+    from memolith.services.distilling import BaseMemoryComposer
 
 
 @dataclass(frozen=True, slots=True)
-class Material:
+class BaseMemoryMaterial:
     """What a base memory is made of.
 
     Attributes:
@@ -38,78 +38,82 @@ class Material:
         retired: What memories said that were superseded, in normal form: no note says it.
     """
 
-    base: str
+    current_text: str
     version: int
     summaries: Sequence[Memory]
     facts: Sequence[Memory]
-    words: Sequence[Spoken]
-    retired: frozenset[str] = frozenset()
+    user_words: Sequence[TranscriptTurn]
+    superseded_keys: frozenset[str] = frozenset()
 
 
-class BaseMemoryRewriting:
+class BaseMemoryRewriter:
     """Rewrites base memories."""
 
-    def __init__(self, staging: Staging, distilling: Distilling) -> None:
+    def __init__(self, summary_writer: SummaryWriter, composer: BaseMemoryComposer) -> None:
         """Use these."""
-        self._staging = staging
-        self._access = staging.access
-        self._distilling = distilling
+        self._summary_writer = summary_writer
+        self._access = summary_writer.access
+        self._composer = composer
 
-    def rewritten(
-        self, owner_id: str, profile: Profile, claim: Claim | None
-    ) -> Iterator[Consolidated]:
+    def rewrite(
+        self, owner_id: str, profile: Profile, claim: WorkLease | None
+    ) -> Iterator[ConsolidationResult]:
         """Take up the oldest summaries where many have gathered; yield what was made.
 
         Of very many some at a time, as many as a prompt holds.
         """
-        rule = profile.condensing
+        rule = profile.consolidation
         if rule.summaries is None:
             return
         while True:
             with self._access.store.read(owner_id) as snapshot:
-                waiting = snapshot.unmarked(Mark.INCORPORATED, frozenset({rule.kind}))
-                taken = _fitting(waiting[: rule.summaries.portion(len(waiting))])
+                waiting = snapshot.memories_without_mark(
+                    ProcessingFlag.INCORPORATED, frozenset({rule.kind})
+                )
+                taken = _take_fitting(waiting[: rule.summaries.get_batch_size(len(waiting))])
                 if not taken:
                     return
-                material = self._material(snapshot, profile, taken)
-            yield self._written(owner_id, profile, material, claim)
+                material = self._gather_material(snapshot, profile, taken)
+            yield self._write_document(owner_id, profile, material, claim)
 
-    def _written(
-        self, owner_id: str, profile: Profile, material: Material, claim: Claim | None
-    ) -> Consolidated:
-        made = self._distilling.distilled(owner_id, profile, material)
+    def _write_document(
+        self, owner_id: str, profile: Profile, material: BaseMemoryMaterial, claim: WorkLease | None
+    ) -> ConsolidationResult:
+        made = self._composer.compose(owner_id, profile, material)
         with self._access.store.write(owner_id) as tx:
-            self._staging.check(tx, claim)
-            if not _is_as_read(tx, material):
-                raise Moved
+            self._summary_writer.check_claim(tx, claim)
+            if not _is_unchanged(tx, material):
+                raise SourcesChanged
             sources = [Source(each.id, "memory") for each in (*material.summaries, *material.facts)]
-            if made.text and made.text != material.base:
+            if made.text and made.text != material.current_text:
                 tx.set_base_memory(made.text, sources=sources, at=self._access.clock.now())
-            tx.mark([each.id for each in material.summaries], Mark.INCORPORATED)
+            tx.add_mark([each.id for each in material.summaries], ProcessingFlag.INCORPORATED)
             document = tx.base_memory()
         version = str(document.version) if document else "0"
         count = len(material.summaries)
-        return Consolidated("base memory", version, count, by_model=made.by_model)
+        return ConsolidationResult("base memory", version, count, by_model=made.by_model)
 
-    def _material(
+    def _gather_material(
         self, snapshot: Snapshot, profile: Profile, summaries: Sequence[Memory]
-    ) -> Material:
+    ) -> BaseMemoryMaterial:
         document = snapshot.base_memory()
-        retired = all_memories(snapshot, frozenset({State.SUPERSEDED}))
-        return Material(
-            base="" if document is None else shown(snapshot, document).content,
+        retired = iter_memories(snapshot, frozenset({State.SUPERSEDED}))
+        return BaseMemoryMaterial(
+            current_text=""
+            if document is None
+            else hide_forgotten_sentences(snapshot, document).content,
             version=0 if document is None else document.version,
             summaries=summaries,
-            facts=_most_important(snapshot, profile),
-            words=list(_words(snapshot, summaries)),
-            retired=frozenset(content_key(each.content) for each in retired),
+            facts=_find_most_important(snapshot, profile),
+            user_words=list(_iter_user_words(snapshot, summaries)),
+            superseded_keys=frozenset(content_key(each.content) for each in retired),
         )
 
 
-def _fitting(summaries: Sequence[Memory]) -> list[Memory]:
+def _take_fitting(summaries: Sequence[Memory]) -> list[Memory]:
     """Return as many of the first summaries as a prompt has room for, one in any case."""
     taken: list[Memory] = []
-    left = MAX_CHARS
+    left = MAX_TRANSCRIPT_CHARS
     for each in summaries:
         left -= len(each.content)
         if taken and left < 0:
@@ -118,39 +122,46 @@ def _fitting(summaries: Sequence[Memory]) -> list[Memory]:
     return taken
 
 
-def _most_important(snapshot: Snapshot, profile: Profile) -> list[Memory]:
+def _find_most_important(snapshot: Snapshot, profile: Profile) -> list[Memory]:
     """Return the user's memories that matter most; of equals those that were said last.
 
     Not those that were stored last: when that was hangs on when a model had the time.
     """
-    vitals = snapshot.vitals(states=frozenset({State.ACTIVE}))
-    kinds = frozenset(profile.kinds) - {profile.condensing.kind}
+    vitals = snapshot.memory_stats(states=frozenset({State.ACTIVE}))
+    kinds = frozenset(profile.kinds) - {profile.consolidation.kind}
     rows = [row for row, kind in enumerate(vitals.kind) if kind in kinds]
     said_at = snapshot.items(vitals.number).at
     rows.sort(key=lambda row: (-vitals.importance[row], -said_at[row], vitals.id[row]))
     found: list[Memory] = []
     for row in rows:
-        if len(found) == profile.condensing.facts:
+        if len(found) == profile.consolidation.facts:
             break
         found += [m for m in snapshot.memories([vitals.id[row]]) if m.origin is Origin.USER]
     return found
 
 
-def _words(snapshot: Snapshot, summaries: Sequence[Memory]) -> Iterator[Spoken]:
+def _iter_user_words(snapshot: Snapshot, summaries: Sequence[Memory]) -> Iterator[TranscriptTurn]:
     """Yield what the user said of all that summaries stand for."""
-    ids = [source.id for each in summaries for source in each.sources if source.of == "message"]
+    ids = [
+        source.id
+        for each in summaries
+        for source in each.sources
+        if source.record_type == "message"
+    ]
     for message in snapshot.messages(ids=ids):
-        content = without_context(message.content)
+        content = strip_context(message.content)
         if message.role is Role.USER and content.strip():
-            yield Spoken(content, at=message.at)
+            yield TranscriptTurn(content, at=message.at)
 
 
-def _is_as_read(tx: Snapshot, material: Material) -> bool:
+def _is_unchanged(tx: Snapshot, material: BaseMemoryMaterial) -> bool:
     document = tx.base_memory()
     version = 0 if document is None else document.version
     read = (*material.summaries, *material.facts)
     there = {each.id: (each.state, each.version) for each in tx.memories([m.id for m in read])}
     unmoved = all(there.get(each.id) == (State.ACTIVE, each.version) for each in read)
-    waiting = tx.unmarked(Mark.INCORPORATED, frozenset(each.kind for each in material.summaries))
+    waiting = tx.memories_without_mark(
+        ProcessingFlag.INCORPORATED, frozenset(each.kind for each in material.summaries)
+    )
     taken = {each.id for each in material.summaries}
     return unmoved and version == material.version and taken <= {each.id for each in waiting}

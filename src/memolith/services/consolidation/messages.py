@@ -7,33 +7,37 @@ from typing import TYPE_CHECKING
 
 from memolith.domain.memories import EPISODE
 from memolith.domain.messages import Role
-from memolith.domain.recall import Scope
-from memolith.policies.echoes import without_context
-from memolith.policies.trust import origins_in
-from memolith.prompts.summary import CASCADE
-from memolith.prompts.transcripts import spoken
-from memolith.services.consolidation.staging import Consolidated, Moved, sources_of
-from memolith.services.heard import heard_before
+from memolith.domain.recall import SearchFilter
+from memolith.policies.echoes import strip_context
+from memolith.policies.trust import resolve_origins
+from memolith.prompts.summary import CASCADE_STYLE
+from memolith.prompts.transcripts import build_transcript_turn
+from memolith.services.consolidation.staging import (
+    ConsolidationResult,
+    SourcesChanged,
+    message_sources,
+)
+from memolith.services.heard import get_outside_messages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from memolith.domain.memories import Origin
     from memolith.domain.messages import Message
-    from memolith.policies.condensing import Conversations
+    from memolith.policies.condensing import ConversationSummaryPolicy
     from memolith.policies.triggers import Cascade
     from memolith.ports.store import Snapshot, Transaction
-    from memolith.ports.work import Claim
+    from memolith.ports.work import WorkLease
     from memolith.profiles.model import Profile
-    from memolith.services.consolidation.staging import Staging
-    from memolith.services.summarising import Summarising
+    from memolith.services.consolidation.staging import SummaryWriter
+    from memolith.services.summarising import Summariser
 
-_UNSAID = frozenset({Role.TOOL, Role.SYSTEM})
+_EXCLUDED_ROLES = frozenset({Role.TOOL, Role.SYSTEM})
 """Whose messages no summary is made of: their words are data, not what was talked about."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Taken:
+class _MessageBatch:
     """Messages to summarise.
 
     Attributes:
@@ -45,119 +49,129 @@ class _Taken:
     """
 
     messages: Sequence[Message]
-    told: Sequence[Message]
-    before: Sequence[Message]
+    readable: Sequence[Message]
+    preceding: Sequence[Message]
     session_id: str | None = None
 
 
-class MessageSummaries:
+class MessageSummariser:
     """Summarises messages."""
 
-    def __init__(self, staging: Staging, summarising: Summarising) -> None:
+    def __init__(self, summary_writer: SummaryWriter, summariser: Summariser) -> None:
         """Use these."""
-        self._staging = staging
-        self._access = staging.access
-        self._summarising = summarising
+        self._summary_writer = summary_writer
+        self._access = summary_writer.access
+        self._summariser = summariser
 
-    def gathered(
-        self, owner_id: str, profile: Profile, claim: Claim | None
-    ) -> Iterator[Consolidated]:
+    def summarise_oldest(
+        self, owner_id: str, profile: Profile, claim: WorkLease | None
+    ) -> Iterator[ConsolidationResult]:
         """Summarise the oldest messages, where so many have no summary; yield what was made."""
-        cascade = profile.condensing.messages
+        cascade = profile.consolidation.messages
         if cascade is not None:
-            yield from self._made(
-                owner_id, profile, claim, lambda snapshot: self._oldest(snapshot, cascade)
+            yield from self._summarise_all(
+                owner_id, profile, claim, lambda snapshot: self._find_oldest(snapshot, cascade)
             )
 
-    def ended(self, owner_id: str, profile: Profile, claim: Claim | None) -> Iterator[Consolidated]:
+    def summarise_ended_sessions(
+        self, owner_id: str, profile: Profile, claim: WorkLease | None
+    ) -> Iterator[ConsolidationResult]:
         """Summarise conversations that have ended and have none; yield what was made."""
-        rule = profile.condensing.conversations
+        rule = profile.consolidation.conversations
         if rule is not None:
-            yield from self._made(
-                owner_id, profile, claim, lambda snapshot: self._over(snapshot, rule)
+            yield from self._summarise_all(
+                owner_id, profile, claim, lambda snapshot: self._find_ended(snapshot, rule)
             )
 
-    def _made(
+    def _summarise_all(
         self,
         owner_id: str,
         profile: Profile,
-        claim: Claim | None,
-        take: Callable[[Snapshot], _Taken | None],
-    ) -> Iterator[Consolidated]:
+        claim: WorkLease | None,
+        find_batch: Callable[[Snapshot], _MessageBatch | None],
+    ) -> Iterator[ConsolidationResult]:
         """Summarise what is taken, until nothing is."""
         while True:
             with self._access.store.read(owner_id) as snapshot:
-                taken = take(snapshot)
+                taken = find_batch(snapshot)
             if taken is None:
                 return
-            if taken.told:
-                yield self._summarised(owner_id, profile, taken, claim)
+            if taken.readable:
+                yield self._summarise(owner_id, profile, taken, claim)
             else:  # results of tools alone
                 with self._access.store.write(owner_id) as tx:
-                    self._mark(tx, taken, claim)
+                    self._mark_summarised(tx, taken, claim)
 
-    def _oldest(self, snapshot: Snapshot, cascade: Cascade) -> _Taken | None:
-        count = cascade.portion(snapshot.unsummarised_count())
-        return self._taken(snapshot, snapshot.unsummarised(count)) if count else None
+    def _find_oldest(self, snapshot: Snapshot, cascade: Cascade) -> _MessageBatch | None:
+        count = cascade.get_batch_size(snapshot.count_unsummarised_messages())
+        return self._build_batch(snapshot, snapshot.unsummarised_messages(count)) if count else None
 
-    def _over(self, snapshot: Snapshot, rule: Conversations) -> _Taken | None:
+    def _find_ended(
+        self, snapshot: Snapshot, rule: ConversationSummaryPolicy
+    ) -> _MessageBatch | None:
         now = self._access.clock.now()
-        new = snapshot.unsummarised_by_session()
+        new = snapshot.count_unsummarised_by_session()
         for session in snapshot.sessions():
-            count = rule.taken(new.get(session.id, 0))
+            count = rule.batch_size(new.get(session.id, 0))
             if count and rule.is_over(session.last_at, session.ended_at, now):
-                messages = snapshot.unsummarised(count, session_id=session.id)
-                return self._taken(snapshot, messages, session.id)
+                messages = snapshot.unsummarised_messages(count, session_id=session.id)
+                return self._build_batch(snapshot, messages, session.id)
         return None
 
-    def _taken(
+    def _build_batch(
         self, snapshot: Snapshot, messages: Sequence[Message], session_id: str | None = None
-    ) -> _Taken:
-        scope = Scope(
-            now=self._access.clock.now(), kinds=frozenset({EPISODE}), include_withheld=False
+    ) -> _MessageBatch:
+        scope = SearchFilter(
+            now=self._access.clock.now(), kinds=frozenset({EPISODE}), include_quarantined=False
         )
-        numbers = snapshot.numbers([each.id for each in messages], scope)
+        numbers = snapshot.item_numbers([each.id for each in messages], scope)
         let_through = (
-            replace(message, content=without_context(message.content))
+            replace(message, content=strip_context(message.content))
             for message, number in zip(messages, numbers.tolist(), strict=True)
-            if number >= 0 and message.role not in _UNSAID
+            if number >= 0 and message.role not in _EXCLUDED_ROLES
         )
         told = [message for message in let_through if message.content.strip()]
-        return _Taken(messages, told, heard_before(snapshot, messages[0]), session_id)
-
-    def _summarised(
-        self, owner_id: str, profile: Profile, taken: _Taken, claim: Claim | None
-    ) -> Consolidated:
-        summary = self._summarising.summary(
-            owner_id, [spoken(each) for each in taken.told], CASCADE
+        return _MessageBatch(
+            messages, told, get_outside_messages(snapshot, messages[0]), session_id
         )
-        memory, entry = self._staging.memory(
+
+    def _summarise(
+        self, owner_id: str, profile: Profile, batch: _MessageBatch, claim: WorkLease | None
+    ) -> ConsolidationResult:
+        summary = self._summariser.summarise(
+            owner_id, [build_transcript_turn(each) for each in batch.readable], CASCADE_STYLE
+        )
+        memory, entry = self._summary_writer.build_memory(
             owner_id,
             profile,
             summary,
-            profile.condensing.kind,
-            sources_of(taken.messages),
-            _origins(taken),
-            session_id=taken.session_id,
-            happened_at=taken.messages[-1].at,
+            profile.consolidation.kind,
+            message_sources(batch.messages),
+            _source_origins(batch),
+            session_id=batch.session_id,
+            happened_at=batch.messages[-1].at,
         )
         with self._access.store.write(owner_id) as tx:
-            self._mark(tx, taken, claim)
-            self._staging.insert(tx, memory, entry, profile, by_model=summary.by_model)
-        return Consolidated("summary", memory.id, len(taken.messages), by_model=summary.by_model)
+            self._mark_summarised(tx, batch, claim)
+            self._summary_writer.insert(tx, memory, entry, profile, by_model=summary.by_model)
+        return ConsolidationResult(
+            "summary", memory.id, len(batch.messages), by_model=summary.by_model
+        )
 
-    def _mark(self, tx: Transaction, taken: _Taken, claim: Claim | None) -> None:
+    def _mark_summarised(
+        self, tx: Transaction, batch: _MessageBatch, claim: WorkLease | None
+    ) -> None:
         """Mark what was summarised, if nobody else has, and it still says what was read."""
-        self._staging.check(tx, claim)
-        count = len(taken.messages)
-        if tx.unsummarised(count, session_id=taken.session_id) != list(taken.messages):
-            raise Moved
-        tx.summarised([each.id for each in taken.messages], self._access.clock.now())
+        self._summary_writer.check_claim(tx, claim)
+        count = len(batch.messages)
+        if tx.unsummarised_messages(count, session_id=batch.session_id) != list(batch.messages):
+            raise SourcesChanged
+        tx.mark_summarised([each.id for each in batch.messages], self._access.clock.now())
 
 
-def _origins(taken: _Taken) -> list[Origin]:
+def _source_origins(batch: _MessageBatch) -> list[Origin]:
     """Return the origins of what a summary is made of."""
-    told = {message.id for message in taken.told}
-    heard = [*taken.before, *taken.messages]
-    origins = origins_in(message.role for message in heard)
+    told = {message.id for message in batch.readable}
+    heard = [*batch.preceding, *batch.messages]
+    origins = resolve_origins(message.role for message in heard)
     return [origin for message, origin in zip(heard, origins, strict=True) if message.id in told]

@@ -10,38 +10,42 @@ from typing import TYPE_CHECKING
 from memolith.domain.memories import Action, Event, State
 from memolith.errors import NotFound
 from memolith.policies import ids
-from memolith.services.consolidation.staging import BY, Consolidated, Moved
+from memolith.services.consolidation.staging import (
+    CONSOLIDATION_ACTOR,
+    ConsolidationResult,
+    SourcesChanged,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from memolith.domain.memories import Memory
-    from memolith.ports.work import Claim
+    from memolith.ports.work import WorkLease
     from memolith.profiles.model import Profile
     from memolith.services.access import Access
-    from memolith.services.consolidation.base_memory import BaseMemoryRewriting
-    from memolith.services.consolidation.messages import MessageSummaries
-    from memolith.services.consolidation.sessions import SessionSummaries
+    from memolith.services.consolidation.base_memory import BaseMemoryRewriter
+    from memolith.services.consolidation.messages import MessageSummariser
+    from memolith.services.consolidation.sessions import SessionSummariser
 
-_ROUNDS = 3
+_MAX_STEP_ROUNDS = 3
 """How often a step that others were first with is begun anew; then it waits for the next time."""
 
-Stop = Callable[[], bool]
+ShouldStop = Callable[[], bool]
 
-Step = Callable[[str, "Profile", "Claim | None"], "Iterator[Consolidated]"]
+ConsolidationStep = Callable[[str, "Profile", "WorkLease | None"], "Iterator[Consolidated]"]
 
 _log = logging.getLogger(__name__)
 
 
-class Consolidating:
+class Consolidator:
     """Makes an owner's memory shorter, by the rules of the owner's profile."""
 
     def __init__(
         self,
         access: Access,
-        messages: MessageSummaries,
-        sessions: SessionSummaries,
-        base_memory: BaseMemoryRewriting,
+        messages: MessageSummariser,
+        sessions: SessionSummariser,
+        base_memory: BaseMemoryRewriter,
         *,
         has_model: bool,
     ) -> None:
@@ -52,13 +56,13 @@ class Consolidating:
         self._base_memory = base_memory
         self._has_model = has_model
 
-    def is_due_by_itself(self, profile: Profile) -> bool:
+    def runs_automatically(self, profile: Profile) -> bool:
         """Tell whether it is done without being asked for."""
-        return self._has_model or profile.condensing.without_model
+        return self._has_model or profile.consolidation.runs_without_model
 
     def consolidate(
-        self, owner_id: str, claim: Claim | None = None, stopped: Stop = lambda: False
-    ) -> Iterator[Consolidated]:
+        self, owner_id: str, claim: WorkLease | None = None, should_stop: ShouldStop = lambda: False
+    ) -> Iterator[ConsolidationResult]:
         """Make shorter what is due, and yield each thing once it is written.
 
         Args:
@@ -71,15 +75,15 @@ class Consolidating:
             ServiceFailed: The model failed; what was made before stays.
         """
         self._access.check_enabled()
-        profile = self._access.profile(owner_id)
+        profile = self._access.get_profile(owner_id)
         for step in (
-            self._messages.gathered,
-            self._messages.ended,
-            self._sessions.oldest,
-            self._base_memory.rewritten,
+            self._messages.summarise_oldest,
+            self._messages.summarise_ended_sessions,
+            self._sessions.compress_oldest,
+            self._base_memory.rewrite,
         ):
-            if not stopped():
-                yield from self._repeated(step, owner_id, profile, claim, stopped)
+            if not should_stop():
+                yield from self._run_step(step, owner_id, profile, claim, should_stop)
 
     def undo(self, owner_id: str, id: str) -> Memory:
         """Take back a summary: what it stands for is recalled again; return it, no longer active.
@@ -92,7 +96,7 @@ class Consolidating:
             NotFound: There is no active summary with it.
         """
         self._access.check_enabled()
-        id_ = ids.parse(id)
+        id_ = ids.parse_id(id)
         now = self._access.clock.now()
         with self._access.store.write(owner_id) as tx:
             history = tx.history(id_)
@@ -104,25 +108,25 @@ class Consolidating:
                 raise NotFound("active summary", id_)
             undone = replace(memory, state=State.SUPERSEDED, updated_at=now)
             tx.amend(undone)
-            tx.record([Event(id_, Action.UNDONE, now, BY, memory.version)])
+            tx.record([Event(id_, Action.UNDONE, now, CONSOLIDATION_ACTOR, memory.version)])
         return undone
 
-    def _repeated(
+    def _run_step(
         self,
-        step: Step,
+        step: ConsolidationStep,
         owner_id: str,
         profile: Profile,
-        claim: Claim | None,
-        stopped: Stop,
-    ) -> Iterator[Consolidated]:
+        claim: WorkLease | None,
+        should_stop: ShouldStop,
+    ) -> Iterator[ConsolidationResult]:
         """Do a step as long as it has something to do, anew where others were first."""
-        for _ in range(_ROUNDS):
+        for _ in range(_MAX_STEP_ROUNDS):
             try:
                 for made in step(owner_id, profile, claim):
                     yield made
-                    if stopped():
+                    if should_stop():
                         return
-            except Moved:
+            except SourcesChanged:
                 continue
             return
         _log.info("a consolidation is left for later: others write at the same time")

@@ -8,28 +8,32 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from memolith.domain.memories import Memory, Source, State
-from memolith.domain.recall import Scope
-from memolith.prompts.summary import SESSION
-from memolith.prompts.transcripts import Spoken
-from memolith.services.consolidation.staging import Consolidated, Moved, compressed
+from memolith.domain.recall import SearchFilter
+from memolith.prompts.summary import SESSION_STYLE
+from memolith.prompts.transcripts import TranscriptTurn
+from memolith.services.consolidation.staging import (
+    ConsolidationResult,
+    SourcesChanged,
+    mark_compressed,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from memolith.policies.condensing import Sessions
+    from memolith.policies.condensing import SessionCompressionPolicy
     from memolith.ports.store import IndexEntry, Snapshot
-    from memolith.ports.work import Claim
+    from memolith.ports.work import WorkLease
     from memolith.profiles.model import Profile
-    from memolith.services.consolidation.staging import Staging
-    from memolith.services.summarising import Summarising
+    from memolith.services.consolidation.staging import SummaryWriter
+    from memolith.services.summarising import Summariser
 
 
-_ROUNDS = 3
+_MAX_SESSION_ROUNDS = 3
 """How often the summary of a session is made anew whose memories others change."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Staged:
+class _StagedSummary:
     """The summary of a session, not written yet.
 
     Attributes:
@@ -47,45 +51,47 @@ class _Staged:
     by_model: bool
 
 
-class SessionSummaries:
+class SessionSummariser:
     """Compresses sessions."""
 
-    def __init__(self, staging: Staging, summarising: Summarising) -> None:
+    def __init__(self, summary_writer: SummaryWriter, summariser: Summariser) -> None:
         """Use these."""
-        self._staging = staging
-        self._access = staging.access
-        self._summarising = summarising
+        self._summary_writer = summary_writer
+        self._access = summary_writer.access
+        self._summariser = summariser
 
-    def oldest(
-        self, owner_id: str, profile: Profile, claim: Claim | None
-    ) -> Iterator[Consolidated]:
+    def compress_oldest(
+        self, owner_id: str, profile: Profile, claim: WorkLease | None
+    ) -> Iterator[ConsolidationResult]:
         """Compress the oldest sessions, where there are too many; yield what was made.
 
         All that are chosen are summarised before the first is written: with one written, the
         others might be too few to be chosen again after a failure.
         """
-        rule = profile.condensing.sessions
+        rule = profile.consolidation.sessions
         if rule is None:
             return
         with self._access.store.read(owner_id) as snapshot:
-            sessions = self._uncompressed(snapshot, rule)
-        started = {name: _began(memories) for name, memories in sessions.items()}
+            sessions = self._find_uncompressed(snapshot, rule)
+        started = {name: _started_at(memories) for name, memories in sessions.items()}
         staged = [
-            self._staged(owner_id, profile, rule, name, sessions[name])
-            for name in rule.chosen(started)
+            self._stage(owner_id, profile, rule, name, sessions[name])
+            for name in rule.select_sessions(started)
         ]
         for one in staged:
-            yield self._committed(owner_id, profile, rule, one, claim)
+            yield self._commit(owner_id, profile, rule, one, claim)
 
-    def _uncompressed(self, snapshot: Snapshot, rule: Sessions) -> dict[str, list[Memory]]:
+    def _find_uncompressed(
+        self, snapshot: Snapshot, rule: SessionCompressionPolicy
+    ) -> dict[str, list[Memory]]:
         """Return the memories of each session that are not compressed, where any are."""
-        scope = Scope(
+        scope = SearchFilter(
             now=self._access.clock.now(),
-            kinds=frozenset({rule.of}),
+            kinds=frozenset({rule.source_kind}),
             include_compressed=True,
-            include_withheld=False,
+            include_quarantined=False,
         )
-        items = snapshot.items(snapshot.within(scope))
+        items = snapshot.items(snapshot.items_in_scope(scope))
         ids = [items.record_id[row] for row in np.flatnonzero(items.session >= 0).tolist()]
         found: dict[str, list[Memory]] = {}
         for memory in snapshot.memories(ids):
@@ -93,69 +99,72 @@ class SessionSummaries:
                 found.setdefault(memory.session_id, []).append(memory)
         return found
 
-    def _committed(
+    def _commit(
         self,
         owner_id: str,
         profile: Profile,
-        rule: Sessions,
-        staged: _Staged,
-        claim: Claim | None,
-    ) -> Consolidated:
+        rule: SessionCompressionPolicy,
+        staged: _StagedSummary,
+        claim: WorkLease | None,
+    ) -> ConsolidationResult:
         """Write a summary; one whose sources have changed meanwhile is made anew."""
-        for _ in range(_ROUNDS):
+        for _ in range(_MAX_SESSION_ROUNDS):
             try:
-                return self._written(owner_id, profile, staged, claim)
-            except Moved:
+                return self._write(owner_id, profile, staged, claim)
+            except SourcesChanged:
                 with self._access.store.write(owner_id) as tx:
-                    self._staging.check(tx, claim)
-                    left = self._uncompressed(tx, rule).get(staged.session_id)
+                    self._summary_writer.check_claim(tx, claim)
+                    left = self._find_uncompressed(tx, rule).get(staged.session_id)
                 if not left:
                     raise
-                staged = self._staged(owner_id, profile, rule, staged.session_id, left)
-        raise Moved
+                staged = self._stage(owner_id, profile, rule, staged.session_id, left)
+        raise SourcesChanged
 
-    def _staged(
+    def _stage(
         self,
         owner_id: str,
         profile: Profile,
-        rule: Sessions,
+        rule: SessionCompressionPolicy,
         session_id: str,
         memories: Sequence[Memory],
-    ) -> _Staged:
-        told = [Spoken(each.content, at=each.happened_at or each.created_at) for each in memories]
-        summary = self._summarising.summary(owner_id, told, SESSION)
-        memory, entry = self._staging.memory(
+    ) -> _StagedSummary:
+        told = [
+            TranscriptTurn(each.content, at=each.happened_at or each.created_at)
+            for each in memories
+        ]
+        summary = self._summariser.summarise(owner_id, told, SESSION_STYLE)
+        memory, entry = self._summary_writer.build_memory(
             owner_id,
             profile,
             summary,
-            rule.into,
+            rule.target_kind,
             [Source(each.id, "memory") for each in memories],
             [each.origin for each in memories],
             session_id=session_id,
             happened_at=told[-1].at,
         )
-        return _Staged(session_id, memories, memory, entry, by_model=summary.by_model)
+        return _StagedSummary(session_id, memories, memory, entry, by_model=summary.by_model)
 
-    def _written(
-        self, owner_id: str, profile: Profile, staged: _Staged, claim: Claim | None
-    ) -> Consolidated:
+    def _write(
+        self, owner_id: str, profile: Profile, staged: _StagedSummary, claim: WorkLease | None
+    ) -> ConsolidationResult:
         memory, sources = staged.memory, staged.sources
         with self._access.store.write(owner_id) as tx:
-            self._staging.check(tx, claim)
+            self._summary_writer.check_claim(tx, claim)
             there = {each.id: each for each in tx.memories([each.id for each in sources])}
             for old in sources:
                 now = there.get(old.id)
-                if now is None or not _is_as_read(now, old):
-                    raise Moved
-                tx.amend(compressed(now, memory.created_at))
-            self._staging.insert(tx, memory, staged.entry, profile, by_model=staged.by_model)
-        return Consolidated("session", memory.id, len(sources), by_model=staged.by_model)
+                if now is None or not _is_unchanged(now, old):
+                    raise SourcesChanged
+                tx.amend(mark_compressed(now, memory.created_at))
+            self._summary_writer.insert(tx, memory, staged.entry, profile, by_model=staged.by_model)
+        return ConsolidationResult("session", memory.id, len(sources), by_model=staged.by_model)
 
 
-def _is_as_read(now: Memory, read: Memory) -> bool:
+def _is_unchanged(now: Memory, read: Memory) -> bool:
     return now.state is State.ACTIVE and now.version == read.version and not now.compressed
 
 
-def _began(memories: Sequence[Memory]) -> int:
+def _started_at(memories: Sequence[Memory]) -> int:
     first = min(memory.happened_at or memory.created_at for memory in memories)
     return int(first.timestamp() * 1e6)

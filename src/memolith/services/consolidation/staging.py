@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from memolith.domain.memories import Action, Event, Link, Memory, Origin, Source
-from memolith.policies.trust import least_trusted
+from memolith.policies.trust import get_least_trusted
 from memolith.services.indexing import memory_text
-from memolith.services.vitality import aged
+from memolith.services.vitality import refresh_strengths
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 
     from memolith.domain.messages import Message
     from memolith.ports.store import IndexEntry, Transaction
-    from memolith.ports.work import Claim
+    from memolith.ports.work import WorkLease
     from memolith.profiles.model import Profile
     from memolith.services.access import Access
     from memolith.services.indexing import Indexer
     from memolith.services.summarising import Summary
 
-BY = "consolidation"
+CONSOLIDATION_ACTOR = "consolidation"
 """Who asks, in events."""
 
-IMPORTANCE = 0.5
+SUMMARY_IMPORTANCE = 0.5
 """Of a summary: it stands for what was judged already, or was not worth a memory. A guess."""
 
 
 @dataclass(frozen=True, slots=True)
-class Consolidated:
+class ConsolidationResult:
     """One thing that was made shorter.
 
     Attributes:
@@ -45,24 +45,24 @@ class Consolidated:
         by_model: Whether a model wrote it; else its sentences were taken from the sources.
     """
 
-    what: str
+    output: str
     id: str
     sources: int
     by_model: bool
 
 
-class Moved(Exception):
+class SourcesChanged(Exception):
     """No error: what was read has changed meanwhile, or somebody else does the work now."""
 
 
 @dataclass(frozen=True, slots=True)
-class Staging:
+class SummaryWriter:
     """Makes the memories that stand for others."""
 
     access: Access
     indexer: Indexer
 
-    def memory(
+    def build_memory(
         self,
         owner_id: str,
         profile: Profile,
@@ -80,7 +80,7 @@ class Staging:
         Nothing is written yet.
         """
         now = self.access.clock.now()
-        lasting = profile.lasting.get(kind)
+        lasting = profile.lifetimes.get(kind)
         memory = Memory(
             id=self.access.new_id(now),
             owner_id=owner_id,
@@ -89,22 +89,22 @@ class Staging:
             created_at=now,
             updated_at=now,
             key=key,
-            importance=IMPORTANCE,
+            importance=SUMMARY_IMPORTANCE,
             happened_at=happened_at,
             expires_at=None if lasting is None else now + lasting,
             session_id=session_id,
             sources=tuple(sources),
-            origin=least_trusted(Origin.SUMMARY, *origins),
+            origin=get_least_trusted(Origin.SUMMARY, *origins),
         )
         text = memory_text(profile, memory.content, kind, key)
-        (entry,) = self.indexer.entries([text], owner_id)
-        (memory,) = aged(profile, [memory], now)
+        (entry,) = self.indexer.build_entries([text], owner_id)
+        (memory,) = refresh_strengths(profile, [memory], now)
         return memory, entry
 
-    def check(self, tx: Transaction, claim: Claim | None) -> None:
+    def check_claim(self, tx: Transaction, claim: WorkLease | None) -> None:
         """Raise `Moved` where somebody else does the work now."""
-        if claim is not None and not tx.holds(claim):
-            raise Moved
+        if claim is not None and not tx.holds_lease(claim):
+            raise SourcesChanged
 
     def insert(
         self,
@@ -114,22 +114,22 @@ class Staging:
         profile: Profile,
         *,
         by_model: bool,
-        by: str = BY,
+        actor: str = CONSOLIDATION_ACTOR,
     ) -> None:
         """Write a memory that stands for others, with links to them."""
         tx.adopt_profile(profile.name)
         tx.insert([(memory, entry)])
         tx.link([Link(memory.id, source.id, "summary_of") for source in memory.sources])
         how = {"by": "model" if by_model else "extract", "sources": str(len(memory.sources))}
-        event = Event(memory.id, Action.CONDENSED, memory.created_at, by, memory.version, how)
+        event = Event(memory.id, Action.CONDENSED, memory.created_at, actor, memory.version, how)
         tx.record([event])
 
 
-def sources_of(messages: Sequence[Message]) -> tuple[Source, ...]:
+def message_sources(messages: Sequence[Message]) -> tuple[Source, ...]:
     """Return messages as the sources of a memory."""
     return tuple(Source(each.id, "message", each.external_id) for each in messages)
 
 
-def compressed(memory: Memory, now: datetime) -> Memory:
+def mark_compressed(memory: Memory, now: datetime) -> Memory:
     """Return a memory for which another stands from now on."""
     return replace(memory, compressed=True, updated_at=now)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from memolith.ports.chat import Schema
+from memolith.ports.chat import ResponseSchema
 from memolith.testing.model_server.asked import Asked
 from memolith.testing.model_server.wire import counts, pieces, turn
 
@@ -32,7 +32,7 @@ def chat(path: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> Aske
         path,
         body["model"],
         turns=(*system, *(turn(said["role"], said["content"]) for said in body["messages"])),
-        schema=Schema("", wanted["schema"]) if wanted else None,
+        schema=ResponseSchema("", wanted["schema"]) if wanted else None,
         is_stream=bool(body.get("stream")),
         max_tokens=body["max_tokens"],
         temperature=body.get("temperature"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from memolith.ports.chat import Schema, Turn
+    from memolith.ports.chat import ChatMessage, ResponseSchema
 
 Protocol = Literal["openai", "ollama", "anthropic"]
 
@@ -36,9 +36,9 @@ class Asked:
     protocol: Protocol
     path: str
     model: str
-    turns: tuple[Turn, ...] = ()
+    turns: tuple[ChatMessage, ...] = ()
     texts: tuple[str, ...] = ()
-    schema: Schema | None = None
+    schema: ResponseSchema | None = None
     is_stream: bool = False
     max_tokens: int | None = None
     temperature: float | None = None

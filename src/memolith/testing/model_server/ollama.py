@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from memolith.ports.chat import Schema
+from memolith.ports.chat import ResponseSchema
 from memolith.testing.model_server.asked import Asked
 from memolith.testing.model_server.wire import counts, pieces, tokens, turn
 
@@ -26,7 +26,7 @@ def chat(path: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> Aske
         path,
         body["model"],
         turns=tuple(turn(message["role"], message["content"]) for message in body["messages"]),
-        schema=Schema("", wanted) if isinstance(wanted, dict) else None,
+        schema=ResponseSchema("", wanted) if isinstance(wanted, dict) else None,
         is_stream=body.get("stream", True),
         max_tokens=options.get("num_predict"),
         temperature=options.get("temperature"),

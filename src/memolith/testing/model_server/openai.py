@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from memolith.ports.chat import Schema
+from memolith.ports.chat import ResponseSchema
 from memolith.testing.model_server.asked import Asked
 from memolith.testing.model_server.wire import counts, pieces, tokens, turn
 
@@ -30,7 +30,7 @@ def chat(path: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> Aske
         path,
         body["model"],
         turns=tuple(turn(message["role"], message.get("content")) for message in body["messages"]),
-        schema=Schema(wanted["name"], wanted["schema"]) if wanted else None,
+        schema=ResponseSchema(wanted["name"], wanted["schema"]) if wanted else None,
         is_stream=bool(body.get("stream")),
         max_tokens=limit,
         temperature=body.get("temperature"),

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from memolith.ports.chat import Turn
+from memolith.ports.chat import ChatMessage
 from memolith.testing.embedders import WordCounter
 
 if TYPE_CHECKING:
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 _PIECE = re.compile(r"\S+\s*|\s+")
 
 
-def turn(role: str, content: Any) -> Turn:
+def turn(role: str, content: Any) -> ChatMessage:
     """Return a turn; content that comes in blocks is joined."""
     known: Any = "system" if role == "developer" else role
-    return Turn(known, content if isinstance(content, str) else _joined(content or ()))
+    return ChatMessage(known, content if isinstance(content, str) else _joined(content or ()))
 
 
 def _joined(blocks: Iterable[Mapping[str, Any]]) -> str:

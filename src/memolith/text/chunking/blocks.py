@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from memolith.text.chunking.lines import Line, lines
-from memolith.text.code import closes_fence, opened_fence
+from memolith.text.chunking.lines import Line, split_lines
+from memolith.text.code import get_opening_fence, is_closing_fence
 
 # An item of a list with blank lines between its items that is longer than this is a paragraph
 # that happens to be numbered, and a block of its own. About 50 tokens: the least of a chunk.
 _LONG_ITEM_CHARS = 200
 
 _HEADING = re.compile(r" {0,3}#{1,6}(?:\s|$)")
-ITEM = re.compile(
+LIST_ITEM = re.compile(
     r"[ \t]*(?!(?:[-*_][ \t]*){3,}$)"  # no thematic break
     r"(?:(?P<bullet>[-*+•‣◦▪·])|(?P<number>\d{1,3}|[a-z])[.)])[ \t]+\S",
     re.MULTILINE,
@@ -59,13 +59,13 @@ def blocks(pieces: Iterable[str], look_ahead_chars: int) -> Iterator[Block]:
 
     One of more than `look_ahead_chars` characters comes as several of its kind.
     """
-    gathering = _Gathering(look_ahead_chars)
-    for line in lines(pieces, look_ahead_chars):
+    gathering = _BlockBuilder(look_ahead_chars)
+    for line in split_lines(pieces, look_ahead_chars):
         yield from gathering.add(line)
-    yield from gathering.taken(BlockKind.PROSE)
+    yield from gathering.take_block(BlockKind.PROSE)
 
 
-class _Gathering:
+class _BlockBuilder:
     """The lines of the block that is being read, and what must be known of them."""
 
     def __init__(self, longest: int) -> None:
@@ -81,20 +81,20 @@ class _Gathering:
     def add(self, line: Line) -> Iterator[Block]:
         """Take a line; yield the block that it ends."""
         text = line.text
-        if line.fresh and self._is_under_table_head(text):
+        if line.is_line_start and self._is_under_table_head(text):
             head = self._lines.pop()
             self._size -= len(head)
-            yield from self.taken(BlockKind.TABLE)
+            yield from self.take_block(BlockKind.TABLE)
             self._append(head)
-        elif line.fresh and (kind := self._begun(text)) is not None:
-            yield from self.taken(kind)
+        elif line.is_line_start and (kind := self._get_started_kind(text)) is not None:
+            yield from self.take_block(kind)
         elif self._size + len(text) > self._longest:
-            yield from self.taken(self._kind)
-        if line.fresh:
-            self._note(text)
+            yield from self.take_block(self._kind)
+        if line.is_line_start:
+            self._update_state(text)
         self._append(text)
 
-    def taken(self, kind: BlockKind) -> Iterator[Block]:
+    def take_block(self, kind: BlockKind) -> Iterator[Block]:
         """Yield the block read so far, if any; the next is of the kind named."""
         if self._lines:
             yield Block(self._kind, self._start, "".join(self._lines))
@@ -108,14 +108,14 @@ class _Gathering:
         self._size += len(text)
         self._item_size += len(text)
 
-    def _note(self, text: str) -> None:
+    def _update_state(self, text: str) -> None:
         """Note what the lines that follow depend on."""
         if self._opening is not None:
-            if closes_fence(text.rstrip("\n"), self._opening):
+            if is_closing_fence(text.rstrip("\n"), self._opening):
                 self._opening = None
         elif text[:4].lstrip(" ")[:1] in ("`", "~"):
-            self._opening = opened_fence(text.rstrip("\n"))
-        elif self._kind is BlockKind.LIST and ITEM.match(text):
+            self._opening = get_opening_fence(text.rstrip("\n"))
+        elif self._kind is BlockKind.LIST and LIST_ITEM.match(text):
             self._item_size = 0
         self._after_blank = not text.strip()
 
@@ -131,17 +131,17 @@ class _Gathering:
             and _RULE_ROW.match(text) is not None
         )
 
-    def _begun(self, text: str) -> BlockKind | None:
+    def _get_started_kind(self, text: str) -> BlockKind | None:
         """Return the kind of the block that a line begins; None: it belongs to the one before."""
         if self._opening is not None or not text.strip():
             return None
         special = _SPECIAL.match(text) is not None
-        if special and (kind := self._special_kind(text)) is not None:
-            return None if self._goes_on(kind, text) else kind
-        return None if self._goes_on(BlockKind.PROSE, text) else BlockKind.PROSE
+        if special and (kind := self._get_special_kind(text)) is not None:
+            return None if self._is_continuation(kind, text) else kind
+        return None if self._is_continuation(BlockKind.PROSE, text) else BlockKind.PROSE
 
-    def _special_kind(self, text: str) -> BlockKind | None:
-        if opened_fence(text.rstrip("\n")) is not None:
+    def _get_special_kind(self, text: str) -> BlockKind | None:
+        if get_opening_fence(text.rstrip("\n")) is not None:
             return BlockKind.CODE
         if _HEADING.match(text):
             return BlockKind.HEADING
@@ -151,23 +151,23 @@ class _Gathering:
 
     def _is_item(self, text: str) -> bool:
         """Tell whether a line is a list's item; "1984." at a line's end in a paragraph is none."""
-        item = ITEM.match(text)
+        item = LIST_ITEM.match(text)
         if item is None:
             return False
         within = self._kind is BlockKind.PROSE and not self._after_blank and bool(self._lines)
         return not within or item["number"] in (None, "1", "a")
 
-    def _goes_on(self, kind: BlockKind, text: str) -> bool:
+    def _is_continuation(self, kind: BlockKind, text: str) -> bool:
         """Tell whether a line that looks like that kind belongs to the block before it."""
         if self._kind is BlockKind.LIST:
-            return self._list_goes_on(kind, text)
+            return self._is_list_continuation(kind, text)
         if self._after_blank or kind in (BlockKind.CODE, BlockKind.HEADING):
             return False
         if self._kind is BlockKind.TABLE:
             return "|" in text
         return self._kind is kind is not BlockKind.LIST
 
-    def _list_goes_on(self, kind: BlockKind, text: str) -> bool:
+    def _is_list_continuation(self, kind: BlockKind, text: str) -> bool:
         if text.startswith(("  ", "\t")):
             return True
         if kind is BlockKind.LIST:

@@ -7,20 +7,20 @@ from itertools import islice
 
 from memolith.domain.items import Span
 from memolith.text.chunking.blocks import Block, blocks
-from memolith.text.chunking.merging import merged
-from memolith.text.chunking.model import Chunk, Sizes
-from memolith.text.chunking.pieces import Piece, pieces
-from memolith.text.cutting import Counted, Counter
+from memolith.text.chunking.merging import merge_pieces
+from memolith.text.chunking.model import Chunk, ChunkSizes
+from memolith.text.chunking.pieces import Piece, build_pieces
+from memolith.text.cutting import CountedSpan, Counter
 
 # Blocks are counted together up to so many characters, and chunks up to so many. Guesses: enough
 # that a call costs little beside what it counts, and little memory.
 _BATCH_CHARS = 200_000
 _BATCH_CHUNKS = 200
 
-DEFAULT_SIZES = Sizes()
+DEFAULT_SIZES = ChunkSizes()
 
 
-def chunks(text: str, counter: Counter, *, sizes: Sizes = DEFAULT_SIZES) -> list[Chunk]:
+def split_chunks(text: str, counter: Counter, *, sizes: ChunkSizes = DEFAULT_SIZES) -> list[Chunk]:
     """Cut a cleaned text into chunks where its meaning is, in order.
 
     First at blank lines, headings, and around fenced code, lists and tables. A paragraph of more
@@ -46,7 +46,7 @@ def chunks(text: str, counter: Counter, *, sizes: Sizes = DEFAULT_SIZES) -> list
 
 
 def stream_chunks(
-    texts: Iterable[str], counter: Counter, *, sizes: Sizes = DEFAULT_SIZES
+    texts: Iterable[str], counter: Counter, *, sizes: ChunkSizes = DEFAULT_SIZES
 ) -> Iterator[Chunk]:
     """Yield the chunks of a cleaned text that comes in pieces, as `chunks` would of all of it.
 
@@ -59,13 +59,15 @@ def stream_chunks(
         counter: As for `chunks`.
         sizes: As for `chunks`.
     """
-    batches = _batched(blocks(texts, sizes.look_ahead_chars))
-    drafts = merged((piece for batch in batches for piece in pieces(batch, counter, sizes)), sizes)
+    batches = _batch_blocks(blocks(texts, sizes.look_ahead_chars))
+    drafts = merge_pieces(
+        (piece for batch in batches for piece in build_pieces(batch, counter, sizes)), sizes
+    )
     while batch := list(islice(drafts, _BATCH_CHUNKS)):
-        yield from _verified(batch, counter)
+        yield from _verify_chunks(batch, counter)
 
 
-def _batched(found: Iterable[Block]) -> Iterator[list[Block]]:
+def _batch_blocks(found: Iterable[Block]) -> Iterator[list[Block]]:
     batch: list[Block] = []
     size = 0
     for block in found:
@@ -78,33 +80,36 @@ def _batched(found: Iterable[Block]) -> Iterator[list[Block]]:
         yield batch
 
 
-def _verified(drafts: Sequence[Piece], counter: Counter) -> list[Chunk]:
+def _verify_chunks(drafts: Sequence[Piece], counter: Counter) -> list[Chunk]:
     """Return each draft as a chunk, halving those whose joined text counts too much.
 
     A joined stretch may cost more than its units: a counter may count the space between them.
     """
     joined = [draft for draft in drafts if len(draft.units) > 1]
-    costs = iter(counter.count([_stretch(draft) for draft in joined]) if joined else [])
+    costs = iter(counter.count([_get_text(draft) for draft in joined]) if joined else [])
     found: list[Chunk] = []
     halves: list[Piece] = []
     for draft in drafts:
         tokens = next(costs) if len(draft.units) > 1 else draft.units[0][1]
-        if len(draft.units) == 1 or tokens <= draft.room.tokens:
-            found.append(Chunk(Span(draft.start, draft.end), _stretch(draft), tokens))
+        if len(draft.units) == 1 or tokens <= draft.limit.tokens:
+            found.append(Chunk(Span(draft.start, draft.end), _get_text(draft), tokens))
         else:
             half = len(draft.units) // 2
-            halves += [_part(draft, draft.units[:half]), _part(draft, draft.units[half:])]
+            halves += [
+                _take_units(draft, draft.units[:half]),
+                _take_units(draft, draft.units[half:]),
+            ]
     if not halves:
         return found
-    return sorted([*found, *_verified(halves, counter)], key=lambda chunk: chunk.span.start)
+    return sorted([*found, *_verify_chunks(halves, counter)], key=lambda chunk: chunk.span.start)
 
 
-def _stretch(draft: Piece) -> str:
+def _get_text(draft: Piece) -> str:
     return draft.text[: draft.end - draft.start]
 
 
-def _part(draft: Piece, units: tuple[Counted, ...]) -> Piece:
+def _take_units(draft: Piece, units: tuple[CountedSpan, ...]) -> Piece:
     start = units[0][0].start
     text = draft.text[start - draft.start : units[-1][0].end - draft.start]
     tokens = sum(cost for _, cost in units)
-    return Piece(start, text, units, tokens, draft.room, draft.kind)
+    return Piece(start, text, units, tokens, draft.limit, draft.kind)

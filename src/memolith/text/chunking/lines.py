@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from memolith.text.cutting import parts_no_letter
+from memolith.text.cutting import is_letter_boundary
 
 # After these a line that is too long is cut, where they stand in it.
-_SEAMS = " \t。！？"
+_CUT_CHARS = " \t。！？"
 # How far a cut moves back, to not part a letter from its marks. A guess.
 _MAX_MARKS = 16
 
@@ -22,10 +22,10 @@ class Line(NamedTuple):
     """
 
     text: str
-    fresh: bool
+    is_line_start: bool
 
 
-def lines(pieces: Iterable[str], longest: int) -> Iterator[Line]:
+def split_lines(pieces: Iterable[str], longest: int) -> Iterator[Line]:
     """Yield the lines of the pieces, joined; together they are the whole text.
 
     A line of more than `longest` characters comes in several stretches. Holds at most that much
@@ -40,7 +40,7 @@ def lines(pieces: Iterable[str], longest: int) -> Iterator[Line]:
         if "\n" in piece or size >= longest:
             text = "".join(held)
             at = 0
-            while (end := _line_end(text, at, longest)) is not None:
+            while (end := _find_line_end(text, at, longest)) is not None:
                 yield Line(text[at:end], fresh)
                 fresh = text[end - 1] == "\n"
                 at = end
@@ -50,23 +50,23 @@ def lines(pieces: Iterable[str], longest: int) -> Iterator[Line]:
         yield Line("".join(held), fresh)
 
 
-def _line_end(text: str, at: int, longest: int) -> int | None:
+def _find_line_end(text: str, at: int, longest: int) -> int | None:
     """Return where the line that begins there ends, or None where more must be seen."""
     end = text.find("\n", at, at + longest)
     if end >= 0:
         return end + 1
     if len(text) - at < longest:
         return None
-    seam = max(text.rfind(mark, at, at + longest) for mark in _SEAMS)
-    return seam + 1 if seam >= 0 else _between_letters(text, at, at + longest)
+    seam = max(text.rfind(mark, at, at + longest) for mark in _CUT_CHARS)
+    return seam + 1 if seam >= 0 else _find_letter_boundary(text, at, at + longest)
 
 
-def _between_letters(text: str, at: int, end: int) -> int:
+def _find_letter_boundary(text: str, at: int, end: int) -> int:
     """Return the last place before the end that parts no letter from its marks, if one is near.
 
     Not the end itself: what stands there may not have come yet.
     """
     for place in range(end - 1, max(at, end - _MAX_MARKS), -1):
-        if parts_no_letter(text, place):
+        if is_letter_boundary(text, place):
             return place
     return end

@@ -9,7 +9,7 @@ from memolith.errors import InvalidInput
 
 
 @dataclass(frozen=True, slots=True)
-class Sizes:
+class ChunkSizes:
     """How large chunks are.
 
     Attributes:

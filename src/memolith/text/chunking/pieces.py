@@ -9,10 +9,10 @@ from itertools import pairwise
 
 from memolith.domain.items import Span
 from memolith.text.chunking.blocks import Block, BlockKind
-from memolith.text.chunking.model import Sizes
-from memolith.text.chunking.seams import SEAMS
-from memolith.text.cutting import Counted, Counter, Room, counted, cut_to_fit
-from memolith.text.sentences import stripped
+from memolith.text.chunking.model import ChunkSizes
+from memolith.text.chunking.seams import CUTS_BY_KIND
+from memolith.text.cutting import CountedSpan, Counter, SizeLimit, count_span_tokens, cut_to_fit
+from memolith.text.sentences import strip_span
 
 _WHOLE_KINDS = (BlockKind.CODE, BlockKind.LIST, BlockKind.TABLE)
 
@@ -32,9 +32,9 @@ class Piece:
 
     start: int
     text: str
-    units: tuple[Counted, ...]
+    units: tuple[CountedSpan, ...]
     tokens: int
-    room: Room
+    limit: SizeLimit
     kind: BlockKind
 
     @property
@@ -43,74 +43,78 @@ class Piece:
         return self.units[-1][0].end
 
 
-def pieces(batch: Sequence[Block], counter: Counter, sizes: Sizes) -> list[Piece]:
+def build_pieces(batch: Sequence[Block], counter: Counter, sizes: ChunkSizes) -> list[Piece]:
     """Return the pieces of blocks that follow each other, in order, counted together."""
     text = "".join(block.text for block in batch)
     starts = [block.start - batch[0].start for block in batch]
     kinds = [block.kind for block in batch]
-    groups: list[tuple[BlockKind, list[Counted]]] = []
-    for kind, units in zip(kinds, _units(text, starts, kinds, counter, sizes), strict=True):
-        packed = _packed(units, room_of(kind, sizes), sizes.min_tokens)
+    groups: list[tuple[BlockKind, list[CountedSpan]]] = []
+    for kind, units in zip(kinds, _split_blocks(text, starts, kinds, counter, sizes), strict=True):
+        packed = _pack_units(units, get_size_limit(kind, sizes), sizes.min_tokens)
         groups += ((kind, group) for group in packed)
-    return list(_placed(text, batch[0].start, groups, sizes))
+    return list(_place_groups(text, batch[0].start, groups, sizes))
 
 
-def room_of(kind: BlockKind, sizes: Sizes) -> Room:
+def get_size_limit(kind: BlockKind, sizes: ChunkSizes) -> SizeLimit:
     """Return what a piece of a block of that kind may cost."""
     tokens = sizes.hard_max_tokens if kind in _WHOLE_KINDS else sizes.max_tokens
-    return Room(tokens, sizes.max_chars)
+    return SizeLimit(tokens, sizes.max_chars)
 
 
-def _units(
+def _split_blocks(
     text: str,
     starts: Sequence[int],
     kinds: Sequence[BlockKind],
     counter: Counter,
-    sizes: Sizes,
-) -> list[list[Counted]]:
+    sizes: ChunkSizes,
+) -> list[list[CountedSpan]]:
     """Return each block's units: itself, or its parts where it is too long."""
     ends = [*starts[1:], len(text)]
-    wholes = [span for at in zip(starts, ends, strict=True) for span in stripped(text, *at)]
-    units: list[list[Counted]] = [[] for _ in starts]
-    long: dict[BlockKind, list[Counted]] = {}
-    for span, tokens in counted(
-        text, wholes, counter, Room(sizes.hard_max_tokens, sizes.max_chars)
+    wholes = [span for at in zip(starts, ends, strict=True) for span in strip_span(text, *at)]
+    units: list[list[CountedSpan]] = [[] for _ in starts]
+    long: dict[BlockKind, list[CountedSpan]] = {}
+    for span, tokens in count_span_tokens(
+        text, wholes, counter, SizeLimit(sizes.hard_max_tokens, sizes.max_chars)
     ):
         at = bisect_right(starts, span.start) - 1
-        if room_of(kinds[at], sizes).holds(span, tokens):
+        if get_size_limit(kinds[at], sizes).can_hold(span, tokens):
             units[at].append((span, tokens))
         else:
             long.setdefault(kinds[at], []).append((span, tokens))
     for kind, blocks in long.items():
-        for unit in cut_to_fit(text, blocks, counter, room_of(kind, sizes), SEAMS[kind]):
+        for unit in cut_to_fit(
+            text, blocks, counter, get_size_limit(kind, sizes), CUTS_BY_KIND[kind]
+        ):
             units[bisect_right(starts, unit[0].start) - 1].append(unit)
     return units
 
 
-def _packed(units: list[Counted], room: Room, least: int) -> list[list[Counted]]:
+def _pack_units(
+    units: list[CountedSpan], limit: SizeLimit, minimum: int
+) -> list[list[CountedSpan]]:
     """Group units greedily, in order; where the last group has too little, it takes some."""
-    groups: list[list[Counted]] = []
+    groups: list[list[CountedSpan]] = []
     tokens = 0
     for span, cost in units:
-        if groups and room.holds(Span(groups[-1][0][0].start, span.end), tokens + cost):
+        if groups and limit.can_hold(Span(groups[-1][0][0].start, span.end), tokens + cost):
             groups[-1].append((span, cost))
             tokens += cost
         else:
             groups.append([(span, cost)])
             tokens = cost
-    if len(groups) > 1 and tokens < least:
-        groups[-2:] = _evened([*groups[-2], *groups[-1]], room)
+    if len(groups) > 1 and tokens < minimum:
+        groups[-2:] = _balance_units([*groups[-2], *groups[-1]], limit)
     return groups
 
 
-def _evened(units: list[Counted], room: Room) -> list[list[Counted]]:
+def _balance_units(units: list[CountedSpan], limit: SizeLimit) -> list[list[CountedSpan]]:
     """Return units that are too many for one group as two, as even as they can be."""
     total = sum(tokens for _, tokens in units)
     best: tuple[int, int] | None = None
     left = 0
     for at, (before, after) in enumerate(pairwise(units), start=1):
         left += before[1]
-        fits = room.holds(Span(units[0][0].start, before[0].end), left) and room.holds(
+        fits = limit.can_hold(Span(units[0][0].start, before[0].end), left) and limit.can_hold(
             Span(after[0].start, units[-1][0].end), total - left
         )
         if fits and (best is None or abs(total - 2 * left) < best[0]):
@@ -119,8 +123,8 @@ def _evened(units: list[Counted], room: Room) -> list[list[Counted]]:
     return [units[:at], units[at:]]
 
 
-def _placed(
-    text: str, offset: int, groups: Sequence[tuple[BlockKind, list[Counted]]], sizes: Sizes
+def _place_groups(
+    text: str, offset: int, groups: Sequence[tuple[BlockKind, list[CountedSpan]]], sizes: ChunkSizes
 ) -> Iterator[Piece]:
     """Yield the groups as pieces of the whole text."""
     starts = [group[0][0].start for _, group in groups]
@@ -129,4 +133,6 @@ def _placed(
             (Span(offset + span.start, offset + span.end), tokens) for span, tokens in group
         )
         tokens = sum(cost for _, cost in units)
-        yield Piece(offset + start, text[start:end], units, tokens, room_of(kind, sizes), kind)
+        yield Piece(
+            offset + start, text[start:end], units, tokens, get_size_limit(kind, sizes), kind
+        )

@@ -6,8 +6,8 @@ import re
 from itertools import pairwise
 
 from memolith.domain.items import Span
-from memolith.text.chunking.blocks import ITEM, BlockKind
-from memolith.text.cutting import Cut
+from memolith.text.chunking.blocks import LIST_ITEM, BlockKind
+from memolith.text.cutting import CutStrategy
 from memolith.text.sentences import sentence_ends
 
 _LINE_END = re.compile(r"\n|[\u2028\u2029]")
@@ -27,20 +27,20 @@ _CONJUNCTION = re.compile(
 )
 
 
-def _after(pattern: re.Pattern[str]) -> Cut:
+def _cut_after(pattern: re.Pattern[str]) -> CutStrategy:
     def cut(text: str, span: Span, _parts: int) -> list[int]:
         return [mark.end() for mark in pattern.finditer(text, span.start, span.end)]
 
     return cut
 
 
-def _after_sentences(text: str, span: Span, _parts: int) -> list[int]:
+def _cut_after_sentences(text: str, span: Span, _parts: int) -> list[int]:
     """Return where sentences end: at their marks, and where a line ends on purpose."""
     ends = sentence_ends(text, span.start, span.end)
-    return sorted({*ends, *_chosen_line_ends(text, span)})
+    return sorted({*ends, *_find_deliberate_line_ends(text, span)})
 
 
-def _chosen_line_ends(text: str, span: Span) -> list[int]:
+def _find_deliberate_line_ends(text: str, span: Span) -> list[int]:
     """Return where lines end that had room for the next word: in a poem, a log, a chat.
 
     Lines of running text end where the next word would have been too long for the width of most.
@@ -52,38 +52,38 @@ def _chosen_line_ends(text: str, span: Span) -> list[int]:
     return [
         end
         for end, (line, following) in zip(ends, pairwise(lines), strict=True)
-        if len(line) + 1 + len(_first_word(following)) <= width
+        if len(line) + 1 + len(_get_first_word(following)) <= width
     ]
 
 
-def _first_word(line: str) -> str:
+def _get_first_word(line: str) -> str:
     found = _FIRST_WORD.match(line)
     return found[0] if found else ""
 
 
-def _before_items(text: str, span: Span, _parts: int) -> list[int]:
+def _cut_before_items(text: str, span: Span, _parts: int) -> list[int]:
     """Return where the items of a list begin, those within items aside."""
     found = [
-        (item.start(), _indent(item[0]))
-        for item in ITEM.finditer(text, span.start, span.end)
+        (item.start(), _get_indent(item[0]))
+        for item in LIST_ITEM.finditer(text, span.start, span.end)
         if item.start() == 0 or text[item.start() - 1] == "\n"
     ]
     least = min((indent for _, indent in found), default=0)
     return [start for start, indent in found if indent == least and start > span.start]
 
 
-def _indent(item: str) -> int:
+def _get_indent(item: str) -> int:
     return len(item) - len(item.lstrip())
 
 
-_CLAUSES = (_after(_STRONG_MARK), _after(_WEAK_MARK), _after(_CONJUNCTION))
-_PROSE = (_after_sentences, _after(_LINE_END), *_CLAUSES)
-_LINES = _after(_LINE_END)
-SEAMS = {
-    BlockKind.PROSE: _PROSE,
-    BlockKind.HEADING: _PROSE,
-    BlockKind.CODE: (_after(_BLANK_LINE), _LINES),
-    BlockKind.LIST: (_before_items, _LINES, *_PROSE),
-    BlockKind.TABLE: (_LINES,),
+_CLAUSE_CUTS = (_cut_after(_STRONG_MARK), _cut_after(_WEAK_MARK), _cut_after(_CONJUNCTION))
+_PROSE_CUTS = (_cut_after_sentences, _cut_after(_LINE_END), *_CLAUSE_CUTS)
+_LINE_CUT = _cut_after(_LINE_END)
+CUTS_BY_KIND = {
+    BlockKind.PROSE: _PROSE_CUTS,
+    BlockKind.HEADING: _PROSE_CUTS,
+    BlockKind.CODE: (_cut_after(_BLANK_LINE), _LINE_CUT),
+    BlockKind.LIST: (_cut_before_items, _LINE_CUT, *_PROSE_CUTS),
+    BlockKind.TABLE: (_LINE_CUT,),
 }
 """Ways to cut each kind, to be tried in turn; after them come spaces."""

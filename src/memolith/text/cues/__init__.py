@@ -6,6 +6,6 @@ Each language is one module here with a value `CUES`; adding a language is addin
 from __future__ import annotations
 
 from memolith.text.cues.language import CueKind, Cues
-from memolith.text.cues.matching import cue_sentences, found, languages
+from memolith.text.cues.matching import find_cue_kinds, find_cue_sentences, load_cues
 
-__all__ = ["CueKind", "Cues", "cue_sentences", "found", "languages"]
+__all__ = ["CueKind", "Cues", "find_cue_kinds", "find_cue_sentences", "load_cues"]

@@ -171,7 +171,7 @@ CUES = Cues(
         "ich werde dich anrufen",
         "ich werde dich fragen",
     ),
-    asking=(
+    question_words=(
         *("was", "welche*", "wer", "wen", "wem", "wessen", "wann", "wo", "woher", "wohin", "warum"),
         *(
             "wieso",

@@ -261,7 +261,7 @@ CUES = Cues(
         "call me tomorrow",
         "call me later",
     ),
-    asking=(
+    question_words=(
         *("what", "what's", "which", "who", "who's", "whose", "when", "where", "why", "how"),
         *("do", "does", "did", "is", "are", "was", "were", "am", "can", "could", "will", "would"),
         *("should", "shall", "have", "has", "had", "if", "whether", "know", "remember", "recall"),

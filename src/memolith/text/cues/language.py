@@ -46,7 +46,7 @@ class Cues:
     preference: tuple[str, ...]
     fillers: tuple[str, ...] = ()
     exceptions: tuple[str, ...] = ()
-    asking: tuple[str, ...] = ()
+    question_words: tuple[str, ...] = ()
 
     def phrases(self, kind: CueKind) -> tuple[str, ...]:
         """Return the phrases of one kind."""

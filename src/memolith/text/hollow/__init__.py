@@ -5,24 +5,24 @@ Each language is one module here with a value `HOLLOW`; adding a language is add
 
 from __future__ import annotations
 
-from memolith.text.hollow.language import Hollow
+from memolith.text.hollow.language import FillerLexicon
 from memolith.text.hollow.matching import (
-    filler,
-    in_language,
-    is_order,
-    is_recalling,
+    classify_filler,
+    get_filler_lexicon,
+    is_incomplete,
+    is_model_instruction,
+    is_recollection,
     is_reply,
-    is_unfinished,
-    languages,
+    load_filler_lexicons,
 )
 
 __all__ = [
-    "Hollow",
-    "filler",
-    "in_language",
-    "is_order",
-    "is_recalling",
+    "FillerLexicon",
+    "classify_filler",
+    "get_filler_lexicon",
+    "is_incomplete",
+    "is_model_instruction",
+    "is_recollection",
     "is_reply",
-    "is_unfinished",
-    "languages",
+    "load_filler_lexicons",
 ]

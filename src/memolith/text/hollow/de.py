@@ -2,8 +2,8 @@
 
 from types import MappingProxyType
 
-from memolith.text.hollow.language import Hollow
-from memolith.text.lists import listed
+from memolith.text.hollow.language import FillerLexicon
+from memolith.text.lists import word_set
 
 _MORE = r"(?: \S+){0,20}"
 _YOU = r"(?:dir|dich|ihnen|sie|euch)"
@@ -11,9 +11,9 @@ _SOMEBODY = (
     r"(?:(?:der|die|den|dem) )?(?:nutzer(?:in)?|benutzer(?:in)?|user|assistent(?:en|in)?|ki|bot)"
 )
 
-HOLLOW = Hollow(
+FILLER = FillerLexicon(
     language="de",
-    filler=MappingProxyType(
+    phrases=MappingProxyType(
         {
             "greeting": (
                 r"(?:einen )?(?:schönen )?guten (?:morgen|tag|abend)(?: zusammen| \w+)?",
@@ -152,7 +152,7 @@ HOLLOW = Hollow(
             ),
         }
     ),
-    replies=(
+    reply_openings=(
         (
             r"(?:klar|natürlich|gern(?:e)?|selbstverständlich|sicher|okay|ok|alles klar|aber gern)"
             r" (?:hier (?:ist|sind|findest|kommt)|(?:gern(?:e)? )?(?:helfe|erkläre|zeige) ich"
@@ -166,7 +166,7 @@ HOLLOW = Hollow(
         ),
         r"als (?:ki|künstliche intelligenz|sprachmodell)\b",
     ),
-    recalling=(
+    recollection_openings=(
         (
             r"(?:wie|da) (?:du|sie|wir) (?:mir )?(?:bereits |schon |vorhin |früher )?(?:gesagt"
             r"|erwähnt|erzählt|besprochen|mitgeteilt)\b"
@@ -195,7 +195,7 @@ HOLLOW = Hollow(
         r"in unserem letzten (?:gespräch|chat)\b",
         r"ich weiß dass du\b",
     ),
-    orders=(
+    instruction_openings=(
         r"du bist ein(?:e)? (?:\w+ ){0,3}(?:assistent(?:in)?|ki|chatbot|sprachmodell)\b",
         r"deine aufgabe ist es\b",
         (
@@ -203,26 +203,30 @@ HOLLOW = Hollow(
             r"|mit hilfe)\b"
         ),
     ),
-    unfinished=listed(
+    incomplete_endings=word_set(
         "und oder aber weil dass obwohl sondern der die des dem den eine einen einem einer eines"
         " mein meine meinen meinem meiner unser unsere dein deine als wenn"
     ),
-    short_of=listed("ist sind bin heiße heißt heisst in bei für von aus wohne lebe arbeite"),
-    lacking=(
+    short_incomplete_endings=word_set(
+        "ist sind bin heiße heißt heisst in bei für von aus wohne lebe arbeite"
+    ),
+    incomplete_texts=(
         (
             r"(?:ich|er|sie|(?:(?:der|die) )?nutzer(?:in)?)?(?:^| )(?:wohn|leb|arbeit"
             r"|komm|heiß)(?:e|t|et)"
             r"(?: in| bei| als| aus| für)?"
         ),
     ),
-    asking=listed("wer was wo wann wie warum wieso welche welcher welches dass ob weil es"),
-    being=listed("ist sind bin war waren"),
-    continuing=listed("weil dass sondern und oder aber obwohl denn"),
-    subjects=listed("er sie sein seine seinen ihr ihre ihren"),
-    vague=(
+    question_words=word_set(
+        "wer was wo wann wie warum wieso welche welcher welches dass ob weil es"
+    ),
+    being=word_set("ist sind bin war waren"),
+    continuation_words=word_set("weil dass sondern und oder aber obwohl denn"),
+    subjects=word_set("er sie sein seine seinen ihr ihre ihren"),
+    vague_openings=(
         r"(?:das|es|dies|dieses) (?:ist|war|wäre|wird|klingt|hat|geht|gefällt|macht|sieht|hört)",
     ),
-    objects=listed("es das sie ihn dort da die den dies"),
-    determiners=listed("der die das dieser diese dieses"),
-    predicate=r".*(?:t|te|ten)|bin|sind|war|waren|kam|ging|hatte|wird|kann|soll|muss|will|liegen",
+    objects=word_set("es das sie ihn dort da die den dies"),
+    determiners=word_set("der die das dieser diese dieses"),
+    predicate_pattern=r".*(?:t|te|ten)|bin|sind|war|waren|kam|ging|hatte|wird|kann|soll|muss|will|liegen",
 )

@@ -2,17 +2,17 @@
 
 from types import MappingProxyType
 
-from memolith.text.hollow.language import Hollow
-from memolith.text.lists import listed
+from memolith.text.hollow.language import FillerLexicon
+from memolith.text.lists import word_set
 
 _HELP = r"(?:help|assist|support|be of (?:help|assistance|service)|lend a hand)"
 _MORE = r"(?: \S+){0,20}"
 _SOMEBODY = r"(?:the )?(?:user|assistant|ai|bot|chatbot|agent|model|human|customer|speaker)"
 _TODAY = r"(?: today| now| further| then| right now| with (?:that|this|it))?"
 
-HOLLOW = Hollow(
+FILLER = FillerLexicon(
     language="en",
-    filler=MappingProxyType(
+    phrases=MappingProxyType(
         {
             "greeting": (
                 (
@@ -242,7 +242,7 @@ HOLLOW = Hollow(
             ),
         }
     ),
-    replies=(
+    reply_openings=(
         (
             r"(?:sure|sure thing|certainly|of course|absolutely|definitely|gladly|great"
             r"|great question"
@@ -265,7 +265,7 @@ HOLLOW = Hollow(
         r"i apologi[sz]e (?:for|if) ",
         r"i(?:'d| would) be (?:happy|glad|delighted) to (?:help|assist|explain|provide)",
     ),
-    recalling=(
+    recollection_openings=(
         (
             r"(?:as|like) (?:you|we|i) (?:have |had |'ve )?(?:mentioned|said|told me"
             r"|discussed|noted"
@@ -294,7 +294,7 @@ HOLLOW = Hollow(
         r"in (?:our|a) (?:last|previous|earlier|prior|past) (?:conversation|chat|session)\b",
         r"i (?:already )?know (?:that )?you(?:'re| like| love| prefer| live| work| have| are)\b",
     ),
-    orders=(
+    instruction_openings=(
         r"you are (?:chatgpt|claude|gemini|copilot|siri|alexa)\b",
         r"you are (?:an?|the) (?:\w+ ){0,4}(?:assistant|ai|chatbot|bot|language model|agent)\b",
         (
@@ -312,11 +312,11 @@ HOLLOW = Hollow(
         r"extract (?:the |all )?(?:relevant |key )?(?:facts|memories|information) from\b",
         r"knowledge cut ?off\b",
     ),
-    unfinished=listed(
+    incomplete_endings=word_set(
         "the a an and or nor but because although than my your our their whereas unless every"
     ),
-    short_of=listed("at of from is are am was were as by for into called named"),
-    lacking=(
+    short_incomplete_endings=word_set("at of from is are am was were as by for into called named"),
+    incomplete_texts=(
         (
             r"(?:i|(?:the )?user|he|she|they)?(?:^| )(?:lives?|lived|works?|worked"
             r"|was born|is based"
@@ -324,20 +324,20 @@ HOLLOW = Hollow(
         ),
         r"i (?:live|work|study|was born|am based) (?:in|at|near|for|as)",
     ),
-    asking=listed("who what where when why how which whose whom that it there here"),
-    being=listed("is are am was were be been being 's 're 'm"),
-    continuing=listed("which because than whereas and or but that although nor"),
-    subjects=listed("he she they him his her their he's she's they're he'd she'd they've"),
-    vague=(
+    question_words=word_set("who what where when why how which whose whom that it there here"),
+    being=word_set("is are am was were be been being 's 're 'm"),
+    continuation_words=word_set("which because than whereas and or but that although nor"),
+    subjects=word_set("he she they him his her their he's she's they're he'd she'd they've"),
+    vague_openings=(
         (
             r"(?:it|this|that|these|those)"
             r"(?:'s| is| was| are| were| will| would| sounds| looks| seems| feels| makes| has| can)"
         ),
         r"it'd",
     ),
-    objects=listed("it that this them those these there so him her one here"),
-    determiners=listed("the this that these those his her their"),
-    predicate=(
+    objects=word_set("it that this them those these there so him her one here"),
+    determiners=word_set("the this that these those his her their"),
+    predicate_pattern=(
         r".*(?:s|ed)|is|are|am|was|were|be|been|have|had|do|did|can|will|would|could|should|may"
         r"|must|went|came|got|took|made|said|told|saw|knew|left|lost|won|ran|fell|broke|began|wrote"
         r"|sold|bought|built|held|kept|met|paid|sent|spent|stood|grew|slept|ate|drank|cost|cut|hit"

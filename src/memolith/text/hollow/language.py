@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hollow:
+class FillerLexicon:
     """What a language says without telling anything.
 
     Regular expressions are for words in small letters with one space between them and no marks
@@ -34,18 +34,18 @@ class Hollow:
     """
 
     language: str
-    filler: Mapping[str, tuple[str, ...]]
-    replies: tuple[str, ...]
-    recalling: tuple[str, ...]
-    orders: tuple[str, ...]
-    unfinished: frozenset[str]
-    short_of: frozenset[str]
-    lacking: tuple[str, ...]
-    asking: frozenset[str]
+    phrases: Mapping[str, tuple[str, ...]]
+    reply_openings: tuple[str, ...]
+    recollection_openings: tuple[str, ...]
+    instruction_openings: tuple[str, ...]
+    incomplete_endings: frozenset[str]
+    short_incomplete_endings: frozenset[str]
+    incomplete_texts: tuple[str, ...]
+    question_words: frozenset[str]
     being: frozenset[str]
-    continuing: frozenset[str]
+    continuation_words: frozenset[str]
     subjects: frozenset[str]
-    vague: tuple[str, ...]
+    vague_openings: tuple[str, ...]
     objects: frozenset[str]
     determiners: frozenset[str]
-    predicate: str
+    predicate_pattern: str

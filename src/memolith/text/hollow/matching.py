@@ -9,13 +9,13 @@ from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
 from memolith.text import hollow
-from memolith.text.hollow.language import Hollow
+from memolith.text.hollow.language import FillerLexicon
 from memolith.text.sentences import sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-MOST_CHARS = 600
+MAX_FILLER_CHARS = 600
 """A longer text is not looked at as a whole: it says something, if only by its length."""
 
 _OPENING_WORDS = 24
@@ -25,17 +25,17 @@ _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 
 
 @lru_cache(maxsize=1)
-def languages() -> tuple[Hollow, ...]:
+def load_filler_lexicons() -> tuple[FillerLexicon, ...]:
     """Return what every language there is a file for holds, by code."""
     modules = (import_module(f"{hollow.__name__}.{m.name}") for m in iter_modules(hollow.__path__))
     values = (getattr(module, "HOLLOW", None) for module in modules)
-    found = (value for value in values if isinstance(value, Hollow))
+    found = (value for value in values if isinstance(value, FillerLexicon))
     return tuple(sorted(found, key=lambda value: value.language))
 
 
-def in_language(code: str | None) -> Hollow | None:
+def get_filler_lexicon(code: str | None) -> FillerLexicon | None:
     """Return what the language of this code has; None: there is no file for it."""
-    return next((each for each in languages() if each.language == code), None)
+    return next((each for each in load_filler_lexicons() if each.language == code), None)
 
 
 def plain_words(text: str) -> list[str]:
@@ -43,39 +43,41 @@ def plain_words(text: str) -> list[str]:
     return _WORD.findall(text.translate(_APOSTROPHE).lower())
 
 
-def filler(text: str) -> str | None:
+def classify_filler(text: str) -> str | None:
     """Return what a text is that consists of filler alone ("greeting"), by its first words.
 
     None where any sentence of it says something, or nothing is said at all.
     """
-    if len(text) > MOST_CHARS:
+    if len(text) > MAX_FILLER_CHARS:
         return None
-    found = [_filler_of(" ".join(plain_words(span.of(text)))) for span in sentences(text)]
+    found = [
+        _classify_sentence(" ".join(plain_words(span.extract(text)))) for span in sentences(text)
+    ]
     names = [name for name in found if name != ""]
     return names[0] if names and all(names) else None
 
 
 def is_reply(text: str) -> bool:
     """Tell whether a text begins as an assistant's reply does: "Sure, here is …"."""
-    return _replies().match(_opening(text)) is not None
+    return _compile_reply_openings().match(_get_opening(text)) is not None
 
 
-def is_recalling(text: str) -> bool:
+def is_recollection(text: str) -> bool:
     """Tell whether a text begins with what somebody is known to have said: "As you told me"."""
-    return _recalling().match(_opening(text)) is not None
+    return _compile_recollection_openings().match(_get_opening(text)) is not None
 
 
-def is_order(text: str) -> bool:
+def is_model_instruction(text: str) -> bool:
     """Tell whether a text begins as what a program tells a model: "You are a helpful …"."""
-    return _orders().match(_opening(text)) is not None
+    return _compile_instruction_openings().match(_get_opening(text)) is not None
 
 
-def is_unfinished(words: Sequence[str]) -> bool:
+def is_incomplete(words: Sequence[str]) -> bool:
     """Tell whether a text of these `plain_words` stops before what it is to say: "Lives in"."""
-    return _lacking().fullmatch(" ".join(words)) is not None
+    return _compile_incomplete_texts().fullmatch(" ".join(words)) is not None
 
 
-def _filler_of(sentence: str) -> str | None:
+def _classify_sentence(sentence: str) -> str | None:
     """Return the name of the first filler in a sentence of filler; None: it says more.
 
     Empty for a sentence without words. At each place the longest filler counts.
@@ -85,7 +87,7 @@ def _filler_of(sentence: str) -> str | None:
         end, best = max(
             (
                 (match.end(), each)
-                for each, regex in _fillers()
+                for each, regex in _compile_fillers()
                 if (match := regex.match(sentence, at))
             ),
             default=(at, ""),
@@ -96,39 +98,47 @@ def _filler_of(sentence: str) -> str | None:
     return name
 
 
-def _opening(text: str) -> str:
+def _get_opening(text: str) -> str:
     return " ".join(plain_words(text[:_OPENING_CHARS])[:_OPENING_WORDS])
 
 
-def _any(patterns: Iterable[str]) -> re.Pattern[str]:
+def _compile_any(patterns: Iterable[str]) -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{pattern})" for pattern in patterns))
 
 
 @lru_cache(maxsize=1)
-def _fillers() -> tuple[tuple[str, re.Pattern[str]], ...]:
+def _compile_fillers() -> tuple[tuple[str, re.Pattern[str]], ...]:
     return tuple(
         (name, re.compile(rf"(?:{pattern})(?= |$)"))
-        for each in languages()
-        for name, patterns in each.filler.items()
+        for each in load_filler_lexicons()
+        for name, patterns in each.phrases.items()
         for pattern in patterns
     )
 
 
 @lru_cache(maxsize=1)
-def _replies() -> re.Pattern[str]:
-    return _any(pattern for each in languages() for pattern in each.replies)
+def _compile_reply_openings() -> re.Pattern[str]:
+    return _compile_any(
+        pattern for each in load_filler_lexicons() for pattern in each.reply_openings
+    )
 
 
 @lru_cache(maxsize=1)
-def _recalling() -> re.Pattern[str]:
-    return _any(pattern for each in languages() for pattern in each.recalling)
+def _compile_recollection_openings() -> re.Pattern[str]:
+    return _compile_any(
+        pattern for each in load_filler_lexicons() for pattern in each.recollection_openings
+    )
 
 
 @lru_cache(maxsize=1)
-def _orders() -> re.Pattern[str]:
-    return _any(pattern for each in languages() for pattern in each.orders)
+def _compile_instruction_openings() -> re.Pattern[str]:
+    return _compile_any(
+        pattern for each in load_filler_lexicons() for pattern in each.instruction_openings
+    )
 
 
 @lru_cache(maxsize=1)
-def _lacking() -> re.Pattern[str]:
-    return _any(pattern for each in languages() for pattern in each.lacking)
+def _compile_incomplete_texts() -> re.Pattern[str]:
+    return _compile_any(
+        pattern for each in load_filler_lexicons() for pattern in each.incomplete_texts
+    )

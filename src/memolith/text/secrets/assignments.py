@@ -23,8 +23,8 @@ _ANCHORS = (
 )  # fmt: skip
 """Each name holds one of these. Looking around them is many times faster than looking for names."""
 
-_BEFORE = 40
-_BEHIND = 60
+_LOOK_BACK = 40
+_LOOK_AHEAD = 60
 """How far a name reaches around its anchor, at most, with room to spare."""
 
 _KEY = r"(?:key|token|secret|schlüssel)"
@@ -57,17 +57,17 @@ _QUOTED = (
     r"|[„“](?P<g>[^“”\n]{1,4000})[“”]"
 )
 _BARE = r"(?P<bare>[^\s\"'`]\S{0,1000})"
-_SIGNED = re.compile(
+_SIGN_ASSIGNMENT = re.compile(
     r"(?P<close>\\?[\"'`*\]]{0,3})(?P<before>[ \t]*)(?P<sign>:=|=>|->|→|={1,3}|!=|:|>(?! ))\**"
     rf"(?P<after>[ \t]*|\s{{0,12}})\\?(?:{_QUOTED}|[\"'`]?{_BARE})"
 )
 # "password for the wifi at home is …"
-_OF = (
+_PREPOSITION_PHRASE = (
     r"(?:\s+(?:for|of|to|on|at|in|für|zu|zum|zur|vom|von|bei|im|des|der)"
     r"(?:\s+[\w.'@-]{1,30}){1,5}?)?"
 )
-_TOLD = re.compile(
-    rf"{_OF}(?:\s*:|\s+(?:(?:(?:is|was|has been|have been|wurde|got)\s)?(?:(?:changed|set|reset"
+_PROSE_ASSIGNMENT = re.compile(
+    rf"{_PREPOSITION_PHRASE}(?:\s*:|\s+(?:(?:(?:is|was|has been|have been|wurde|got)\s)?(?:(?:changed|set|reset"
     r"|updated|geändert)\s)?(?P<to>to|as|auf|als|in)"
     r"|is|was|ist|war|lautet|heißt|heisst|were|are))"
     r"(?:\s+(?:now|still|just|currently|simply|always|jetzt|nun|noch|immer noch|einfach"
@@ -75,7 +75,7 @@ _TOLD = re.compile(
     rf"\s*:?\s+(?:{_QUOTED}|{_BARE})",
     re.IGNORECASE,
 )
-_NEXT = re.compile(rf"[ \t]+(?:{_QUOTED}|{_BARE})")
+_NEXT_VALUE = re.compile(rf"[ \t]+(?:{_QUOTED}|{_BARE})")
 _REST = re.compile(
     r"[\"'`*]{0,2}(?:[ \t]*[:=][ \t]*|\s+(?:is|was|ist|lautet"
     r"|war)\s*:?\s+)[\"'`„“]?(?P<bare>[^\s\"'`][^\"'`“”\n.;]{2,400})",
@@ -88,16 +88,16 @@ _HEADER = re.compile(
 )
 _LOGIN = re.compile(r"(?<![\w-])(?:-u|--user)[ =][\"']?[\w.@+-]{1,64}:(?P<bare>[^\s\"'`]{3,200}+)")
 _OPTION = re.compile(r"(?:^|\s)--[\w-]*$")
-_LONGEST_OPTION = 32
-_LONG = 1_000
-_JUDGED = 100
+_MAX_OPTION_CHARS = 32
+_LONG_VALUE_CHARS = 1_000
+_CHECKED_CHARS = 100
 _REST_OF_LONG = re.compile(r"[^\s\"'`]*+")
 _NEXT_WORD = re.compile(r" [a-z]+\b")
 _TAIL = ".,;:)]}>…\"'`“”"
 _ENDS_SENTENCE = re.compile(r"[\"'`“”]?(?:[.!?;,)]|\s*$|\s*\n)")
 
 
-def assignment_spans(text: str, lower: str) -> Iterator[Span]:
+def find_assignments(text: str, lower: str) -> Iterator[Span]:
     """Yield the values of secrets that a name announces; they may overlap.
 
     Args:
@@ -105,33 +105,33 @@ def assignment_spans(text: str, lower: str) -> Iterator[Span]:
         lower: It, in lower case.
     """
     end = 0
-    for window in _windows(text, lower):
+    for window in _find_windows(text, lower):
         for name in _NAME.finditer(text, window.start, window.end):
-            span = _after(text, name) if name.start() >= end else None
+            span = _find_value(text, name) if name.start() >= end else None
             if span is not None:
-                end = _end_of_long(text, span)
+                end = _find_value_end(text, span)
                 yield Span(span.start, end)
     if "bearer" in lower or "authori" in lower:
-        yield from _headers(text)
+        yield from _find_header_values(text)
     if "-u" in lower:
-        yield from _logins(text)
+        yield from _find_logins(text)
 
 
-def _windows(text: str, lower: str) -> list[Span]:
+def _find_windows(text: str, lower: str) -> list[Span]:
     """Return the stretches in which names may stand, in order, none overlapping."""
     if len(lower) != len(text):  # a few capitals are two characters in lower case
         return [Span(0, len(text))]
     windows: list[Span] = []
-    for place in sorted(_places(lower)):
-        start = max(0, place - _BEFORE)
+    for place in sorted(_find_anchors(lower)):
+        start = max(0, place - _LOOK_BACK)
         if windows and start <= windows[-1].end:
-            windows[-1] = Span(windows[-1].start, place + _BEHIND)
+            windows[-1] = Span(windows[-1].start, place + _LOOK_AHEAD)
         else:
-            windows.append(Span(start, place + _BEHIND))
+            windows.append(Span(start, place + _LOOK_AHEAD))
     return windows
 
 
-def _places(lower: str) -> Iterator[int]:
+def _find_anchors(lower: str) -> Iterator[int]:
     for anchor in _ANCHORS:
         place = lower.find(anchor)
         while place >= 0:
@@ -139,43 +139,49 @@ def _places(lower: str) -> Iterator[int]:
             place = lower.find(anchor, place + 1)
 
 
-def _headers(text: str) -> Iterator[Span]:
+def _find_header_values(text: str) -> Iterator[Span]:
     for found in _HEADER.finditer(text):
         group = "bearer" if found["bare"] is None else "bare"
         if any(c.isdigit() for c in found[group]) or found[group].endswith("="):
             yield Span(*found.span(group))
 
 
-def _logins(text: str) -> Iterator[Span]:
+def _find_logins(text: str) -> Iterator[Span]:
     for found in _LOGIN.finditer(text):
         if is_secret_after_sign(found["bare"], spaced=False):
             yield Span(*found.span("bare"))
 
 
-def _end_of_long(text: str, span: Span) -> int:
+def _find_value_end(text: str, span: Span) -> int:
     """Return where a value ends of which only the first thousand characters were read."""
-    rest = _REST_OF_LONG.match(text, span.end) if span.end - span.start >= _LONG else None
+    rest = (
+        _REST_OF_LONG.match(text, span.end) if span.end - span.start >= _LONG_VALUE_CHARS else None
+    )
     return span.end if rest is None else rest.end()
 
 
-def _after(text: str, name: re.Match[str]) -> Span | None:
+def _find_value(text: str, name: re.Match[str]) -> Span | None:
     if name["phrase"]:
         rest = _REST.match(text, name.end())
         if rest is not None and is_secret_after_sign(rest["bare"], spaced=False):
             return Span(rest.start("bare"), rest.start("bare") + len(rest["bare"].rstrip()))
         return None
-    return _signed(text, name) or _told(text, name) or _following(text, name)
+    return (
+        _find_signed_value(text, name)
+        or _find_prose_value(text, name)
+        or _find_following_value(text, name)
+    )
 
 
-def _signed(text: str, name: re.Match[str]) -> Span | None:
-    found = _SIGNED.match(text, name.end())
+def _find_signed_value(text: str, name: re.Match[str]) -> Span | None:
+    found = _SIGN_ASSIGNMENT.match(text, name.end())
     if found is None:
         return None
-    span, quoted = _value(found)
+    span, quoted = _trim_value(found)
     equals = "=" in found["sign"]
     if (equals or found["sign"] == ">") and not quoted:
-        span = _before_delimiter(text, span)
-    value = _head(text, span)
+        span = _cut_at_delimiter(text, span)
+    value = _get_prefix(text, span)
     if "\n" in found["after"]:
         return span if is_secret_in_prose(value) and not equals else None
     if name["weak"]:
@@ -185,23 +191,23 @@ def _signed(text: str, name: re.Match[str]) -> Span | None:
             is_one = is_one and is_random(value)
         return span if is_one else None
     spaced = equals and not quoted and bool(found["before"])
-    if found["sign"] == ":" and not quoted and _begins_prose(text, span):
+    if found["sign"] == ":" and not quoted and _is_prose_start(text, span):
         return None
     return span if is_secret_after_sign(value, spaced=spaced) else None
 
 
-def _begins_prose(text: str, span: Span) -> bool:
+def _is_prose_start(text: str, span: Span) -> bool:
     """Tell whether a value is the first word of a sentence: "Password: Ensures that …"."""
-    word = span.of(text)
+    word = span.extract(text)
     return word.isalpha() and word.istitle() and _NEXT_WORD.match(text, span.end) is not None
 
 
-def _told(text: str, name: re.Match[str]) -> Span | None:
-    found = _TOLD.match(text, name.end())
+def _find_prose_value(text: str, name: re.Match[str]) -> Span | None:
+    found = _PROSE_ASSIGNMENT.match(text, name.end())
     if found is None or (name["weak"] and name["weak"].lower() in ("auth", "key")):
         return None
-    span, quoted = _value(found)
-    value = _head(text, span)
+    span, quoted = _trim_value(found)
+    value = _get_prefix(text, span)
     if is_secret_in_prose(value) and not (name["weak"] and value.isdigit()):
         return span
     if name["weak"] or found["to"]:
@@ -211,13 +217,13 @@ def _told(text: str, name: re.Match[str]) -> Span | None:
     return span if plain else None
 
 
-def _following(text: str, name: re.Match[str]) -> Span | None:
+def _find_following_value(text: str, name: re.Match[str]) -> Span | None:
     """Return what just follows a name: an option's value, or what looks much like a password."""
-    found = _NEXT.match(text, name.end())
+    found = _NEXT_VALUE.match(text, name.end())
     if found is None:
         return None
-    span, _ = _value(found)
-    value = _head(text, span)
+    span, _ = _trim_value(found)
+    value = _get_prefix(text, span)
     if _is_option(text, name.start()):
         return span if is_secret_after_sign(value, spaced=False) else None
     long_enough = len(value) >= 6 and any(c.isdigit() for c in value)  # noqa: PLR2004 - a guess
@@ -228,15 +234,15 @@ def _following(text: str, name: re.Match[str]) -> Span | None:
 
 def _is_option(text: str, start: int) -> bool:
     """Tell whether a name is an option of a command: `--db-password`."""
-    return _OPTION.search(text[max(0, start - _LONGEST_OPTION) : start]) is not None
+    return _OPTION.search(text[max(0, start - _MAX_OPTION_CHARS) : start]) is not None
 
 
-def _head(text: str, span: Span) -> str:
+def _get_prefix(text: str, span: Span) -> str:
     """Return what a value is judged by: its beginning is enough, and the rest may be long."""
-    return text[span.start : min(span.end, span.start + _JUDGED)]
+    return text[span.start : min(span.end, span.start + _CHECKED_CHARS)]
 
 
-def _value(found: re.Match[str]) -> tuple[Span, bool]:
+def _trim_value(found: re.Match[str]) -> tuple[Span, bool]:
     """Return the value matched, without quotes or what ends its sentence, and if it was quoted."""
     for group in "dsbg":
         if found[group] is not None:
@@ -249,7 +255,7 @@ def _value(found: re.Match[str]) -> tuple[Span, bool]:
 _DELIMITER = re.compile(r"[;&<]")
 
 
-def _before_delimiter(text: str, span: Span) -> Span:
+def _cut_at_delimiter(text: str, span: Span) -> Span:
     """Return a bare value up to where the next setting of a query or a connection begins."""
     cut = _DELIMITER.search(text, span.start, span.end)
     if cut is None:

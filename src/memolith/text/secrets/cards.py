@@ -10,8 +10,8 @@ from memolith.domain.items import Span
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-SHORTEST = 13
-LONGEST = 19
+MIN_CARD_DIGITS = 13
+MAX_CARD_DIGITS = 19
 
 # Groups of digits, each one separator from the next. What a plus, a letter or a decimal point
 # stands before or a letter behind is a phone number, an id or a fraction. Each is looked at once:
@@ -23,7 +23,7 @@ _BEHIND_POINT = re.compile(rf"\.({_GROUPS})")
 _WORD = re.compile(r"\w")
 _GROUP = re.compile(r"\d+")
 _GROUP_SIZE = 4
-_MOST_GROUPS = 5
+_MAX_GROUPS = 5
 _OTHER_GROUPS = ([6, 5], [6, 4])
 
 # First digits and lengths of the networks (ISO/IEC 7812, as the networks publish them): Visa;
@@ -40,7 +40,7 @@ _NETWORKS = re.compile(
 )
 
 
-def card_spans(text: str) -> Iterator[Span]:
+def find_cards(text: str) -> Iterator[Span]:
     """Yield the stretches that are payment card numbers, in order; they do not overlap.
 
     13 to 19 digits in one piece, or as printed: groups of four (the last of any length), or
@@ -51,36 +51,36 @@ def card_spans(text: str) -> Iterator[Span]:
     while run is not None:
         start, end = run.span(run.lastindex or 0)
         last: Span | None = None
-        if end - start >= SHORTEST and _WORD.match(text, end) is None:
-            for last in _in_run(text, start, end):
+        if end - start >= MIN_CARD_DIGITS and _WORD.match(text, end) is None:
+            for last in _find_in_run(text, start, end):
                 yield last
         # A point behind a card ends a sentence, and begins no fraction.
         behind = _BEHIND_POINT.match(text, end) if last and last.end == end else None
         run = behind or _RUN.search(text, end)
 
 
-def _in_run(text: str, start: int, end: int) -> Iterator[Span]:
+def _find_in_run(text: str, start: int, end: int) -> Iterator[Span]:
     groups = [Span(each.start(), each.end()) for each in _GROUP.finditer(text, start, end)]
     first = 0
     while first < len(groups):
-        last = _card_from(text, groups, first)
+        last = _find_card_end(text, groups, first)
         if last is not None:
             yield Span(groups[first].start, groups[last].end)
         first = first + 1 if last is None else last + 1
 
 
-def _card_from(text: str, groups: Sequence[Span], first: int) -> int | None:
+def _find_card_end(text: str, groups: Sequence[Span], first: int) -> int | None:
     """Return the last group of the longest card that begins with a group."""
-    sizes = [group.end - group.start for group in groups[first : first + _MOST_GROUPS]]
-    for count in range(_printed(sizes), 0, -1):
-        if SHORTEST <= sum(sizes[:count]) <= LONGEST:
-            digits = "".join(group.of(text) for group in groups[first : first + count])
+    sizes = [group.end - group.start for group in groups[first : first + _MAX_GROUPS]]
+    for count in range(_count_printed_groups(sizes), 0, -1):
+        if MIN_CARD_DIGITS <= sum(sizes[:count]) <= MAX_CARD_DIGITS:
+            digits = "".join(group.extract(text) for group in groups[first : first + count])
             if is_card(digits):
                 return first + count - 1
     return None
 
 
-def _printed(sizes: Sequence[int]) -> int:
+def _count_printed_groups(sizes: Sequence[int]) -> int:
     """Return of how many groups a card may be that begins with groups of these sizes."""
     if sizes[0] != _GROUP_SIZE:
         return 1
@@ -93,10 +93,10 @@ def _printed(sizes: Sequence[int]) -> int:
 def is_card(digits: str) -> bool:
     """Tell whether digits of a card's length begin and end as a card's number does."""
     plain = "".join(str(int(each)) for each in digits)
-    return _NETWORKS.fullmatch(plain) is not None and _luhn(plain) and len(set(plain)) > 1
+    return _NETWORKS.fullmatch(plain) is not None and _is_luhn_valid(plain) and len(set(plain)) > 1
 
 
-def _luhn(digits: str) -> bool:
+def _is_luhn_valid(digits: str) -> bool:
     """Tell whether the check digit fits (ISO/IEC 7812-1, annex B)."""
     doubled = [sum(divmod(2 * int(each), 10)) for each in digits[-2::-2]]
     return (sum(doubled) + sum(map(int, digits[-1::-2]))) % 10 == 0

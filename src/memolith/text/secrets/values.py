@@ -8,10 +8,10 @@ from memolith.text.secrets.words import COMMON_WORDS
 
 REDACTED = "[REDACTED]"
 
-_SHORTEST = 3
-_SHORTEST_PROSE = 4
-_SHORTEST_WEAK = 6
-_SHORTEST_RANDOM = 16
+_MIN_CHARS = 3
+_MIN_PROSE_CHARS = 4
+_MIN_WEAK_CHARS = 6
+_MIN_RANDOM_CHARS = 16
 
 # Variables, templates, masks, "your-key-here".
 _PLACEHOLDER = re.compile(
@@ -64,7 +64,7 @@ def is_expression(value: str) -> bool:
     return named or _EXPRESSION.fullmatch(value) is not None
 
 
-def is_common(value: str) -> bool:
+def is_common_word(value: str) -> bool:
     """Tell whether a value is a word that is usual there."""
     return value.strip(".,;:!?)('\"…").casefold() in COMMON_WORDS
 
@@ -76,14 +76,14 @@ def is_secret_after_sign(value: str, *, spaced: bool) -> bool:
         value: It, without quotes.
         spaced: Whether there are spaces around an equals sign, as in code.
     """
-    if len(value) < _SHORTEST or is_placeholder(value) or is_common(value):
+    if len(value) < _MIN_CHARS or is_placeholder(value) or is_common_word(value):
         return False
     return not is_expression(value) and not (spaced and _SNAKE.fullmatch(value))
 
 
 def is_secret_in_prose(value: str) -> bool:
     """Tell whether what follows "my password is" looks like one: figures or signs in a word."""
-    if len(value) < _SHORTEST_PROSE or is_placeholder(value) or is_expression(value):
+    if len(value) < _MIN_PROSE_CHARS or is_placeholder(value) or is_expression(value):
         return False
     if value.isdigit():
         return True
@@ -92,7 +92,7 @@ def is_secret_in_prose(value: str) -> bool:
 
 def is_word(value: str) -> bool:
     """Tell whether a value is a word, but none that is usual there."""
-    return len(value) >= _SHORTEST_PROSE and value.isalpha() and not is_common(value)
+    return len(value) >= _MIN_PROSE_CHARS and value.isalpha() and not is_common_word(value)
 
 
 def is_secret_after_weak_name(value: str, *, tight: bool) -> bool:
@@ -104,9 +104,9 @@ def is_secret_after_weak_name(value: str, *, tight: bool) -> bool:
     """
     if is_placeholder(value) or is_expression(value) or _TERM.fullmatch(value):
         return False
-    if tight and len(value) >= _SHORTEST_RANDOM:
+    if tight and len(value) >= _MIN_RANDOM_CHARS:
         return True
-    return len(value) >= _SHORTEST_WEAK and _is_mixed(value)
+    return len(value) >= _MIN_WEAK_CHARS and _is_mixed(value)
 
 
 def _is_mixed(value: str) -> bool:

@@ -4,7 +4,7 @@ What stands in no list is taken for a password where nothing else speaks against
 missing word costs a word of the text, and a word too many may cost a secret.
 """
 
-from memolith.text.lists import listed
+from memolith.text.lists import word_set
 
 _ENGLISH = """
 a able about above access active actually added after again all allowed almost already also always
@@ -48,4 +48,4 @@ vom von vor vorhanden wahrscheinlich war weg weil weiterhin wer wichtig wie wied
 wurde zeichen ziemlich zu zufällig zum zur zurückgesetzt zwischen
 """
 
-COMMON_WORDS = listed(_ENGLISH) | listed(_GERMAN)
+COMMON_WORDS = word_set(_ENGLISH) | word_set(_GERMAN)

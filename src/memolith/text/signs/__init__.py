@@ -5,12 +5,18 @@ Each language is one module here with a value `SIGNS`; adding a language is addi
 
 from __future__ import annotations
 
-from memolith.text.signs.language import Signs
+from memolith.text.signs.language import DiscourseMarkers
 from memolith.text.signs.matching import (
+    has_preference,
     is_about_now,
     is_statement,
-    languages,
-    tells_preference,
+    load_discourse_markers,
 )
 
-__all__ = ["Signs", "is_about_now", "is_statement", "languages", "tells_preference"]
+__all__ = [
+    "DiscourseMarkers",
+    "has_preference",
+    "is_about_now",
+    "is_statement",
+    "load_discourse_markers",
+]

@@ -1,9 +1,9 @@
 """German signs; all of them guesses at what is frequent."""
 
-from memolith.text.lists import listed
-from memolith.text.signs.language import Signs
+from memolith.text.lists import word_set
+from memolith.text.signs.language import DiscourseMarkers
 
-_VERBS = """
+_PREDICATES = """
 hat habe haben hast heißt heiße heißen wohnt wohne wohnen lebt lebe leben arbeitet arbeite arbeiten
 spricht spreche sprechen besitzt besitze besitzen gehört gehören bedeutet bedeuten enthält
 enthalten verwendet verwende verwenden benutzt benutze benutzen nutzt nutze nutzen unterstützt
@@ -17,7 +17,7 @@ koche kochen mag mögen liebt lieben hasst kennt kenne kennen weiß kann können
 komme kommen beträgt grenzt grenzen fließt schreibt liest hält halten gibt zählt gilt gelten
 """
 
-SIGNS = Signs(
+DISCOURSE_MARKERS = DiscourseMarkers(
     language="de",
     habits=(
         "ich * immer",
@@ -33,7 +33,7 @@ SIGNS = Signs(
         "bitte halte",
         "nenn mich nie",
     ),
-    no_habits=(
+    habit_exceptions=(
         "ich habe immer",
         "ich habe nie",
         "ich habe niemals",
@@ -53,7 +53,7 @@ SIGNS = Signs(
         "ich * immer wieder",
         "wir * immer noch",
     ),
-    now=(
+    current=(
         "im moment",
         "im augenblick",
         "momentan",
@@ -118,7 +118,7 @@ SIGNS = Signs(
         "vor einem monat",
         "vor einem jahr",
     ),
-    happened=(
+    event_tense_pattern=(
         r"\b(?:habe?|hast|hat|haben|hatte|hatten)\b.*\s(?:[a-zäöüß]{0,8}ge[a-zäöüß]{2,}(?:t|en)"
         r"|(?:ver|be|ent|er|zer|miss)[a-zäöüß]{2,}(?:t|en)|[a-zäöüß]+iert)\W*$"
         r"|\b(?:bin|bist|ist|sind)\b.*\s[a-zäöüß]{0,8}(?:gegangen|gekommen|gefahren|geflogen|gereist"
@@ -138,44 +138,44 @@ SIGNS = Signs(
         "brauche hilfe",
         "brauche deine",
     ),
-    written_out=(("ich hab", "ich habe"),),
-    predicates=listed(_VERBS),
-    plain=frozenset(),
+    contractions=(("ich hab", "ich habe"),),
+    predicates=word_set(_PREDICATES),
+    ambiguous_predicates=frozenset(),
     pronouns=frozenset(),
-    being=listed("ist sind bin"),
-    was=listed("war waren wurde wurden"),
-    after_was=listed(
+    being=word_set("ist sind bin"),
+    past_being=word_set("war waren wurde wurden"),
+    past_complements=word_set(
         """
         ein eine einer der die das gegründet geboren gebaut erbaut geschrieben erfunden entdeckt
         erschaffen entwickelt veröffentlicht eingeführt zerstört benannt von im in durch
         """
     ),
-    passing=listed(
+    transient_states=word_set(
         """
         müde hungrig durstig froh traurig krank beschäftigt da hier zurück fertig bereit gut okay ok
         toll super schön nett prima sicher spät genervt gespannt neugierig verwirrt gestresst
         richtig falsch klar schade dabei unterwegs
         """
     ),
-    told=listed(
+    past_predicates=word_set(
         """
         erfand entdeckte gründete schrieb malte komponierte entwarf entwickelte schuf baute
         veröffentlichte gewann eroberte regierte prägte
         """
     ),
-    speakers=listed("ich wir du er sie ihr nutzer benutzer"),
-    no_subjects=listed(
+    speakers=word_set("ich wir du er sie ihr nutzer benutzer"),
+    non_subjects=word_set(
         """
         das dies bitte also dann und aber gut ok okay ja nein hallo hi danke jetzt hier was wie
         warum wann wo wer nur auch wenn nicht oh klar sicher da es du
         """
     ),
-    vague=frozenset(),
-    before_nouns=listed(
+    vague_subjects=frozenset(),
+    noun_markers=word_set(
         """
         der die das dem den des ein eine einen einem einer eines mein meine dein deine sein seine
         ihr ihre unser unsere zum beim vom am im zur kein keine viel viele
         """
     ),
-    adverbs=listed("so sehr wirklich ganz zu nur noch auch immer nicht nie jetzt ziemlich schon"),
+    adverbs=word_set("so sehr wirklich ganz zu nur noch auch immer nicht nie jetzt ziemlich schon"),
 )

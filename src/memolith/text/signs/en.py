@@ -1,9 +1,9 @@
 """English signs; all of them guesses at what is frequent."""
 
-from memolith.text.lists import listed
-from memolith.text.signs.language import Signs
+from memolith.text.lists import word_set
+from memolith.text.signs.language import DiscourseMarkers
 
-_VERBS = """
+_PREDICATES = """
 use work live speak own run contain support require depend belong consist mean include provide
 offer cost weigh measure connect store return accept reject handle manage lead teach study play
 drive ride cook grow produce sell cover expire expose listen report convert cause affect act
@@ -11,7 +11,7 @@ represent describe define implement extend inherit replace precede follow border
 close cut begin end start last serve host maintain keep need take make give know lack differ equal
 exceed employ eat drink wear drink sleep boil freeze melt orbit flow
 """
-_S_FORMS = listed(
+_THIRD_PERSON_PREDICATES = word_set(
     """
     has does owes goes comes says carries studies relies applies specifies teaches reaches matches
     passes focuses processes fixes classes consists means includes provides offers costs weighs
@@ -28,12 +28,12 @@ _S_FORMS = listed(
     contributes competes resembles leaves arrives departs
     """
 )
-_TOLD = """
+_PAST_PREDICATES = """
 invented discovered founded wrote painted composed designed developed created built introduced
 published established proposed won ruled conquered directed produced released launched coined
 """
 
-SIGNS = Signs(
+DISCOURSE_MARKERS = DiscourseMarkers(
     language="en",
     habits=(
         "i always !thought !knew !wanted !said !felt !had !was !wondered !believed !assumed",
@@ -61,8 +61,8 @@ SIGNS = Signs(
         "don't ever",
         "going forward",
     ),
-    no_habits=(),
-    now=(
+    habit_exceptions=(),
+    current=(
         "right now",
         "just now",
         "at the moment",
@@ -142,7 +142,7 @@ SIGNS = Signs(
         "a month ago",
         "a year ago",
     ),
-    happened=(
+    event_tense_pattern=(
         r"(?i)\b(?:have|has|had|['’]ve)\s+(?:\w+ly\s+|just\s+|already\s+|never\s+|not\s+|also\s+)?"
         r"(?:\w{2,}ed|gone|come|seen|done|made|found|got|gotten|taken|given|written|read|said|told"
         r"|sent|built|broken|begun|had|met|left|lost|bought|brought|fixed|run|put|set)\b"
@@ -171,7 +171,7 @@ SIGNS = Signs(
         "is raining",
         "is snowing",
     ),
-    written_out=(
+    contractions=(
         ("i'm", "i am"),
         ("i've", "i have"),
         ("you're", "you are"),
@@ -186,19 +186,19 @@ SIGNS = Signs(
         ("that's", "that is"),
         ("there's", "there is"),
     ),
-    predicates=_S_FORMS,
-    plain=listed(f"{_VERBS} have"),
-    pronouns=listed("i we they people children"),
-    being=listed("is are am"),
-    was=listed("was were"),
-    after_was=listed(
+    predicates=_THIRD_PERSON_PREDICATES,
+    ambiguous_predicates=word_set(f"{_PREDICATES} have"),
+    pronouns=word_set("i we they people children"),
+    being=word_set("is are am"),
+    past_being=word_set("was were"),
+    past_complements=word_set(
         """
         a an the one born founded built written invented created named designed released developed
         introduced located discovered established published destroyed composed painted first part
         known made called
         """
     ),
-    passing=listed(
+    transient_states=word_set(
         """
         tired hungry thirsty happy sad sick busy back here home ready done sorry glad excited bored
         late fine good ok okay great sure afraid angry confused stuck curious wondering thinking
@@ -206,23 +206,23 @@ SIGNS = Signs(
         true right wrong correct off proud welcome raining snowing feeling having doing
         """
     ),
-    told=listed(_TOLD),
-    speakers=listed("i we you user he she they"),
-    no_subjects=listed(
+    past_predicates=word_set(_PAST_PREDICATES),
+    speakers=word_set("i we you user he she they"),
+    non_subjects=word_set(
         """
         that this there these those you please so then and but well ok okay yes no hi hello hey
         thanks now here what how why when where let's just also if to not oh great sure who which
         """
     ),
-    vague=listed("it"),
-    before_nouns=listed(
+    vague_subjects=word_set("it"),
+    noun_markers=word_set(
         """
         the a an my your his her our their its some many any all no of in on for to with at by from
         as new old good these those this that two three four more most few several other such and
         or into about like
         """
     ),
-    adverbs=listed(
+    adverbs=word_set(
         "a so very really quite too just still also always not never now pretty all about only"
     ),
 )

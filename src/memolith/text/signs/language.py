@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Signs:
+class DiscourseMarkers:
     """The signs of one language by which a sentence is about a habit, about now, or states a fact.
 
     Phrases are written as those of `memolith.text.cues.Cues`; all else is single words in small
@@ -39,22 +39,22 @@ class Signs:
 
     language: str
     habits: tuple[str, ...]
-    no_habits: tuple[str, ...]
-    now: tuple[str, ...]
+    habit_exceptions: tuple[str, ...]
+    current: tuple[str, ...]
     events: tuple[str, ...]
-    happened: str
+    event_tense_pattern: str
     chatter: tuple[str, ...]
-    written_out: tuple[tuple[str, str], ...]
+    contractions: tuple[tuple[str, str], ...]
     predicates: frozenset[str]
-    plain: frozenset[str]
+    ambiguous_predicates: frozenset[str]
     pronouns: frozenset[str]
     being: frozenset[str]
-    was: frozenset[str]
-    after_was: frozenset[str]
-    passing: frozenset[str]
-    told: frozenset[str]
+    past_being: frozenset[str]
+    past_complements: frozenset[str]
+    transient_states: frozenset[str]
+    past_predicates: frozenset[str]
     speakers: frozenset[str]
-    no_subjects: frozenset[str]
-    vague: frozenset[str]
-    before_nouns: frozenset[str]
+    non_subjects: frozenset[str]
+    vague_subjects: frozenset[str]
+    noun_markers: frozenset[str]
     adverbs: frozenset[str]

@@ -12,71 +12,78 @@ from pkgutil import iter_modules
 from typing import Any
 
 from memolith.text import signs
-from memolith.text.code import without_code
-from memolith.text.cues import CueKind, cue_sentences
-from memolith.text.cues import languages as cue_languages
-from memolith.text.cues.matching import MASK, compiled, folded, is_question, phrase_regex
-from memolith.text.cues.phrases import Phrases, runs
+from memolith.text.code import mask_code
+from memolith.text.cues import CueKind, find_cue_sentences
+from memolith.text.cues import load_cues as cue_languages
+from memolith.text.cues.matching import (
+    MASK,
+    build_phrase_regex,
+    compile_phrases,
+    fold_prose,
+    is_question,
+)
+from memolith.text.cues.phrases import PhraseIndex, get_runs
 from memolith.text.sentences import sentences
-from memolith.text.signs.language import Signs
-from memolith.text.speech import leaning
+from memolith.text.signs.language import DiscourseMarkers
+from memolith.text.speech import guess_language
 
 # A subject, a predicate and something it says of it.
-_LEAST_WORDS = 3
+_MIN_STATEMENT_WORDS = 3
 # A longer sentence states more than one thing, or is none: as long as a fact may be.
-_LONGEST_CHARS = 500
+_MAX_STATEMENT_CHARS = 500
 # As "[\w'’.+#&/-]*[\w+#]" is, each run of marks looked at once.
 _WORD = re.compile(r"(?<!['’.&/-])['’.&/-]*+[\w+#]++(?:['’.&/-]++[\w+#]++)*+")
 _MARKS = frozenset(",;:–—()")
 _WORD_OR_MARK = re.compile(rf"{_WORD.pattern}|[,;:–—()]")
 # Who asks or exclaims states nothing.
-_NO_STATEMENT = re.compile(r"[?!？！؟][^\w]*$")
-_TAIL = 40
+_NON_STATEMENT_END = re.compile(r"[?!？！؟][^\w]*$")
+_STATEMENT_TAIL = 40
 
 
 @lru_cache(maxsize=1)
-def languages() -> tuple[Signs, ...]:
+def load_discourse_markers() -> tuple[DiscourseMarkers, ...]:
     """Return the signs of every language there is a file for, by code."""
     modules = (import_module(f"{signs.__name__}.{m.name}") for m in iter_modules(signs.__path__))
     values = (getattr(module, "SIGNS", None) for module in modules)
-    found = (_with_folded_words(value) for value in values if isinstance(value, Signs))
+    found = (_fold_marker_words(value) for value in values if isinstance(value, DiscourseMarkers))
     return tuple(sorted(found, key=lambda value: value.language))
 
 
-def _with_folded_words(signs: Signs) -> Signs:
+def _fold_marker_words(signs: DiscourseMarkers) -> DiscourseMarkers:
     """Return the signs with their words as those of a folded text: "fliesst"."""
     sets: dict[str, Any] = {
-        field.name: frozenset(map(folded, value))
+        field.name: frozenset(map(fold_prose, value))
         for field in fields(signs)
         if isinstance(value := getattr(signs, field.name), frozenset)
     }
     return replace(signs, **sets)
 
 
-def tells_preference(text: str) -> bool:
+def has_preference(text: str) -> bool:
     """Tell whether some sentence says what the speaker likes, or does always, outside code.
 
     The cues for preferences, and the habits beside them; a question tells nothing.
     """
-    prose = without_code(text)
-    found = runs(prose)
-    if _may_hold(CueKind.PREFERENCE, found) and any(
-        CueKind.PREFERENCE in kinds for _, kinds in cue_sentences(prose)
+    prose = mask_code(text)
+    found = get_runs(prose)
+    if _has_possible_cue(CueKind.PREFERENCE, found) and any(
+        CueKind.PREFERENCE in kinds for _, kinds in find_cue_sentences(prose)
     ):
         return True
-    habits = _habits().within(found)
+    habits = _load_habit_phrases().get_pattern(found)
     return habits is not None and any(
-        not is_question(sentence) and habits.search(_no_habits().sub(MASK, folded(sentence)))
-        for sentence in _sentences(prose)
+        not is_question(sentence)
+        and habits.search(_compile_habit_exceptions().sub(MASK, fold_prose(sentence)))
+        for sentence in _split_sentences(prose)
     )
 
 
 def is_about_now(text: str) -> bool:
     """Tell whether a text is explicitly about now, or this session: half its sentences are."""
-    prose = without_code(text)
-    now = _now().within(runs(prose))
-    return now is not None and _mostly(
-        _sentences(prose), lambda sentence: now.search(folded(sentence)) is not None
+    prose = mask_code(text)
+    now = _load_current_phrases().get_pattern(get_runs(prose))
+    return now is not None and _is_true_of_most(
+        _split_sentences(prose), lambda sentence: now.search(fold_prose(sentence)) is not None
     )
 
 
@@ -86,38 +93,41 @@ def is_statement(text: str) -> bool:
     Half its sentences do, or say who the user is; questions, wishes and what happened do not. A
     guess by words and their order, no parse.
     """
-    prose = without_code(text)
-    found = runs(prose)
+    prose = mask_code(text)
+    found = get_runs(prose)
     told = (
-        {s.of(prose) for s, kinds in cue_sentences(prose) if CueKind.IDENTITY in kinds}
-        if _may_hold(CueKind.IDENTITY, found)
+        {s.extract(prose) for s, kinds in find_cue_sentences(prose) if CueKind.IDENTITY in kinds}
+        if _has_possible_cue(CueKind.IDENTITY, found)
         else ()
     )
-    forms = [_Form(signs, _asides()[signs.language].within(found)) for signs in _spoken(prose)]
-    return _mostly(
-        _sentences(prose),
-        lambda sentence: sentence in told or any(form.states(sentence) for form in forms),
+    forms = [
+        _StatementMatcher(signs, _load_aside_phrases()[signs.language].get_pattern(found))
+        for signs in _get_markers(prose)
+    ]
+    return _is_true_of_most(
+        _split_sentences(prose),
+        lambda sentence: sentence in told or any(form.is_statement(sentence) for form in forms),
     )
 
 
-def _mostly(sentences: Sequence[str], holds: Callable[[str], bool]) -> bool:
+def _is_true_of_most(sentences: Sequence[str], holds: Callable[[str], bool]) -> bool:
     return bool(sentences) and 2 * sum(map(holds, sentences)) >= len(sentences)
 
 
-def _sentences(prose: str) -> list[str]:
+def _split_sentences(prose: str) -> list[str]:
     """Return the sentences that have a word in them."""
-    found = (span.of(prose) for span in sentences(prose))
+    found = (span.extract(prose) for span in sentences(prose))
     return [sentence for sentence in found if _WORD.search(sentence)]
 
 
-def _spoken(prose: str) -> list[Signs]:
+def _get_markers(prose: str) -> list[DiscourseMarkers]:
     """Return the signs of the language that a text is in; of every one where it can't be told."""
-    language = leaning(_WORD.findall(prose))
-    return [signs for signs in languages() if language in (None, signs.language)]
+    language = guess_language(_WORD.findall(prose))
+    return [signs for signs in load_discourse_markers() if language in (None, signs.language)]
 
 
 @dataclass(frozen=True, slots=True)
-class _Form:
+class _StatementMatcher:
     """How a language states a fact.
 
     Attributes:
@@ -125,87 +135,96 @@ class _Form:
         aside: What is no statement, as far as the text may hold it.
     """
 
-    signs: Signs
-    aside: re.Pattern[str] | None
+    markers: DiscourseMarkers
+    non_statement: re.Pattern[str] | None
 
-    def states(self, sentence: str) -> bool:
-        if len(sentence) > _LONGEST_CHARS or _NO_STATEMENT.search(sentence[-_TAIL:]):
+    def is_statement(self, sentence: str) -> bool:
+        if len(sentence) > _MAX_STATEMENT_CHARS or _NON_STATEMENT_END.search(
+            sentence[-_STATEMENT_TAIL:]
+        ):
             return False
-        lower = folded(sentence)
-        if self.aside is not None and self.aside.search(lower):
+        lower = fold_prose(sentence)
+        if self.non_statement is not None and self.non_statement.search(lower):
             return False
-        if re.search(self.signs.happened, sentence):
+        if re.search(self.markers.event_tense_pattern, sentence):
             return False
-        words = self._words(lower)
-        if sum(word not in _MARKS for word in words) < _LEAST_WORDS:
+        words = self._split_words(lower)
+        if sum(word not in _MARKS for word in words) < _MIN_STATEMENT_WORDS:
             return False
         for at in range(1, len(words) - 1):
             if self._is_predicate(words, at):
-                return self._says(words, at)
+                return self._has_lasting_claim(words, at)
         return False
 
-    def _words(self, lower: str) -> list[str]:
+    def _split_words(self, lower: str) -> list[str]:
         """Return words and the marks between clauses, contractions written out."""
-        written_out = dict(self.signs.written_out)
+        written_out = dict(self.markers.contractions)
         found = _WORD_OR_MARK.findall(lower)
         return [word for one in found for word in written_out.get(one, one).split()]
 
     def _is_predicate(self, words: Sequence[str], at: int) -> bool:
-        word, before, s = words[at], words[at - 1], self.signs
-        if word in s.being or word in s.was:
+        word, before, s = words[at], words[at - 1], self.markers
+        if word in s.being or word in s.past_being:
             return True
-        if word in s.told or word in s.predicates:
-            return before not in s.before_nouns
+        if word in s.past_predicates or word in s.predicates:
+            return before not in s.noun_markers
         subject = before in s.pronouns or before.endswith("s") or before in s.adverbs
-        return word in s.plain and subject
+        return word in s.ambiguous_predicates and subject
 
-    def _says(self, words: Sequence[str], at: int) -> bool:
+    def _has_lasting_claim(self, words: Sequence[str], at: int) -> bool:
         """Tell whether the predicate there says something lasting of its subject."""
-        s = self.signs
-        subject, word = _of_clause(words[:at]), words[at]
+        s = self.markers
+        subject, word = _get_last_clause(words[:at]), words[at]
         rest = [one for one in words[at + 1 :] if one not in _MARKS]
-        if not rest or s.no_subjects.issuperset(subject):
+        if not rest or s.non_subjects.issuperset(subject):
             return False
-        if word in s.told:
+        if word in s.past_predicates:
             return s.speakers.isdisjoint(subject)
-        if word in s.was:
-            return s.speakers.isdisjoint(subject) and not s.after_was.isdisjoint(rest)
+        if word in s.past_being:
+            return s.speakers.isdisjoint(subject) and not s.past_complements.isdisjoint(rest)
         said = next((one for one in rest if one not in s.adverbs), rest[0])
-        is_vague = said in s.passing or s.vague.issuperset(subject)
+        is_vague = said in s.transient_states or s.vague_subjects.issuperset(subject)
         return not (word in s.being and is_vague)
 
 
-def _of_clause(words: Sequence[str]) -> Sequence[str]:
+def _get_last_clause(words: Sequence[str]) -> Sequence[str]:
     """Return what stands after the last mark, or all words where nothing does."""
     last = max((at for at, word in enumerate(words) if word in _MARKS), default=-1)
     return words[last + 1 :] or [word for word in words if word not in _MARKS]
 
 
 @lru_cache(maxsize=1)
-def _asides() -> Mapping[str, Phrases]:
-    return {signs.language: Phrases([*signs.events, *signs.chatter]) for signs in languages()}
+def _load_aside_phrases() -> Mapping[str, PhraseIndex]:
+    return {
+        signs.language: PhraseIndex([*signs.events, *signs.chatter])
+        for signs in load_discourse_markers()
+    }
 
 
 @lru_cache(maxsize=1)
-def _now() -> Phrases:
-    return Phrases(phrase for signs in languages() for phrase in signs.now)
+def _load_current_phrases() -> PhraseIndex:
+    return PhraseIndex(phrase for signs in load_discourse_markers() for phrase in signs.current)
 
 
 @lru_cache(maxsize=1)
-def _habits() -> Phrases:
-    return Phrases(phrase for signs in languages() for phrase in signs.habits)
+def _load_habit_phrases() -> PhraseIndex:
+    return PhraseIndex(phrase for signs in load_discourse_markers() for phrase in signs.habits)
 
 
 @lru_cache(maxsize=1)
-def _no_habits() -> re.Pattern[str]:
-    return compiled(phrase_regex(p, ()) for signs in languages() for p in signs.no_habits)
+def _compile_habit_exceptions() -> re.Pattern[str]:
+    return compile_phrases(
+        build_phrase_regex(p, ())
+        for signs in load_discourse_markers()
+        for p in signs.habit_exceptions
+    )
 
 
-def _may_hold(kind: CueKind, found: AbstractSet[str]) -> bool:
+def _has_possible_cue(kind: CueKind, found: AbstractSet[str]) -> bool:
     """Tell whether a text with these runs may hold a cue of that kind."""
-    return any(phrases.within(found) is not None for phrases in _cues()[kind])
+    return any(phrases.get_pattern(found) is not None for phrases in _load_cue_phrases()[kind])
 
 
 @lru_cache(maxsize=1)
-def _cues() -> Mapping[CueKind, Sequence[Phrases]]:
-    return {kind: [Phrases(cues.phrases(kind)) for cues in cue_languages()] for kind in CueKind}
+def _load_cue_phrases() -> Mapping[CueKind, Sequence[PhraseIndex]]:
+    return {kind: [PhraseIndex(cues.phrases(kind)) for cues in cue_languages()] for kind in CueKind}

@@ -8,6 +8,12 @@ matches as a whole sentence is no statement: nothing is concluded of it.
 from __future__ import annotations
 
 from memolith.text.statements.language import Mark
-from memolith.text.statements.reading import Statement, Told, read, search_terms, told
+from memolith.text.statements.reading import (
+    ParsedText,
+    Statement,
+    parse_statements,
+    parse_text,
+    search_terms,
+)
 
-__all__ = ["Mark", "Statement", "Told", "read", "search_terms", "told"]
+__all__ = ["Mark", "ParsedText", "Statement", "parse_statements", "parse_text", "search_terms"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from memolith.text.lists import listed
+from memolith.text.lists import word_set
 from memolith.text.statements.language import Attribute, Grammar, Mark
 
 _CAPITAL = r"[A-ZÄÖÜ][\wäöüß.-]*"
@@ -24,100 +24,100 @@ _ATTRIBUTES = (
     Attribute(
         name="home",
         value="place",
-        says=("{S} (?:wohnen?|wohnt|lebe|lebt|leben) in {V}",),
-        becomes=(
+        sentences=("{S} (?:wohnen?|wohnt|lebe|lebt|leben) in {V}",),
+        change_sentences=(
             "{S} (?:bin|ist|sind) (?:von {W} )?nach {V} (?:um)?gezogen",
             "{S} (?:bin|ist|sind) aus {W} nach {V} gezogen",
         ),
-        anchors=listed("wohne wohnt wohnen lebe lebt leben gezogen umgezogen"),
+        anchors=word_set("wohne wohnt wohnen lebe lebt leben gezogen umgezogen"),
     ),
     Attribute(
         name="employer",
         value="organisation",
-        says=("{S} arbeite[tn]? (?:bei|für) (?:der |dem )?{V}",),
-        becomes=(
+        sentences=("{S} arbeite[tn]? (?:bei|für) (?:der |dem )?{V}",),
+        change_sentences=(
             "{S} (?:habe?|hat) (?:von {W} )?zu {V} gewechselt",
             "{S} (?:bin|ist) (?:von {W} )?zu {V} gewechselt",
         ),
         # Many have a second job.
-        alone=False,
-        anchors=listed("arbeite arbeitet arbeiten gewechselt"),
+        is_exclusive=False,
+        anchors=word_set("arbeite arbeitet arbeiten gewechselt"),
     ),
     Attribute(
         name="occupation",
         value="occupation",
-        says=("{S} arbeite[tn]? als {V}",),
-        weak=("{S} (?:bin|ist) {V}",),
-        becomes=("{S} (?:bin|ist) {V} geworden",),
-        alone=False,
+        sentences=("{S} arbeite[tn]? als {V}",),
+        weak_sentences=("{S} (?:bin|ist) {V}",),
+        change_sentences=("{S} (?:bin|ist) {V} geworden",),
+        is_exclusive=False,
     ),
     Attribute(
         name="age",
         value="age",
-        says=("{S} (?:bin|ist) {V}", "{S} (?:bin|ist) {V} Jahre alt"),
-        becomes=("{S} (?:bin|ist) {V} geworden",),
+        sentences=("{S} (?:bin|ist) {V}", "{S} (?:bin|ist) {V} Jahre alt"),
+        change_sentences=("{S} (?:bin|ist) {V} geworden",),
     ),
     Attribute(
         name="birthday",
         value="date",
-        says=("{P} Geburtstag ist (?:am )?{V}", "{S} habe? (?:am )?{V} Geburtstag"),
-        anchors=listed("Geburtstag"),
+        sentences=("{P} Geburtstag ist (?:am )?{V}", "{S} habe? (?:am )?{V} Geburtstag"),
+        anchors=word_set("Geburtstag"),
     ),
     Attribute(
         name="name",
         value="full name",
-        says=("{P} Name ist {V}", "{S} heiß(?:e|t) {V}"),
-        anchors=listed("Name heiße heißt"),
+        sentences=("{P} Name ist {V}", "{S} heiß(?:e|t) {V}"),
+        anchors=word_set("Name heiße heißt"),
     ),
     Attribute(
         name="nickname",
         value="nickname",
-        says=("nenn(?: (?P<s>mich)|e mich) {V}",),
+        sentences=("nenn(?: (?P<s>mich)|e mich) {V}",),
         # Friends have one name for somebody, colleagues another.
-        alone=False,
-        anchors=listed("nenn nenne"),
+        is_exclusive=False,
+        anchors=word_set("nenn nenne"),
     ),
     Attribute(
         name="best",
         value="best",
-        says=(
+        sentences=(
             r"{P} (?P<a>Lieblings[a-zäöüß]+) (?:ist|heißt) {V}",
             r"{V} ist {P} (?P<a>Lieblings[a-zäöüß]+)",
         ),
-        becomes=(r"{P} neue[sr]? (?P<a>Lieblings[a-zäöüß]+) ist {V}",),
+        change_sentences=(r"{P} neue[sr]? (?P<a>Lieblings[a-zäöüß]+) ist {V}",),
     ),
     Attribute(
         name="relation",
         value="person",
-        says=("{P} {only} (?:ist|heißt) {V}",),
-        becomes=("{P} neuer? {hired} (?:ist|heißt) {V}",),
+        sentences=("{P} {only} (?:ist|heißt) {V}",),
+        change_sentences=("{P} neuer? {hired} (?:ist|heißt) {V}",),
     ),
     Attribute(
         name="relation",
         value="person",
-        says=("{P} {hired} (?:ist|heißt) {V}",),
+        sentences=("{P} {hired} (?:ist|heißt) {V}",),
         # One has had another before, or has another elsewhere.
-        alone=False,
+        is_exclusive=False,
     ),
     Attribute(
         name="diet",
         value="diet",
-        says=("{S} (?:bin|ist) {V}",),
-        becomes=("{S} (?:bin|ist) {V} geworden",),
-        anchors=listed("Vegetarier Vegetarierin vegetarisch vegan Veganer Veganerin"),
+        sentences=("{S} (?:bin|ist) {V}",),
+        change_sentences=("{S} (?:bin|ist) {V} geworden",),
+        anchors=word_set("Vegetarier Vegetarierin vegetarisch vegan Veganer Veganerin"),
     ),
     Attribute(
         name="marriage",
         value="marriage",
-        says=("{S} (?:bin|ist) {V}",),
-        anchors=listed("ledig verheiratet verlobt geschieden verwitwet"),
+        sentences=("{S} (?:bin|ist) {V}",),
+        anchors=word_set("ledig verheiratet verlobt geschieden verwitwet"),
     ),
     Attribute(
         name="schedule",
         value="when",
-        by_thing=True,
-        says=("{T} (?:ist|findet) {V}(?: statt)?",),
-        becomes=(
+        is_about_thing=True,
+        sentences=("{T} (?:ist|findet) {V}(?: statt)?",),
+        change_sentences=(
             "{T} (?:wurde|ist) (?:von {W} )?auf {V} verschoben(?: worden)?",
             "{T} (?:wurde|ist) vom {W} auf (?:den )?{V} verschoben(?: worden)?",
         ),
@@ -153,13 +153,13 @@ GRAMMAR = Grammar(
         (r"(?:jetzt|inzwischen|mittlerweile|nun)", Mark.NOW),
         (r"(?:immer noch|noch immer)", Mark.STILL),
     ),
-    needed=listed(
+    required_words=word_set(
         """
         bin ist sind wohne wohnt wohnen lebe lebt leben arbeite arbeitet arbeiten habe hab hat heiße
         heißt nenn nenne findet wurde mehr
         """
     ),
-    blocked=listed(
+    blocking_words=word_set(
         """
         auch manchmal meistens oft teilweise wieder außerdem morgen gestern heute vielleicht
         wahrscheinlich möglicherweise glaube denke könnte würde sollte will möchte muss werde wird
@@ -170,15 +170,15 @@ GRAMMAR = Grammar(
         """
     ),
     endings=_ENDINGS,
-    user=listed("ich mein meine mich meinem"),
-    ours=listed("wir unser unsere"),
-    no_names=listed(
+    user_subjects=word_set("ich mein meine mich meinem"),
+    group_subjects=word_set("wir unser unsere"),
+    non_names=word_set(
         """
         Ich Du Er Sie Es Wir Ihr Mein Meine Dein Sein Ihre Unser Unsere Der Die Das Den Dem Ein
         Eine Einen Einem Wenn Wer Was Wo Wann Wie Warum Nenn Nenne Kein Keine
         """
     ),
-    one_off=listed("hochzeit"),
-    determiners=listed("der die das mein meine unser unsere"),
-    mine=listed("mein meine"),
+    one_off=word_set("hochzeit"),
+    determiners=word_set("der die das mein meine unser unsere"),
+    possessives=word_set("mein meine"),
 )

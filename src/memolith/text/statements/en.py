@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from memolith.text.lists import listed
+from memolith.text.lists import word_set
 from memolith.text.statements.en_sentences import ATTRIBUTES, IN_TURN, SEVERAL, SLOTS
 from memolith.text.statements.language import Grammar, Mark
 
@@ -60,7 +60,7 @@ _ENDINGS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ),
 )
 
-_DONE = (
+_CHANGE_VERBS = (
     "moved|relocated|turned|started|joined|got|changed|switched|became|become|quit|left|stopped"
     "|been|given|gave|sold"
 )
@@ -69,7 +69,7 @@ GRAMMAR = Grammar(
     language="en",
     attributes=ATTRIBUTES,
     slots=SLOTS,
-    spelled=(
+    spellings=(
         (r"\bI'm\b", "I am"),
         (r"\bI've\b", "I have"),
         (r"\b(do|does|is|are|has|have)n't\b", r"\1 not"),
@@ -104,11 +104,11 @@ GRAMMAR = Grammar(
     ),
     adverbs=(
         (r"(?:from now on|now|nowadays|these days)", Mark.NOW),
-        (rf"(?:just|recently|finally|officially)(?= (?:{_DONE}))", Mark.NOW),
+        (rf"(?:just|recently|finally|officially)(?= (?:{_CHANGE_VERBS}))", Mark.NOW),
         (r"actually", Mark.CORRECTED),
         (r"still", Mark.STILL),
     ),
-    blocked=listed(
+    blocking_words=word_set(
         """
         also too either both sometimes usually mostly often mainly partly partially again besides
         another other temporarily tomorrow tonight maybe perhaps probably possibly
@@ -123,11 +123,13 @@ GRAMMAR = Grammar(
         legally officially unofficially
         """
     ),
-    lately="(?: (?:yesterday|today|this morning|this week|last week))?",
+    recency_pattern="(?: (?:yesterday|today|this morning|this week|last week))?",
     endings=_ENDINGS,
-    user=frozenset({"i", "the user", "user", "my", "our user", "the user's", "user's", "", "me"}),
-    ours=listed("we our"),
-    no_names=listed(
+    user_subjects=frozenset(
+        {"i", "the user", "user", "my", "our user", "the user's", "user's", "", "me"}
+    ),
+    group_subjects=word_set("we our"),
+    non_names=word_set(
         """
         I My Our His Her Their Your The A An He She It They We You This That These Those There
         Here If When Who What Where Why How Some All Most Many Every Each Both Neither No Not
@@ -137,7 +139,7 @@ GRAMMAR = Grammar(
         People Friends Please Call Yes Actually Maybe Perhaps Also Its
         """
     ),
-    one_off=listed(
+    one_off=word_set(
         """
         wedding party deadline surgery operation funeral graduation conference ceremony reunion
         launch release concert kickoff kick-off move closing hearing barbecue picnic date demo
@@ -145,19 +147,19 @@ GRAMMAR = Grammar(
         meeting call appointment interview dinner lunch brunch review workshop
         """
     ),
-    frequent=listed(
+    frequent=word_set(
         """
         deadline date release demo presentation conference concert party launch surgery operation
         ceremony kickoff kick-off closing hearing barbecue picnic
         """
     ),
-    named_once=listed("meeting call appointment interview dinner lunch brunch review workshop"),
-    determined=listed("the our"),
-    determiners=listed("the our my"),
-    joining=listed("with to at for of"),
-    mine=listed("my"),
-    superlatives=listed("eldest oldest youngest"),
-    same=MappingProxyType(
+    named_once=word_set("meeting call appointment interview dinner lunch brunch review workshop"),
+    definite_determiners=word_set("the our"),
+    determiners=word_set("the our my"),
+    joining_words=word_set("with to at for of"),
+    possessives=word_set("my"),
+    superlatives=word_set("eldest oldest youngest"),
+    canonical_details=MappingProxyType(
         {
             "number": "phone number",
             "telephone number": "phone number",

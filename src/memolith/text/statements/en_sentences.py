@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from memolith.text.lists import listed
+from memolith.text.lists import word_set
 from memolith.text.statements.language import Attribute
 
 _CAPITAL = r"[A-ZÀ-ÖØ-Þ][\w.-]*"
@@ -74,45 +74,45 @@ SLOTS = MappingProxyType(
 _HOME = Attribute(
     name="home",
     value="place",
-    says=(
+    sentences=(
         "{S} (?:lives?|resides?) in {V}",
         "{P} place of residence is {V}",
     ),
-    weak=(
+    weak_sentences=(
         "{S} (?:am|is) living in {V}",
         "{P} home is in {V}",  # where one comes from, perhaps
         "{P} home city is {V}",
         "{S} ha(?:ve|s) lived in {V} (?P<more>(?:since|for) .+)",
         "{S} lives? in {V} (?P<more>with my {family})",
     ),
-    becomes=(
+    change_sentences=(
         "{S} {have}(?:moved|relocated) to {V}",
         "{S} {have}(?:moved|relocated) from {W} to {V}",
         "{S} {have}(?:moved|relocated) to {V} from {W}",
         "{S} lives? in {V}{not} (?:in )?{W}",
         "{S} lives? in {V} instead of (?:in )?{W}",
     ),
-    anchors=listed("live lives lived living reside resides home residence moved relocated"),
+    anchors=word_set("live lives lived living reside resides home residence moved relocated"),
 )
 _BASE = Attribute(
     name="base",
     value="place",
-    says=("{S} (?:am|is) based in {V}",),
-    anchors=listed("based"),
+    sentences=("{S} (?:am|is) based in {V}",),
+    anchors=word_set("based"),
 )
 _EMPLOYER = Attribute(
     name="employer",
     value="organisation",
-    says=(
+    sentences=(
         "{S} works? (?P<how>at|for) {V}",
         "{S} (?:am|is) employed (?P<how>at|by) {V}",
         "{P} employer is {V}",
     ),
-    weak=(
+    weak_sentences=(
         "{S} (?:am|is) working (?P<how>at|for) {V}",
         "{S} works? (?P<how>at|for) {V} (?P<more>as an? (?!{side})[\\w-]+(?: [\\w-]+)?)",
     ),
-    becomes=(
+    change_sentences=(
         "{S} {have}started working (?:at|for) {V}",
         "{S} {have}(?:started|got) a new job (?:at|with) {V}",
         "{S} ha(?:ve|s) a new job (?:at|with) {V}",
@@ -123,18 +123,18 @@ _EMPLOYER = Attribute(
         "{S} works? (?:at|for) {V} instead of (?:(?:at|for) )?{W}",
     ),
     # Many have a second job.
-    alone=False,
-    anchors=listed("works work working employed employer started job switched left"),
+    is_exclusive=False,
+    anchors=word_set("works work working employed employer started job switched left"),
 )
 _OCCUPATION = Attribute(
     name="occupation",
     value="occupation",
-    says=(
+    sentences=(
         "{S} works? as (?:an? )?{V}",
         "{P} (?:job|job title|profession|occupation) is (?:an? )?{V}",
     ),
-    weak=("{S} (?:am|is) an? {V}", "{S} (?:am|is) working as an? {V}"),
-    becomes=(
+    weak_sentences=("{S} (?:am|is) an? {V}", "{S} (?:am|is) working as an? {V}"),
+    change_sentences=(
         "{S} {have}(?:became|become) an? {V}",
         "{S} (?:ha(?:ve|s) been|got) promoted to {V}",
         "{S} {have}got a (?:new )?job as an? {V}",
@@ -145,97 +145,97 @@ _OCCUPATION = Attribute(
         "{S} works? as an? {V} instead of an? {W}",
     ),
     # A nurse may tend a bar at night.
-    alone=False,
+    is_exclusive=False,
 )
 _WORKPLACE = Attribute(
     name="workplace",
     value="place",
-    says=("{S} works? in {V}",),
-    alone=False,
-    anchors=listed("work works"),
+    sentences=("{S} works? in {V}",),
+    is_exclusive=False,
+    anchors=word_set("work works"),
 )
 _UNIVERSITY = Attribute(
     name="university",
     value="school",
-    says=("{S} stud(?:y|ies) at {V}", "{S} go(?:es)? to {school}"),
-    becomes=("{S} {have}(?:transferred|switched|changed) from {W} to {V}",),
-    alone=False,
-    anchors=listed("study studies go goes transferred switched changed"),
+    sentences=("{S} stud(?:y|ies) at {V}", "{S} go(?:es)? to {school}"),
+    change_sentences=("{S} {have}(?:transferred|switched|changed) from {W} to {V}",),
+    is_exclusive=False,
+    anchors=word_set("study studies go goes transferred switched changed"),
 )
 _MAJOR = Attribute(
     name="major",
     value="best",
-    says=("{P} major is {V}",),
-    becomes=(
+    sentences=("{P} major is {V}",),
+    change_sentences=(
         "{I} {have}(?:changed|switched) my major to {V}",
         "{I} {have}(?:changed|switched) my major from {W} to {V}",
     ),
     # There are double majors.
-    alone=False,
-    anchors=listed("major"),
+    is_exclusive=False,
+    anchors=word_set("major"),
 )
 _AGES = Attribute(
     name="age",
     value="age",
-    says=("{S} (?:am|is) {V}", "{S} (?:am|is) {V} years old", "{P} age is {V}"),
-    becomes=("{S} {have}turned {V}",),
+    sentences=("{S} (?:am|is) {V}", "{S} (?:am|is) {V} years old", "{P} age is {V}"),
+    change_sentences=("{S} {have}turned {V}",),
 )
 _BIRTHDAY = Attribute(
     name="birthday",
     value="date",
-    says=("{P} birthday is (?:on )?{V}", "{S} born on {V}", "{P} date of birth is {V}"),
-    becomes=("{P} birthday is (?:on )?{V}{not} (?:on )?{W}",),
-    anchors=listed("birthday born birth"),
+    sentences=("{P} birthday is (?:on )?{V}", "{S} born on {V}", "{P} date of birth is {V}"),
+    change_sentences=("{P} birthday is (?:on )?{V}{not} (?:on )?{W}",),
+    anchors=word_set("birthday born birth"),
 )
-_NAMES = (
+_NAME_ATTRIBUTES = (
     Attribute(
         name="name",
         value="full name",
-        says=("{P} (?:full )?name is {V}", "{S} (?:am|is) (?:called|named) {V}"),
-        weak=("{I} am {V}",),
-        becomes=(
+        sentences=("{P} (?:full )?name is {V}", "{S} (?:am|is) (?:called|named) {V}"),
+        weak_sentences=("{I} am {V}",),
+        change_sentences=(
             "{I} {have}changed my name to {V}",
             "{I} {have}changed my name from {W} to {V}",
             "{P} name has changed to {V}",
             "{P} new name is {V}",
         ),
-        anchors=listed("name called named"),
+        anchors=word_set("name called named"),
     ),
     Attribute(
         name="last name",
         value="person",
-        says=("{P} (?:last name|surname|family name) is {V}",),
-        becomes=(
+        sentences=("{P} (?:last name|surname|family name) is {V}",),
+        change_sentences=(
             "{I} {have}changed my (?:last name|surname|family name) to {V}",
             "{P} new (?:last name|surname|family name) is {V}",
         ),
-        anchors=listed("name surname"),
+        anchors=word_set("name surname"),
     ),
     Attribute(
         name="nickname",
         value="nickname",
-        says=(
+        sentences=(
             "(?P<s>)call me {V}",
             "{P} nickname is {V}",
             "(?:people|friends|everyone|everybody|my friends) call (?P<s>me) {V}",
             "{S} go(?:es)? by {V}",
         ),
         # Friends have one name for somebody, colleagues another.
-        alone=False,
-        anchors=listed("call nickname go goes"),
+        is_exclusive=False,
+        anchors=word_set("call nickname go goes"),
     ),
 )
-_PEOPLE = (
+_PERSON_ATTRIBUTES = (
     Attribute(
         name="relation",
         value="person",
-        says=(
+        sentences=(
             "{P} {only} is {V}",
             "{P} {only}'s name is {V}",
             "{P} {only} is (?:called|named) {V}",
             "{V} is {P} {only}",
         ),
-        becomes=(
+        change_sentences=(
             "{P} new {person} is {V}",
             "{P} new {person}'s name is {V}",
             "{P} new {person} is (?:called|named) {V}",
@@ -246,106 +246,106 @@ _PEOPLE = (
     Attribute(
         name="relation",
         value="person",
-        says=(
+        sentences=(
             "{P} {hired} is {V}",
             "{P} {hired}'s name is {V}",
             "{P} {hired} is (?:called|named) {V}",
             "{V} is {P} {hired}",
         ),
         # One has two bosses, or a doctor for the eyes and one for the teeth.
-        alone=False,
+        is_exclusive=False,
     ),
     Attribute(
         name="married to",
         value="person",
-        says=("{S} (?:am|is) (?P<a>married|engaged) to {V}",),
+        sentences=("{S} (?:am|is) (?P<a>married|engaged) to {V}",),
     ),
     Attribute(
         name="marriage",
         value="marriage",
-        says=("{S} (?:am|is) {V}",),
-        becomes=("{S} {have}got {V}",),
-        anchors=listed("married single engaged divorced widowed relationship"),
+        sentences=("{S} (?:am|is) {V}",),
+        change_sentences=("{S} {have}got {V}",),
+        anchors=word_set("married single engaged divorced widowed relationship"),
     ),
     Attribute(
         name="company",
         value="company",
-        says=("{S} lives? {V}",),
-        anchors=listed("live lives"),
+        sentences=("{S} lives? {V}",),
+        anchors=word_set("live lives"),
     ),
 )
-_REACHED = (
+_CONTACT_ATTRIBUTES = (
     Attribute(
         name="contact",
         value="contact",
-        says=("{P} {contact} is (?:at )?{V}",),
-        becomes=(
+        sentences=("{P} {contact} is (?:at )?{V}",),
+        change_sentences=(
             "{P} new {contact} is {V}",
             "{P} {contact} (?:has )?changed to {V}",
             "{P} {contact} (?:has )?changed from {W} to {V}",
             "{P} {contact} is {V}{not} {W}",
         ),
         # Many have two numbers, and more addresses.
-        alone=False,
-        anchors=listed("email mail number phone mobile cell handle username extension"),
+        is_exclusive=False,
+        anchors=word_set("email mail number phone mobile cell handle username extension"),
     ),
     Attribute(
         name="address",
         value="address",
-        says=("{P} home address is {V}", "{S} lives? at {V}"),
-        weak=("{P} address is {V}",),  # for letters, perhaps
-        becomes=(
+        sentences=("{P} home address is {V}", "{S} lives? at {V}"),
+        weak_sentences=("{P} address is {V}",),  # for letters, perhaps
+        change_sentences=(
             "{P} new (?:home )?address is {V}",
             "{P} (?:home )?address (?:has )?changed to {V}",
             "{S} {have}moved to {V}",
         ),
-        anchors=listed("address live lives moved"),
+        anchors=word_set("address live lives moved"),
     ),
 )
-_LIKED = (
+_FAVOURITE_ATTRIBUTES = (
     Attribute(
         name="best",
         value="best",
-        says=("{P} {best} is {V}", "{named} is {P} {best}"),
-        becomes=(
+        sentences=("{P} {best} is {V}", "{named} is {P} {best}"),
+        change_sentences=(
             "{P} new {best} is {V}",
             "{named} is {P} new {best}",
             "{P} {best} (?:has )?changed (?:from {W} )?to {V}",
             "{P} {best} is {V}{not} {W}",
         ),
-        anchors=listed("favorite favourite default"),
+        anchors=word_set("favorite favourite default"),
     ),
     Attribute(
         name="best",
         value="best",
-        says=("{P} {liked} is {V}", "{named} is {P} {liked}"),
-        becomes=(
+        sentences=("{P} {liked} is {V}", "{named} is {P} {liked}"),
+        change_sentences=(
             "{P} new {liked} is {V}",
             "{named} is {P} new {liked}",
             "{P} {liked} (?:has )?changed (?:from {W} )?to {V}",
             "{P} {liked} is {V}{not} {W}",
         ),
         # No superlative: one may prefer two.
-        alone=False,
-        anchors=listed("preferred go-to"),
+        is_exclusive=False,
+        anchors=word_set("preferred go-to"),
     ),
     Attribute(
         name="preference",
         value="choice",
-        says=("{S} prefers? {V}",),
-        alone=False,
-        anchors=listed("prefer prefers"),
+        sentences=("{S} prefers? {V}",),
+        is_exclusive=False,
+        anchors=word_set("prefer prefers"),
     ),
     Attribute(
         name="use",
         value="thing",
-        says=("{S} (?:uses?|drinks?|plays?|takes?|eats?|smokes?|stud(?:y|ies)) (?:the )?{V}",),
-        becomes=(
+        sentences=("{S} (?:uses?|drinks?|plays?|takes?|eats?|smokes?|stud(?:y|ies)) (?:the )?{V}",),
+        change_sentences=(
             "{S} {have}(?:switched|changed|moved|gone|went) from (?:the )?{W} to (?:the )?{V}",
         ),
         # "I use Slack now" does not say that Notion is used no more.
-        several=True,
-        anchors=listed(
+        is_multiple=True,
+        anchors=word_set(
             """
             use uses drink drinks play plays take takes eat eats smoke smokes study studies
             switched changed moved went gone
@@ -355,117 +355,120 @@ _LIKED = (
     Attribute(
         name="diet",
         value="diet",
-        says=("{S} (?:am|is) (?:an? )?{V}",),
-        becomes=(
+        sentences=("{S} (?:am|is) (?:an? )?{V}",),
+        change_sentences=(
             "{S} {have}(?:became|become|turned|gone|went) (?:an? )?{V}",
             "{S} {have}(?:switched|changed|went|gone) from (?:being )?{W} to (?:being )?{V}",
         ),
-        anchors=listed("vegetarian vegan pescatarian omnivore eater"),
+        anchors=word_set("vegetarian vegan pescatarian omnivore eater"),
     ),
 )
-_OWNED = (
+_POSSESSION_ATTRIBUTES = (
     Attribute(
         name="tool",
         value="thing",
-        says=("{P} (?P<a>editor|browser|bank|gym|phone|laptop|operating system) is {V}",),
-        becomes=("{P} new (?P<a>editor|browser|bank|gym|phone|laptop) is (?:an? )?{V}",),
-        alone=False,
+        sentences=("{P} (?P<a>editor|browser|bank|gym|phone|laptop|operating system) is {V}",),
+        change_sentences=("{P} new (?P<a>editor|browser|bank|gym|phone|laptop) is (?:an? )?{V}",),
+        is_exclusive=False,
     ),
     Attribute(
         name="car",
         value="make",
-        says=("{P} car is an? {V}",),
-        weak=("{S} drives? an? {V}",),
-        becomes=(
+        sentences=("{P} car is an? {V}",),
+        weak_sentences=("{S} drives? an? {V}",),
+        change_sentences=(
             "{I} {have}(?:traded|swapped|exchanged) my {W} for an? {V}",
             "{S} {have}(?:switched|changed) from an? {W} to an? {V}",
         ),
         # A household may have two.
-        alone=False,
-        anchors=listed("car drive drives traded swapped exchanged"),
+        is_exclusive=False,
+        anchors=word_set("car drive drives traded swapped exchanged"),
     ),
     Attribute(
         name="colour",
         value="color",
-        says=("{P} (?P<a>car|bike|house|front door|hair) is {V}",),
-        becomes=("{I} {have}(?:dyed|painted) my (?P<a>car|bike|house|hair) {V}",),
-        alone=False,
+        sentences=("{P} (?P<a>car|bike|house|front door|hair) is {V}",),
+        change_sentences=("{I} {have}(?:dyed|painted) my (?P<a>car|bike|house|hair) {V}",),
+        is_exclusive=False,
     ),
     Attribute(
         name="pronouns",
         value="pronouns",
-        says=("{P} pronouns are {V}",),
-        becomes=("{P} new pronouns are {V}",),
+        sentences=("{P} pronouns are {V}",),
+        change_sentences=("{P} new pronouns are {V}",),
         # Some go by two.
-        alone=False,
-        anchors=listed("pronouns"),
+        is_exclusive=False,
+        anchors=word_set("pronouns"),
     ),
     Attribute(
         name="measure",
         value="measure",
-        says=("{P} {body} is {V}", "{S} (?P<a>weighs?) {V}"),
-        becomes=("{P} {measured} {have}{rose} (?:from {W} )?to {V}", "{P} new {measured} is {V}"),
-        anchors=listed("weight weigh weighs height rent salary shoe rate"),
+        sentences=("{P} {body} is {V}", "{S} (?P<a>weighs?) {V}"),
+        change_sentences=(
+            "{P} {measured} {have}{rose} (?:from {W} )?to {V}",
+            "{P} new {measured} is {V}",
+        ),
+        anchors=word_set("weight weigh weighs height rent salary shoe rate"),
     ),
     Attribute(
         name="measure",
         value="measure",
-        says=("{P} {paid} is {V}",),
+        sentences=("{P} {paid} is {V}",),
         # A month's or a year's, before or after tax, one's share of it; European or American.
-        alone=False,
-        anchors=listed("rent salary shoe rate"),
+        is_exclusive=False,
+        anchors=word_set("rent salary shoe rate"),
     ),
 )
-_COUNTED = (
+_COUNT_ATTRIBUTES = (
     Attribute(
         name="count",
         value="count",
-        says=("{S} ha(?:ve|s) {V}",),
-        alone=False,
+        sentences=("{S} ha(?:ve|s) {V}",),
+        is_exclusive=False,
     ),
     Attribute(
         name="dose",
         value="measure",
-        says=(r"{S} takes? {V} of (?P<a>\w+)",),
-        alone=False,
+        sentences=(r"{S} takes? {V} of (?P<a>\w+)",),
+        is_exclusive=False,
     ),
     Attribute(
         name="grade",
         value="thing",
-        says=("{S} (?:am|is) in (?:the )?{V} grade",),
-        alone=False,
-        anchors=listed("grade"),
+        sentences=("{S} (?:am|is) in (?:the )?{V} grade",),
+        is_exclusive=False,
+        anchors=word_set("grade"),
     ),
     Attribute(
         name="shift",
         value="thing",
-        says=("{S} (?:am|is) on the {V} shift",),
-        alone=False,
-        anchors=listed("shift"),
+        sentences=("{S} (?:am|is) on the {V} shift",),
+        is_exclusive=False,
+        anchors=word_set("shift"),
     ),
 )
-_TIMES = (
+_SCHEDULE_ATTRIBUTES = (
     Attribute(
         name="routine",
         value="when",
-        says=(
+        sentences=(
             "{S} (?P<a>wakes?|gets?) up {V}",
             "{S} (?P<a>go(?:es)?) to bed {V}",
             "{S} (?P<a>starts?|finish(?:es)?) work {V}",
         ),
-        becomes=("{S} (?P<a>wakes?|gets?) up {V} instead of {W}",),
+        change_sentences=("{S} (?P<a>wakes?|gets?) up {V} instead of {W}",),
         # Weekends differ.
-        alone=False,
+        is_exclusive=False,
     ),
     Attribute(
         name="schedule",
         value="when",
-        by_thing=True,
-        says=(
+        is_about_thing=True,
+        sentences=(
             "{T} is {V}",
             "{T} (?:takes place|is scheduled for|is set for|is due|is held) {V}",
         ),
-        becomes=(
+        change_sentences=(
             "{T} {moved} (?:to|for|until) {V}",
             "{T} {moved} from {W} to {V}",
             "{T} (?:is|takes place) {V} instead of {W}",
@@ -475,9 +478,9 @@ _TIMES = (
     Attribute(
         name="start",
         value="when",
-        by_thing=True,
-        says=("{T} (?:starts|begins|opens|leaves|departs) {V}",),
-        becomes=(
+        is_about_thing=True,
+        sentences=("{T} (?:starts|begins|opens|leaves|departs) {V}",),
+        change_sentences=(
             "{T} {moved} (?:to|for|until) {V}",
             "{T} (?:starts|begins|opens|leaves|departs) {V} instead of {W}",
         ),
@@ -485,9 +488,9 @@ _TIMES = (
     Attribute(
         name="end",
         value="when",
-        by_thing=True,
-        says=("{T} (?:ends|finishes|closes|expires) {V}",),
-        becomes=("{T} (?:ends|finishes|closes) {V} instead of {W}",),
+        is_about_thing=True,
+        sentences=("{T} (?:ends|finishes|closes|expires) {V}",),
+        change_sentences=("{T} (?:ends|finishes|closes) {V} instead of {W}",),
     ),
 )
 
@@ -501,11 +504,11 @@ ATTRIBUTES = (
     _MAJOR,
     _AGES,
     _BIRTHDAY,
-    *_NAMES,
-    *_PEOPLE,
-    *_REACHED,
-    *_LIKED,
-    *_OWNED,
-    *_COUNTED,
-    *_TIMES,
+    *_NAME_ATTRIBUTES,
+    *_PERSON_ATTRIBUTES,
+    *_CONTACT_ATTRIBUTES,
+    *_FAVOURITE_ATTRIBUTES,
+    *_POSSESSION_ATTRIBUTES,
+    *_COUNT_ATTRIBUTES,
+    *_SCHEDULE_ATTRIBUTES,
 )

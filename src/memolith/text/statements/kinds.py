@@ -6,17 +6,17 @@ From general knowledge: a guess at what people name as what they like best. What
 
 from __future__ import annotations
 
-from memolith.text.lists import listed
+from memolith.text.lists import word_set
 
 
-def _lines(text: str) -> tuple[frozenset[str], ...]:
+def _parse_groups(text: str) -> tuple[frozenset[str], ...]:
     return tuple(
         frozenset(name.strip() for name in line.split(","))
         for line in text.strip().replace("\n  ", " ").splitlines()
     )
 
 
-EXCLUSIVE = _lines(
+EXCLUSIVE_GROUPS = _parse_groups(
     """
 sushi, pizza, lasagne, lasagna, ramen, tacos, burgers, curry, paella, risotto, ratatouille,
   goulash, pancakes, dumplings, falafel, burritos, moussaka, pho, pad thai, schnitzel, kebab,
@@ -51,7 +51,7 @@ chess, go, scrabble, monopoly, catan, poker, bridge, risk, backgammon
 )
 """Values of which only one can be what somebody likes best."""
 
-NAMED = listed(
+NAMED = word_set(
     """
     band singer musician song album film movie restaurant cafe café bar pub
     footballer actor actress director comedian rapper composer artist
@@ -59,7 +59,7 @@ NAMED = listed(
 )
 """What names are of, where one is no part of another."""
 
-FIRST_NAMES = listed(
+FIRST_NAMES = word_set(
     """
     aaron abby abigail adam adele adrian agnes ahmed aisha alan albert alex alexander alexandra
     alfred ali alice alicia alina alison amanda amber amelia amir amy ana andrea andreas andrew

@@ -47,13 +47,13 @@ class Attribute:
 
     name: str
     value: str
-    says: tuple[str, ...] = ()
-    weak: tuple[str, ...] = ()
-    becomes: tuple[str, ...] = ()
-    alone: bool = True
-    several: bool = False
-    fixed: bool = False
-    by_thing: bool = False
+    sentences: tuple[str, ...] = ()
+    weak_sentences: tuple[str, ...] = ()
+    change_sentences: tuple[str, ...] = ()
+    is_exclusive: bool = True
+    is_multiple: bool = False
+    is_fixed: bool = False
+    is_about_thing: bool = False
     anchors: frozenset[str] = frozenset()
 
 
@@ -96,24 +96,24 @@ class Grammar:
     language: str
     attributes: tuple[Attribute, ...]
     slots: Mapping[str, str]
-    spelled: tuple[tuple[str, str], ...] = ()
+    spellings: tuple[tuple[str, str], ...] = ()
     openings: tuple[tuple[str, Mark | None], ...] = ()
     adverbs: tuple[tuple[str, Mark], ...] = ()
-    needed: frozenset[str] = frozenset()
-    blocked: frozenset[str] = frozenset()
-    lately: str = ""
+    required_words: frozenset[str] = frozenset()
+    blocking_words: frozenset[str] = frozenset()
+    recency_pattern: str = ""
     endings: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    user: frozenset[str] = frozenset()
-    ours: frozenset[str] = frozenset()
-    no_names: frozenset[str] = frozenset()
+    user_subjects: frozenset[str] = frozenset()
+    group_subjects: frozenset[str] = frozenset()
+    non_names: frozenset[str] = frozenset()
     one_off: frozenset[str] = frozenset()
     named_once: frozenset[str] = frozenset()
     frequent: frozenset[str] = frozenset()
     determiners: frozenset[str] = frozenset()
-    determined: frozenset[str] = frozenset()
-    joining: frozenset[str] = frozenset()
-    mine: frozenset[str] = frozenset()
+    definite_determiners: frozenset[str] = frozenset()
+    joining_words: frozenset[str] = frozenset()
+    possessives: frozenset[str] = frozenset()
     superlatives: frozenset[str] = frozenset()
     several: frozenset[str] = frozenset()
     in_turn: frozenset[str] = frozenset()
-    same: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    canonical_details: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memolith.text.statements.vocabulary import TENS, UNITS
+from memolith.text.statements.vocabulary import TENS_VALUES, UNIT_VALUES
 
 AGE_STEP = 10
 """By how many years somebody may have grown older where it is said that time has passed: a guess;
@@ -12,21 +12,26 @@ _TEN = 10
 _HYPHEN = "-"
 
 
-def number(text: str) -> int | None:
+def parse_number(text: str) -> int | None:
     """Return what a text says in figures ("34") or words ("thirty-four"); None: no number."""
     lower = text.casefold()
     if lower.isdecimal():
         return int(lower)
     first, _, rest = lower.replace(_HYPHEN, " ").partition(" ")
-    unit = UNITS.get(rest, 0)
-    if first in TENS and (not rest or 0 < unit < _TEN):
-        return TENS[first] + unit
-    return UNITS.get(lower)
+    unit = UNIT_VALUES.get(rest, 0)
+    if first in TENS_VALUES and (not rest or 0 < unit < _TEN):
+        return TENS_VALUES[first] + unit
+    return UNIT_VALUES.get(lower)
 
 
-def names_of(value: int) -> set[str]:
+def get_number_words(value: int) -> set[str]:
     """Return the figures of a number, and the words of which its name is made."""
     tens, unit = divmod(value, _TEN)
     parts = {tens * _TEN, unit, value}
-    words = {word for numbers in (UNITS, TENS) for word, each in numbers.items() if each in parts}
+    words = {
+        word
+        for numbers in (UNIT_VALUES, TENS_VALUES)
+        for word, each in numbers.items()
+        if each in parts
+    }
     return {str(value), *(word for word in words if value)}

@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
 
-from memolith.text.lists import listed
+from memolith.text.lists import word_set
 
 # A line each, indented where it goes on: a region, or region < country, then its cities. Other
 # spellings after a slash.
-_LISTED = """
+_PLACE_LIST = """
 Norway: Oslo, Bergen, Trondheim, Stavanger, Tromsø/Tromso, Kristiansand, Drammen, Bodø/Bodo,
   Ålesund/Alesund, Lillehammer, Hamar, Molde, Narvik, Fredrikstad, Sandnes
 Sweden/Schweden: Stockholm, Gothenburg/Göteborg, Malmö/Malmo, Uppsala, Lund, Linköping, Västerås,
@@ -227,15 +227,15 @@ New Zealand/Neuseeland: Auckland, Wellington, Christchurch, Dunedin, Hamilton, Q
 _STATES_OF_THEIR_OWN = "Singapore/Singapur, Monaco"
 
 
-def place(name: str) -> frozenset[str] | None:
+def find_place(name: str) -> frozenset[str] | None:
     """Return what a place may be, for `are_apart`; None: it is not listed.
 
     A name may be of several places ("Portland"): any of them.
     """
-    return _places().get(name.casefold().removeprefix("the "))
+    return _load_places().get(name.casefold().removeprefix("the "))
 
 
-def are_apart(one: frozenset[str], other: frozenset[str]) -> bool:
+def is_disjoint(one: frozenset[str], other: frozenset[str]) -> bool:
     """Tell whether neither place may lie in the other, or be it.
 
     Args:
@@ -243,26 +243,29 @@ def are_apart(one: frozenset[str], other: frozenset[str]) -> bool:
             each place's own marked by a full stop.
         other: Likewise.
     """
-    return not (_own(one) & _bare(other) or _own(other) & _bare(one))
+    return not (
+        _get_own_names(one) & _strip_own_marks(other)
+        or _get_own_names(other) & _strip_own_marks(one)
+    )
 
 
 def is_same_place(one: frozenset[str], other: frozenset[str]) -> bool:
     """Tell whether two names are of the same place."""
-    return _own(one) == _own(other)
+    return _get_own_names(one) == _get_own_names(other)
 
 
-def are_of_one_level(one: str, other: str) -> bool:
+def is_same_level(one: str, other: str) -> bool:
     """Tell whether two names are both of cities, or both of countries, that no district has too.
 
     Many cities have their names from others: "Paris" may lie in Texas, "Richmond" in London.
     """
     names = {name.casefold().removeprefix("the ") for name in (one, other)}
-    return names.isdisjoint(_DISTRICTS_TOO) and any(
-        names <= level for level in (_cities(), _countries())
+    return names.isdisjoint(_AMBIGUOUS_CITIES) and any(
+        names <= level for level in (_load_cities(), _load_countries())
     )
 
 
-_DISTRICTS_TOO = listed(
+_AMBIGUOUS_CITIES = word_set(
     """
     richmond kingston brighton victoria venice naples hollywood liverpool newcastle windsor
     lancaster cleveland norfolk sunderland florence hamilton kensington mülheim potsdam
@@ -272,45 +275,51 @@ _DISTRICTS_TOO = listed(
 
 
 @lru_cache(maxsize=1)
-def _cities() -> frozenset[str]:
-    lines = _LISTED.strip().replace("\n  ", " ").splitlines()
+def _load_cities() -> frozenset[str]:
+    lines = _PLACE_LIST.strip().replace("\n  ", " ").splitlines()
     cities = (*(line.partition(": ")[2] for line in lines), _STATES_OF_THEIR_OWN)
-    return frozenset(name for line in cities for city in line.split(", ") for name in _names(city))
+    return frozenset(
+        name for line in cities for city in line.split(", ") for name in _parse_names(city)
+    )
 
 
 @lru_cache(maxsize=1)
-def _countries() -> frozenset[str]:
-    return frozenset(name for name, within in _places().items() if _own(within) == _bare(within))
+def _load_countries() -> frozenset[str]:
+    return frozenset(
+        name
+        for name, within in _load_places().items()
+        if _get_own_names(within) == _strip_own_marks(within)
+    )
 
 
-def _own(place: frozenset[str]) -> frozenset[str]:
+def _get_own_names(place: frozenset[str]) -> frozenset[str]:
     return frozenset(name[:-1] for name in place if name.endswith("."))
 
 
-def _bare(place: frozenset[str]) -> frozenset[str]:
+def _strip_own_marks(place: frozenset[str]) -> frozenset[str]:
     return frozenset(name.removesuffix(".") for name in place)
 
 
 @lru_cache(maxsize=1)
-def _places() -> Mapping[str, frozenset[str]]:
+def _load_places() -> Mapping[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
-    for line in _LISTED.strip().replace("\n  ", " ").splitlines():
+    for line in _PLACE_LIST.strip().replace("\n  ", " ").splitlines():
         region, _, cities = line.partition(": ")
-        chain = [_names(each) for each in region.split(" < ")]
+        chain = [_parse_names(each) for each in region.split(" < ")]
         for at, names in enumerate(chain):
-            _add(found, names, chain[at + 1 :])
+            _add_place(found, names, chain[at + 1 :])
         for city in cities.split(", "):
-            _add(found, _names(city), chain)
+            _add_place(found, _parse_names(city), chain)
     for city in _STATES_OF_THEIR_OWN.split(", "):
-        _add(found, _names(city), [])
+        _add_place(found, _parse_names(city), [])
     return MappingProxyType({name: frozenset(within) for name, within in found.items()})
 
 
-def _add(found: dict[str, set[str]], names: list[str], around: list[list[str]]) -> None:
+def _add_place(found: dict[str, set[str]], names: list[str], around: list[list[str]]) -> None:
     within = {f"{names[0]}.", *(region[0] for region in around)}
     for name in names:
         found.setdefault(name, set()).update(within)
 
 
-def _names(text: str) -> list[str]:
+def _parse_names(text: str) -> list[str]:
     return [name.strip().casefold().removeprefix("the ") for name in text.split("/")]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from memolith.text.lists import listed
+from memolith.text.lists import word_set
 
 _COLOURS = """
 red rot|blue blau|green grün|yellow gelb|orange|purple lila violet violett|pink rosa|black schwarz
@@ -33,42 +33,42 @@ zero|ten|twenty zwanzig|thirty dreißig|forty vierzig|fifty fünfzig|sixty sechz
 """
 
 
-def _by_any(names: str) -> Mapping[str, str]:
+def _index_groups(names: str) -> Mapping[str, str]:
     """Return, for each name in groups of names for one thing, the first of its group."""
     groups = (group.split() for group in names.split("|"))
     return MappingProxyType({name: group[0] for group in groups for name in group})
 
 
-def _numbered(names: str, step: int) -> Mapping[str, int]:
+def _index_numbers(names: str, step: int) -> Mapping[str, int]:
     """Return, for each name in groups of names for one number, that number."""
     groups = enumerate(group.split() for group in names.split("|"))
     return MappingProxyType({name: at * step for at, group in groups for name in group})
 
 
-UNITS = _numbered(_UNITS, 1)
+UNIT_VALUES = _index_numbers(_UNITS, 1)
 """The numbers up to twenty by their names."""
 
-TENS = _numbered(_TENS, 10)
+TENS_VALUES = _index_numbers(_TENS, 10)
 """The tens by their names."""
 
-COLOURS = _by_any(_COLOURS)
+COLOURS = _index_groups(_COLOURS)
 """A colour's first name by each of its names; see `SHADES` for those that may be another's."""
 
 SHADES = (
-    listed("red crimson burgundy maroon"),
-    listed("blue navy indigo teal turquoise"),
-    listed("green teal mint turquoise"),
-    listed("purple indigo lavender magenta"),
-    listed("pink magenta"),
-    listed("yellow gold"),
-    listed("grey silver"),
-    listed("brown beige"),
-    listed("red ginger orange"),
-    listed("blond ginger"),
+    word_set("red crimson burgundy maroon"),
+    word_set("blue navy indigo teal turquoise"),
+    word_set("green teal mint turquoise"),
+    word_set("purple indigo lavender magenta"),
+    word_set("pink magenta"),
+    word_set("yellow gold"),
+    word_set("grey silver"),
+    word_set("brown beige"),
+    word_set("red ginger orange"),
+    word_set("blond ginger"),
 )
 """Colours of which one may be called another."""
 
-MAKES = _by_any(_MAKES)
+MAKES = _index_groups(_MAKES)
 """A car maker's first name by each of its names."""
 
 OCCUPATIONS = tuple(
@@ -139,7 +139,7 @@ ORGANISATIONS = tuple(
 )
 """Groups of organisations that are parts of one."""
 
-WELL_KNOWN = frozenset().union(*ORGANISATIONS) | listed(
+WELL_KNOWN_ORGANISATIONS = frozenset().union(*ORGANISATIONS) | word_set(
     """
     intel nvidia amd cisco dell adobe netflix uber airbnb spotify stripe shopify dropbox zoom
     snapchat pinterest reddit tiktok bytedance alibaba tencent samsung lg huawei xiaomi nokia
@@ -157,7 +157,7 @@ WELL_KNOWN = frozenset().union(*ORGANISATIONS) | listed(
 """Organisations of one name that nobody takes for a person's."""
 
 SHORT_NAMES = tuple(
-    listed(line)
+    word_set(line)
     for line in """
     bob rob robert bobby robbie bert
     bill will william billy willy liam
@@ -195,7 +195,7 @@ SHORT_NAMES = tuple(
 )
 """Names of which one may be short for another."""
 
-NO_PERSONS = listed(
+NON_PERSON_WORDS = word_set(
     """
     american british english french german spanish italian dutch danish swedish norwegian finnish
     polish czech russian ukrainian greek turkish irish scottish welsh swiss austrian belgian
@@ -209,7 +209,7 @@ NO_PERSONS = listed(
 )
 """Capitalised words that say what somebody is, not who."""
 
-BROAD = listed(
+BROAD_VALUES = word_set(
     """
     pasta noodles meat fish seafood vegetables fruit dessert desserts cheese soup bread rice cake
     sweets candy salad chocolate tea coffee beer wine juice soda water milk music rock classical

@@ -5,9 +5,9 @@ After the list of the Snowball project, without what is an English word of weigh
 frequent word that is no stop word weighs little.
 """
 
-from memolith.text.lists import listed
+from memolith.text.lists import word_set
 
-_LIST = """
+_STOP_WORD_LIST = """
 aber alle allem allen aller alles als ander andere anderem anderen anderer anderes anderm
 andern anders auch auf aus bei bist bis damit dann das dass daß dasselbe dazu dein deine deinem
 deinen deiner deines dem demselben denn denselben der derer derselbe derselben des desselben
@@ -24,4 +24,4 @@ viel vom von vor wann warum weg weil weiter welche welchem welchen welcher welch
 werden wie wieder wir wird wirst wo wollen wollte während würde würden zu zum zur zwar zwischen
 über
 """
-WORDS = listed(_LIST)
+STOP_WORDS = word_set(_STOP_WORD_LIST)

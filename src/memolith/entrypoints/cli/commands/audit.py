@@ -8,29 +8,35 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from memolith.entrypoints import exits
-from memolith.entrypoints.cli.calls import Call, command
-from memolith.entrypoints.cli.imports import source
-from memolith.entrypoints.cli.output import console, counted, plain_text, print_json, table
+from memolith.entrypoints.cli.calls import CommandCall, command
+from memolith.entrypoints.cli.imports import open_source
+from memolith.entrypoints.cli.output import (
+    build_table,
+    console,
+    format_count,
+    plain_text,
+    print_json,
+)
 from memolith.entrypoints.cli.progress import progress
-from memolith.entrypoints.cli.terminal import one_line
-from memolith.exchange.memories import FORMATS, Format, read
+from memolith.entrypoints.cli.terminal import to_one_line
+from memolith.exchange.memories import MEMORY_FORMATS, MemoryFormat, read_memories
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from memolith.domain.audits import Audit, Example, Share
+    from memolith.domain.audits import Audit, AuditCategory, AuditExample
 
-EXAMPLE = """
+AUDIT_EXAMPLES = """
 memolith audit
 memolith audit mem0.json --examples 3
 memolith audit memories.jsonl --no-model --fail-above 5%
 memolith audit backup.jsonl --format memolith --json
 """
 
-_TEXT_CHARS = 150
+_MAX_EXAMPLE_CHARS = 150
 
 
-def _share_of(_call: click.Context, _option: click.Parameter, given: str | None) -> float | None:
+def _parse_share(_call: click.Context, _option: click.Parameter, given: str | None) -> float | None:
     """Return a share as 0..1 that is given as "5%" or "0.05".
 
     Raises:
@@ -48,10 +54,13 @@ def _share_of(_call: click.Context, _option: click.Parameter, given: str | None)
     return share
 
 
-@command("audit", example=EXAMPLE)
+@command("audit", example=AUDIT_EXAMPLES)
 @click.argument("file", required=False)
 @click.option(
-    "--format", "format_", type=click.Choice(FORMATS), help="Of FILE. Else told by how it begins."
+    "--format",
+    "format_",
+    type=click.Choice(MEMORY_FORMATS),
+    help="Of FILE. Else told by how it begins.",
 )
 @click.option(
     "--examples",
@@ -62,13 +71,13 @@ def _share_of(_call: click.Context, _option: click.Parameter, given: str | None)
 )
 @click.option(
     "--fail-above",
-    callback=_share_of,
+    callback=_parse_share,
     metavar="SHARE",
     help="Exit with 16 where more than this share is junk: 5% or 0.05.",
 )
 @click.option("--no-model", is_flag=True, help="Do not look for what is near in meaning.")
-def run(
-    call: Call,
+def audit_command(
+    call: CommandCall,
     file: str | None,
     format_: str | None,
     examples: int,
@@ -89,62 +98,71 @@ def run(
     only read: no store is made or opened.
     """
     audit = (
-        _of_owner(call, examples, near=not no_model)
+        _audit_owner(call, examples, near=not no_model)
         if file is None
-        else _of_file(call, file, cast("Format | None", format_), examples, near=not no_model)
+        else _audit_file(
+            call, file, cast("MemoryFormat | None", format_), examples, near=not no_model
+        )
     )
     if call.as_json:
         print_json(audit)
     else:
-        _show(audit, call.owner if file is None else file)
+        _show_audit(audit, call.owner if file is None else file)
     if fail_above is not None and audit.rate > fail_above:
         click.echo(
-            f"memolith: {_percent(audit.rate)} are junk, more than {_percent(fail_above)}", err=True
+            f"memolith: {_format_percent(audit.rate)} are junk, more than {_format_percent(fail_above)}",
+            err=True,
         )
-        sys.exit(exits.FINDINGS)
+        sys.exit(exits.EXIT_FINDINGS)
 
 
-def _of_owner(call: Call, examples: int, *, near: bool) -> Audit:
-    with call.memory() as memory:
+def _audit_owner(call: CommandCall, examples: int, *, near: bool) -> Audit:
+    with call.open_memory() as memory:
         return memory.audit(examples=examples, near=near)
 
 
-def _of_file(call: Call, file: str, format_: Format | None, examples: int, *, near: bool) -> Audit:
-    from memolith.services.audit import Comparing, audited
+def _audit_file(
+    call: CommandCall, file: str, format_: MemoryFormat | None, examples: int, *, near: bool
+) -> Audit:
+    from memolith.services.audit import SemanticComparison, audit_memories
 
-    comparing = Comparing.by(call.wiring.embedder(call.settings())) if near else None
-    with source(file) as (stream, name), progress(f"Looking at {file}") as advance:
-        told = read(stream, name, format_)
-        return audited(told, comparing, examples=examples, advance=advance)
+    comparing = (
+        SemanticComparison.from_embedder(call.engine_factory.embedder(call.load_settings()))
+        if near
+        else None
+    )
+    with open_source(file) as (stream, name), progress(f"Looking at {file}") as advance:
+        told = read_memories(stream, name, format_)
+        return audit_memories(told, comparing, examples=examples, advance=advance)
 
 
-def _show(audit: Audit, whose: str) -> None:
-    click.echo(f"{counted(audit.memories, 'memory', 'memories')} of {whose}")
+def _show_audit(audit: Audit, whose: str) -> None:
+    click.echo(f"{format_count(audit.memories, 'memory', 'memories')} of {whose}")
     if not audit.memories:
         return
     rows = [
-        (name, f"{share.count:,}", _percent(share.rate), _reasons(share))
-        for name, share in _shares(audit)
+        (name, f"{share.count:,}", _format_percent(share.rate), _format_reasons(share))
+        for name, share in _iter_shares(audit)
     ]
-    rows.append(("junk", f"{audit.junk:,}", _percent(audit.rate), ""))
+    rows.append(("junk", f"{audit.junk:,}", _format_percent(audit.rate), ""))
     if audit.near is not None:
         why = f"of {audit.compared:,} compared; no junk: look at them"
-        rows.append(("near", f"{audit.near.count:,}", _percent(audit.near.rate), why))
-    console().print(table(("", ">memories", ">share", "…"), rows))
-    for name, share in _shares(audit):
+        rows.append(("near", f"{audit.near.count:,}", _format_percent(audit.near.rate), why))
+    console().print(build_table(("", ">memories", ">share", "…"), rows))
+    for name, share in _iter_shares(audit):
         _show_examples(name, share)
     if audit.near is not None:
         _show_examples("near", audit.near)
 
 
-def _shares(audit: Audit) -> Iterator[tuple[str, Share]]:
+def _iter_shares(audit: Audit) -> Iterator[tuple[str, AuditCategory]]:
     yield "duplicates", audit.duplicates
     yield "fragments", audit.fragments
     yield "filler", audit.filler
     yield "echoes", audit.echoes
 
 
-def _show_examples(name: str, share: Share) -> None:
+def _show_examples(name: str, share: AuditCategory) -> None:
     from rich.padding import Padding
 
     if not share.examples:
@@ -152,27 +170,27 @@ def _show_examples(name: str, share: Share) -> None:
     out, more = console(), share.count - len(share.examples)
     out.print(plain_text(f"{name}, and {more:,} more" if more else name, "bold"))
     for each in share.examples:
-        out.print(Padding(plain_text(_shortened(each.text)), (0, 0, 0, 2), expand=False))
-        for line in _where(each):
+        out.print(Padding(plain_text(_shorten(each.text)), (0, 0, 0, 2), expand=False))
+        for line in _iter_example_details(each):
             out.print(Padding(plain_text(line, "dim"), (0, 0, 0, 4), expand=False))
     out.print()
 
 
-def _where(example: Example) -> Iterator[str]:
-    yield one_line(f"{example.reason}: {example.id}")
-    if example.of is not None:
+def _iter_example_details(example: AuditExample) -> Iterator[str]:
+    yield to_one_line(f"{example.reason}: {example.id}")
+    if example.duplicate_of is not None:
         near = "" if example.similarity is None else f" ({example.similarity:.2f})"
-        yield one_line(f"as {example.of}{near}")
+        yield to_one_line(f"as {example.duplicate_of}{near}")
 
 
-def _shortened(text: str) -> str:
-    line = one_line(text)
-    return line if len(line) <= _TEXT_CHARS else f"{line[: _TEXT_CHARS - 1]}…"
+def _shorten(text: str) -> str:
+    line = to_one_line(text)
+    return line if len(line) <= _MAX_EXAMPLE_CHARS else f"{line[: _MAX_EXAMPLE_CHARS - 1]}…"
 
 
-def _reasons(share: Share) -> str:
+def _format_reasons(share: AuditCategory) -> str:
     return ", ".join(f"{reason} {count:,}" for reason, count in share.reasons.items())
 
 
-def _percent(rate: float) -> str:
+def _format_percent(rate: float) -> str:
     return f"{100 * rate:.1f} %"

@@ -6,47 +6,47 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memolith.entrypoints.cli.calls import Call, command
-from memolith.entrypoints.cli.output import console, print_json, table
+from memolith.entrypoints.cli.calls import CommandCall, command
+from memolith.entrypoints.cli.output import build_table, console, print_json
 from memolith.errors import InvalidConfiguration
 
 if TYPE_CHECKING:
-    from memolith.config import Loaded
+    from memolith.config import LoadedSettings
 
-EXAMPLE = """
+CONFIG_EXAMPLES = """
 memolith config show
 MEMOLITH_RAG_LIMIT=10 memolith config show --json
 """
 
 
-@command("config", example=EXAMPLE)
+@command("config", example=CONFIG_EXAMPLES)
 @click.argument("what", type=click.Choice(["show"]), default="show")
-def run(call: Call, what: str) -> None:
+def config_command(call: CommandCall, what: str) -> None:
     """Show every setting in force and where it comes from; passwords are hidden."""
-    from memolith.config.reference import in_force
+    from memolith.config.reference import iter_effective_settings
 
     del what  # the only one so far
-    rows = list(in_force(_fitted(call)))
+    rows = list(iter_effective_settings(_load_fitted_settings(call)))
     if call.as_json:
         print_json(rows)
         return
-    cells = ((row.name, _written(row.value), row.origin, row.note) for row in rows)
-    console().print(table(("setting", "…value", "…from", "note"), cells))
+    cells = ((row.name, _format_value(row.value), row.origin, row.note) for row in rows)
+    console().print(build_table(("setting", "…value", "…from", "note"), cells))
 
 
-def _fitted(call: Call) -> Loaded:
+def _load_fitted_settings(call: CommandCall) -> LoadedSettings:
     """Return the settings with the thresholds that the embedder needs."""
-    from memolith.config.thresholds import fitted
+    from memolith.config.thresholds import apply_embedder_thresholds
 
-    loaded = call.settings()
+    loaded = call.load_settings()
     try:
-        embedder = call.wiring.embedder(loaded)
+        embedder = call.engine_factory.embedder(loaded)
     except InvalidConfiguration:
         return loaded  # this command is for finding out; those that need the model say what fails
-    return fitted(loaded, embedder.name)
+    return apply_embedder_thresholds(loaded, embedder.name)
 
 
-def _written(value: object) -> str:
+def _format_value(value: object) -> str:
     """Return a value as the file would have it."""
     import json
 

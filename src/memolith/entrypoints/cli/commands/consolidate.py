@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memolith.entrypoints.cli.calls import Call, command
-from memolith.entrypoints.cli.commands.upkeep import everybody_option, whose
-from memolith.entrypoints.cli.output import counted
+from memolith.entrypoints.cli.calls import CommandCall, command
+from memolith.entrypoints.cli.commands.upkeep import all_owners_option, select_owner
+from memolith.entrypoints.cli.output import format_count
 
 if TYPE_CHECKING:
-    from memolith.services.consolidation.staging import Consolidated
+    from memolith.services.consolidation.staging import ConsolidationResult
 
-EXAMPLE = """
+CONSOLIDATE_EXAMPLES = """
 memolith consolidate
 memolith consolidate --all --json
 memolith consolidate --undo 01933b6e-1c5f-7a7e-8a3c-5d0f2f4b9e11
@@ -23,14 +23,14 @@ memolith consolidate --undo base-memory
 BASE_MEMORY = "base-memory"
 
 
-@command("consolidate", example=EXAMPLE)
+@command("consolidate", example=CONSOLIDATE_EXAMPLES)
 @click.option(
     "--undo",
     metavar="ID",
     help=f"Take the summary ID back, or, by {BASE_MEMORY}, the last version of the base memory.",
 )
-@everybody_option
-def run(call: Call, undo: str | None, *, everybody: bool) -> None:
+@all_owners_option
+def consolidate_command(call: CommandCall, undo: str | None, *, everybody: bool) -> None:
     """Make memories shorter by the rules of the owner's profile.
 
     Messages, conversations and old sessions get summaries, and those go into the base memory: by
@@ -40,28 +40,30 @@ def run(call: Call, undo: str | None, *, everybody: bool) -> None:
     if undo is not None:
         if everybody:
             raise click.UsageError("--undo takes back one summary of one owner: leave out --all.")
-        _undo(call, undo)
+        _undo_consolidation(call, undo)
         return
-    owner = whose(call, everybody=everybody)
-    with call.wiring.engine(call.settings()) as engine:
+    owner = select_owner(call, everybody=everybody)
+    with call.engine_factory.engine(call.load_settings()) as engine:
         made = engine.consolidate(owner=owner)
-    call.say("\n".join(map(_told, made)) or "Nothing has gathered that is due.", made)
+    call.respond(
+        "\n".join(map(_describe_consolidation, made)) or "Nothing has gathered that is due.", made
+    )
 
 
-def _undo(call: Call, id: str) -> None:
-    with call.memory() as memory:
+def _undo_consolidation(call: CommandCall, id: str) -> None:
+    with call.open_memory() as memory:
         if id != BASE_MEMORY:
             undone = memory.undo_consolidation(id)
-            call.say(f"Taken back: {undone.id}; memolith restore brings it back", undone)
+            call.respond(f"Taken back: {undone.id}; memolith restore brings it back", undone)
             return
         versions = memory.base_memory_versions()
         if len(versions) < 2:  # noqa: PLR2004 - the last and the one before
             raise click.UsageError("There is no earlier version of the base memory.")
         now = memory.roll_back_base_memory(versions[-2].version)
-    call.say(f"The base memory says again what version {versions[-2].version} said", now)
+    call.respond(f"The base memory says again what version {versions[-2].version} said", now)
 
 
-def _told(made: Consolidated) -> str:
+def _describe_consolidation(made: ConsolidationResult) -> str:
     how = "by the model" if made.by_model else "by its own sentences"
-    of = counted(made.sources, "source", "sources")
-    return f"{made.what} {made.id}: {of}, {how}"
+    of = format_count(made.sources, "source", "sources")
+    return f"{made.output} {made.id}: {of}, {how}"

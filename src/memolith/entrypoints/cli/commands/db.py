@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memolith.entrypoints.cli.calls import Call, command
-from memolith.entrypoints.cli.output import console, facts, print_json
+from memolith.entrypoints.cli.calls import CommandCall, command
+from memolith.entrypoints.cli.output import build_field_table, console, print_json
 from memolith.entrypoints.cli.progress import progress
 
 if TYPE_CHECKING:
     from memolith.config import Settings
-    from memolith.databases import Index, Status
+    from memolith.databases import DatabaseStatus, VectorIndex
 
-EXAMPLE = """
+DB_EXAMPLES = """
 memolith db status
 memolith db upgrade --store postgresql://deploy@db.example/memory
 memolith db index
@@ -23,10 +23,10 @@ memolith db index --drop
 """
 
 
-@command("db", example=EXAMPLE)
+@command("db", example=DB_EXAMPLES)
 @click.argument("what", type=click.Choice(["status", "upgrade", "index", "distribute"]))
 @click.option("--drop", is_flag=True, help="index: remove it.")
-def run(call: Call, what: str, *, drop: bool) -> None:
+def db_command(call: CommandCall, what: str, *, drop: bool) -> None:
     """Look after the store's database.
 
     status shows what is there: the schema of the tables and the one that is needed, encryption,
@@ -45,32 +45,32 @@ def run(call: Call, what: str, *, drop: bool) -> None:
     """
     if drop and what != "index":
         raise click.UsageError("--drop is for index.")
-    settings = call.settings().settings
+    settings = call.load_settings().settings
     if what == "status":
-        _status(call, settings)
+        _show_database_status(call, settings)
     elif what == "upgrade":
-        _upgrade(call, settings)
+        _upgrade_database(call, settings)
     elif what == "index":
-        _index(call, settings, drop=drop)
+        _change_index(call, settings, drop=drop)
     else:
-        _distribute(call, settings)
+        _distribute_database(call, settings)
 
 
-def _status(call: Call, settings: Settings) -> None:
-    from memolith.databases import status
+def _show_database_status(call: CommandCall, settings: Settings) -> None:
+    from memolith.databases import get_status
 
-    found = status(settings)
+    found = get_status(settings)
     if call.as_json:
         print_json(asdict(found))
         return
-    console().print(facts(_shown(found)))
+    console().print(build_field_table(_build_status_rows(found)))
 
 
-def _shown(found: Status) -> tuple[tuple[str, object], ...]:
+def _build_status_rows(found: DatabaseStatus) -> tuple[tuple[str, object], ...]:
     rows: tuple[tuple[str, object], ...] = (
         ("store", found.store),
         ("database", found.database),
-        ("schema", _schema(found)),
+        ("schema", _describe_schema(found)),
     )
     if not found.schema_found:
         return rows
@@ -81,17 +81,17 @@ def _shown(found: Status) -> tuple[tuple[str, object], ...]:
         ("key ring", found.key_ring),
         ("embedder", f"{found.embedder}{length}" if found.embedder else "none yet"),
         ("vectors", found.vectors),
-        ("index of vectors", "\n".join(map(_index_shown, found.vector_indexes))),
+        ("index of vectors", "\n".join(map(_describe_index, found.vector_indexes))),
         ("parts", found.partitions or None),
         ("machines", "several, by Citus" if found.is_distributed else None),
-        ("role", found.role and f"{found.role} (tables of {found.made_by})"),
-        ("owners kept apart", found.role and (found.unbound or "yes")),
+        ("role", found.role and f"{found.role} (tables of {found.table_owner})"),
+        ("owners kept apart", found.role and (found.row_level_security_problem or "yes")),
         ("owners", None if found.owners is None else f"{found.owners:,}"),
-        ("size", _size(found.size_bytes)),
+        ("size", _format_size(found.size_bytes)),
     )
 
 
-def _schema(found: Status) -> str:
+def _describe_schema(found: DatabaseStatus) -> str:
     if not found.schema_found:
         return f"there is no store yet; {found.schema_needed} is needed"
     if found.schema_found > found.schema_needed:
@@ -102,54 +102,54 @@ def _schema(found: Status) -> str:
     return f"{found.schema_found}; {found.schema_needed} is needed: {how}"
 
 
-def _index_shown(index: Index) -> str:
+def _describe_index(index: VectorIndex) -> str:
     state = "" if index.is_valid else ", unfinished"
-    return f"{index.name}: {index.kind}, {_size(index.size_bytes)}{state}"
+    return f"{index.name}: {index.kind}, {_format_size(index.size_bytes)}{state}"
 
 
-def _size(size_bytes: int) -> str:
+def _format_size(size_bytes: int) -> str:
     return f"{size_bytes / 1_000_000:,.1f} MB"
 
 
-def _upgrade(call: Call, settings: Settings) -> None:
+def _upgrade_database(call: CommandCall, settings: Settings) -> None:
     from memolith.databases import upgrade
 
     done = upgrade(settings, lambda schema: click.echo(f"Schema {schema} is reached", err=True))
     if done is None:
         said = "A file is brought up to date when it is opened: there is nothing to do"
-        call.say(said, None)
+        call.respond(said, None)
         return
-    if not done.found:
-        said = f"A store of schema {done.reached} was made"
-    elif done.found == done.reached:
-        said = f"The store has schema {done.reached} already"
+    if not done.from_schema:
+        said = f"A store of schema {done.to_schema} was made"
+    elif done.from_schema == done.to_schema:
+        said = f"The store has schema {done.to_schema} already"
     else:
-        said = f"The store was brought from schema {done.found} to {done.reached}"
-    call.say(said, asdict(done))
+        said = f"The store was brought from schema {done.from_schema} to {done.to_schema}"
+    call.respond(said, asdict(done))
 
 
-def _say_statement(statement: str) -> None:
+def _print_statement(statement: str) -> None:
     click.echo(statement, err=True)
 
 
-def _index(call: Call, settings: Settings, *, drop: bool) -> None:
+def _change_index(call: CommandCall, settings: Settings, *, drop: bool) -> None:
     from memolith.databases import build_index, drop_index
 
     if drop:
-        was_there = drop_index(settings, _say_statement)
+        was_there = drop_index(settings, _print_statement)
         said = "The index of vectors is gone" if was_there else "There was no index of vectors"
-        call.say(said, {"dropped": was_there})
+        call.respond(said, {"dropped": was_there})
         return
     with progress("Building the index") as advance:
-        is_done = build_index(settings, _say_statement, advance)
+        is_done = build_index(settings, _print_statement, advance)
     kind = settings.postgres.vector_index
     said = "is as it should be now" if is_done else "is as it should be: nothing was to be done"
-    call.say(f"The index of vectors ({kind}) {said}", {"kind": kind, "changed": is_done})
+    call.respond(f"The index of vectors ({kind}) {said}", {"kind": kind, "changed": is_done})
 
 
-def _distribute(call: Call, settings: Settings) -> None:
+def _distribute_database(call: CommandCall, settings: Settings) -> None:
     from memolith.databases import distribute
 
-    is_done = distribute(settings, _say_statement)
+    is_done = distribute(settings, _print_statement)
     said = "is spread by owner now" if is_done else "is spread by owner already"
-    call.say(f"The store {said}", {"changed": is_done})
+    call.respond(f"The store {said}", {"changed": is_done})

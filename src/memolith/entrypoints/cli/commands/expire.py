@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from memolith.entrypoints.cli.calls import Call, command
-from memolith.entrypoints.cli.commands.upkeep import everybody_option, whose
-from memolith.entrypoints.cli.output import counted
+from memolith.entrypoints.cli.calls import CommandCall, command
+from memolith.entrypoints.cli.commands.upkeep import all_owners_option, select_owner
+from memolith.entrypoints.cli.output import format_count
 
-EXAMPLE = """
+EXPIRE_EXAMPLES = """
 memolith expire
 memolith expire --all
 """
 
 
-@command("expire", example=EXAMPLE)
-@everybody_option
-def run(call: Call, *, everybody: bool) -> None:
+@command("expire", example=EXPIRE_EXAMPLES)
+@all_owners_option
+def expire_command(call: CommandCall, *, everybody: bool) -> None:
     """Mark memories whose time is up as expired.
 
     Nothing finds them from their last instant on, marked or not.
     """
-    owner = whose(call, everybody=everybody)
-    with call.wiring.engine(call.settings()) as engine:
+    owner = select_owner(call, everybody=everybody)
+    with call.engine_factory.engine(call.load_settings()) as engine:
         count = engine.expire(owner=owner)
-    call.say(f"{counted(count, 'memory', 'memories')} expired", {"expired": count})
+    call.respond(f"{format_count(count, 'memory', 'memories')} expired", {"expired": count})

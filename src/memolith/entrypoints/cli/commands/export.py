@@ -12,23 +12,23 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 
 import click
 
-from memolith.entrypoints.cli.calls import Call, command
+from memolith.entrypoints.cli.calls import CommandCall, command
 from memolith.entrypoints.cli.progress import progress
 from memolith.errors import InvalidInput
-from memolith.exchange.backup import write
+from memolith.exchange.backup import write_export
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-EXAMPLE = """
+EXPORT_EXAMPLES = """
 memolith export > memories.jsonl
 memolith export --owner alice --output alice.jsonl
 """
 
 
-@command("export", example=EXAMPLE)
+@command("export", example=EXPORT_EXAMPLES)
 @click.option("--output", "-o", default="-", metavar="FILE", help="Where to; default: here.")
-def run(call: Call, output: str) -> None:
+def export_command(call: CommandCall, output: str) -> None:
     """Write everything of an owner as JSON lines, which `memolith import jsonl` takes back.
 
     That is: every message as it was stored, and every memory in any state, with its versions and
@@ -37,14 +37,18 @@ def run(call: Call, output: str) -> None:
     file is written whole or not at all.
     """
     now = datetime.now(UTC)  # noqa: TID251 - only a note in the file's first line
-    with call.memory() as memory, progress("Exporting") as advance, _sink(output) as sink:
-        for line in write(memory.export(), call.owner, now):
+    with (
+        call.open_memory() as memory,
+        progress("Exporting") as advance,
+        _open_output(output) as sink,
+    ):
+        for line in write_export(memory.export(), call.owner, now):
             sink.write(line)
             advance(1)
 
 
 @contextmanager
-def _sink(output: str) -> Iterator[BinaryIO]:
+def _open_output(output: str) -> Iterator[BinaryIO]:
     if output == "-":
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
-from memolith.entrypoints.cli.calls import Call, command
-from memolith.entrypoints.cli.imports import FORMATS, Tally, batches, store
+from memolith.entrypoints.cli.calls import CommandCall, command
+from memolith.entrypoints.cli.imports import IMPORT_FORMATS, ImportTally, open_batches, store_batch
 from memolith.entrypoints.cli.progress import progress
 from memolith.errors import MemolithError
 
-EXAMPLE = """
+IMPORT_EXAMPLES = """
 memolith import chatgpt conversations.json
 memolith import claude data-2026-05-08.zip
 memolith import locomo locomo10.json --sample conv-26
@@ -17,8 +17,8 @@ memolith import jsonl backup.jsonl --owner alice
 """
 
 
-@command("import", example=EXAMPLE)
-@click.argument("format", type=click.Choice(FORMATS), metavar="FORMAT")
+@command("import", example=IMPORT_EXAMPLES)
+@click.argument("format", type=click.Choice(IMPORT_FORMATS), metavar="FORMAT")
 @click.argument("file")
 @click.option(
     "--sample", "samples", multiple=True, help="Of locomo and beam only this. Repeatable."
@@ -26,7 +26,9 @@ memolith import jsonl backup.jsonl --owner alice
 @click.option(
     "--trusted", is_flag=True, help="Believe memories of jsonl that say they are the user's own."
 )
-def run(call: Call, format: str, file: str, samples: tuple[str, ...], *, trusted: bool) -> None:
+def import_command(
+    call: CommandCall, format: str, file: str, samples: tuple[str, ...], *, trusted: bool
+) -> None:
     """Take in a FILE of another program, or - for standard input.
 
     FORMAT is chatgpt or claude (the exports of these, as conversations.json or the whole zip),
@@ -37,26 +39,26 @@ def run(call: Call, format: str, file: str, samples: tuple[str, ...], *, trusted
     A file is believed about who said what in a conversation, and so is an export of Memolith: take
     in none that you would not.
     """
-    tally = Tally()
-    reading = batches(format, file, samples, call.owner, trusted=trusted)
-    with reading as found, call.memory(makes=True) as memory:
+    tally = ImportTally()
+    reading = open_batches(format, file, samples, call.owner, trusted=trusted)
+    with reading as found, call.open_memory(makes=True) as memory:
         try:
             with progress(f"Importing {file}") as advance:
                 for batch in found:
-                    advance(store(memory, batch, tally))
+                    advance(store_batch(memory, batch, tally))
         except (KeyboardInterrupt, MemolithError):
             if tally.messages or tally.memories:
                 click.echo(f"memolith: stopped after {tally}; these are kept", err=True)
             raise
-    call.say(
+    call.respond(
         f"Imported {tally}.",
         {
             "messages": tally.messages,
             "memories": tally.memories,
-            "already": tally.already,
-            "passed_over": tally.passed_over,
+            "already": tally.duplicates_skipped,
+            "passed_over": tally.messages_skipped,
             "conversations": len(tally.conversations),
-            "unkeyed": tally.unkeyed,
+            "unkeyed": tally.keys_dropped,
             "redactions": tally.redactions,
         },
     )

@@ -8,28 +8,28 @@ from typing import TYPE_CHECKING
 import click
 
 from memolith.entrypoints import exits
-from memolith.entrypoints.cli.calls import Call, command
-from memolith.entrypoints.cli.output import console, counted, print_json, table
+from memolith.entrypoints.cli.calls import CommandCall, command
+from memolith.entrypoints.cli.output import build_table, console, format_count, print_json
 from memolith.entrypoints.cli.progress import progress
 
 if TYPE_CHECKING:
-    from memolith.services.migrate import Compared, Migrated
+    from memolith.services.migrate import MigrationResult, OwnerComparison
 
-EXAMPLE = """
+MIGRATE_EXAMPLES = """
 memolith migrate --to postgresql://memolith@db.example/memory
 memolith migrate --to postgresql://memolith@db.example/memory --verify
 memolith migrate --from postgresql://memolith@db.example/memory --to memory.db
 """
 
-_SHOWN = 20
+_MAX_SHOWN_OWNERS = 20
 """Owners listed where nothing is wrong with them: a screenful. `--json` has all."""
 
 
-@command("migrate", example=EXAMPLE)
+@command("migrate", example=MIGRATE_EXAMPLES)
 @click.option("--to", required=True, metavar="PATH|URL", help="Where to move the store.")
 @click.option("--from", "source", metavar="PATH|URL", help="The store; default: the configured.")
 @click.option("--verify", is_flag=True, help="Only compare both; nothing is changed.")
-def run(call: Call, to: str, source: str | None, *, verify: bool) -> None:
+def migrate_command(call: CommandCall, to: str, source: str | None, *, verify: bool) -> None:
     """Move the store, all owners, into another database: SQLite or PostgreSQL.
 
     Everything is copied as it is: contents, history, ids, times, versions, vectors. The source
@@ -46,26 +46,26 @@ def run(call: Call, to: str, source: str | None, *, verify: bool) -> None:
     """
     from memolith.engine import Memolith
 
-    settings = call.settings()
+    settings = call.load_settings()
     with progress("Comparing rows" if verify else "Copying and comparing rows") as advance:
-        done = Memolith.migrate(to, source, verify=verify, config=settings, advance=advance)
+        done = Memolith.migrate(to, source, verify=verify, config=settings, on_progress=advance)
     if call.as_json:
-        print_json(done.told())
+        print_json(done.to_dict())
     else:
-        _show(done, verify=verify)
+        _show_migration(done, verify=verify)
     if not done.is_same:
-        sys.exit(exits.FINDINGS)
+        sys.exit(exits.EXIT_FINDINGS)
 
 
-def _show(done: Migrated, *, verify: bool) -> None:
+def _show_migration(done: MigrationResult, *, verify: bool) -> None:
     click.echo(f"From {done.source}\nTo   {done.target}")
     if not verify:
         removed = f", {done.removed:,} removed as they were erased" if done.removed else ""
-        click.echo(f"Copied {counted(done.copied, 'owner', 'owners')}{removed}")
+        click.echo(f"Copied {format_count(done.copied, 'owner', 'owners')}{removed}")
     owned = [each for each in done.compared if not each.is_same]
-    shown = owned + [each for each in done.compared if each.is_same][:_SHOWN]
-    rows = [_row(each) for each in shown]
-    console().print(table(("…owner", ">rows", ">there", "hash", "hash there", ""), rows))
+    shown = owned + [each for each in done.compared if each.is_same][:_MAX_SHOWN_OWNERS]
+    rows = [_build_comparison_row(each) for each in shown]
+    console().print(build_table(("…owner", ">rows", ">there", "hash", "hash there", ""), rows))
     if len(shown) < len(done.compared):
         click.echo(f"… and {len(done.compared) - len(shown):,} more that are the same")
     if done.is_same:
@@ -76,7 +76,7 @@ def _show(done: Migrated, *, verify: bool) -> None:
         click.echo("They differ: stop what writes to the source, and run this again.")
 
 
-def _row(each: Compared) -> tuple[object, ...]:
+def _build_comparison_row(each: OwnerComparison) -> tuple[object, ...]:
     source, target = each.sums
     return (
         "(of no owner)" if each.owner_id is None else each.owner_id,

@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memolith.entrypoints.cli.calls import Call, command
-from memolith.entrypoints.cli.output import counted
+from memolith.entrypoints.cli.calls import CommandCall, command
+from memolith.entrypoints.cli.output import format_count
 from memolith.entrypoints.cli.progress import growing_progress
 
 if TYPE_CHECKING:
-    from memolith.config import Loaded
+    from memolith.config import LoadedSettings
     from memolith.config.settings import Embedding
-    from memolith.services.reembed import Reembedded
+    from memolith.services.reembed import ReembedResult
 
-EXAMPLE = """
+REEMBED_EXAMPLES = """
 memolith reembed --provider ollama --model nomic-embed-text
 memolith reembed --provider openai --model text-embedding-3-small --dimension 512
 memolith reembed --abandon
 """
 
 
-@command("reembed", example=EXAMPLE)
+@command("reembed", example=REEMBED_EXAMPLES)
 @click.option("--model", help="The new model's name at the provider; without, as configured.")
 @click.option(
     "--provider",
@@ -36,8 +36,13 @@ memolith reembed --abandon
     help="The length of the vectors; without, the model's own.",
 )
 @click.option("--abandon", is_flag=True, help="Give up what is under way, and remove it.")
-def run(
-    call: Call, model: str | None, provider: str | None, dimension: int | None, *, abandon: bool
+def reembed_command(
+    call: CommandCall,
+    model: str | None,
+    provider: str | None,
+    dimension: int | None,
+    *,
+    abandon: bool,
 ) -> None:
     """Make all vectors of the store anew by another embedding model, while it is in use.
 
@@ -46,40 +51,46 @@ def run(
     started again with the new model, for which the configuration must name it: at the end the
     lines for that are printed. Interrupted, even killed, the same command goes on where it was.
     """
-    loaded = call.settings()
+    loaded = call.load_settings()
     if abandon:
         if (model, provider, dimension) != (None, None, None):
             raise click.UsageError("--abandon takes no model.")
-        _abandon(call, loaded)
+        _abandon_reembed(call, loaded)
         return
-    chosen = replace(loaded.settings, embedding=_chosen(loaded, model, provider, dimension))
-    _reembed(call, loaded, replace(loaded, settings=chosen))
+    chosen = replace(
+        loaded.settings, embedding=_select_embedding(loaded, model, provider, dimension)
+    )
+    _run_reembed(call, loaded, replace(loaded, settings=chosen))
 
 
-def _abandon(call: Call, loaded: Loaded) -> None:
+def _abandon_reembed(call: CommandCall, loaded: LoadedSettings) -> None:
     from memolith.engine import Memolith
 
     was = Memolith.abandon_reembed(config=loaded)
     said = "What was made of new vectors is removed" if was else "Nothing was under way"
-    call.say(said, {"abandoned": was})
+    call.respond(said, {"abandoned": was})
 
 
-def _reembed(call: Call, loaded: Loaded, chosen: Loaded) -> None:
+def _run_reembed(call: CommandCall, loaded: LoadedSettings, chosen: LoadedSettings) -> None:
     from memolith.engine import Memolith
 
-    embedder = call.wiring.embedder(chosen)
+    embedder = call.engine_factory.embedder(chosen)
     with growing_progress("Embedding passages") as advance:
-        done = Memolith.reembed(embedder=embedder, config=chosen, advance=advance)
+        done = Memolith.reembed(embedder=embedder, config=chosen, on_progress=advance)
     own = chosen.settings.embedding
     setting = {"provider": own.provider, "model": own.model, "dimension": own.dimension}
-    lines = [_told(done)]
+    lines = [_describe_reembed(done)]
     if own != loaded.settings.embedding:
-        lines += ["Let the configuration say so, or the store will not open:", "", *_toml(own)]
-    call.say("\n".join(lines), {**asdict(done), "settings": setting})
+        lines += [
+            "Let the configuration say so, or the store will not open:",
+            "",
+            *_format_toml(own),
+        ]
+    call.respond("\n".join(lines), {**asdict(done), "settings": setting})
 
 
-def _chosen(
-    loaded: Loaded, model: str | None, provider: str | None, dimension: int | None
+def _select_embedding(
+    loaded: LoadedSettings, model: str | None, provider: str | None, dimension: int | None
 ) -> Embedding:
     """Return the settings with a model; a length that is configured belongs to the one there."""
     own = loaded.settings.embedding
@@ -92,11 +103,11 @@ def _chosen(
     )
 
 
-def _told(done: Reembedded) -> str:
-    made = counted(done.made, "vector was", "vectors were")
+def _describe_reembed(done: ReembedResult) -> str:
+    made = format_count(done.vectors_created, "vector was", "vectors were")
     return f"The store's vectors are of {done.model} ({done.dimension} dimensions): {made} made"
 
 
-def _toml(own: Embedding) -> list[str]:
+def _format_toml(own: Embedding) -> list[str]:
     lines = ["[memory.embedding]", f'provider = "{own.provider}"', f'model = "{own.model}"']
     return [*lines, f"dimension = {own.dimension}"] if own.dimension else lines

@@ -6,12 +6,12 @@ from typing import Any
 
 import click
 
-from memolith.entrypoints.cli.calls import Call, command
-from memolith.entrypoints.cli.notices import aside
-from memolith.entrypoints.cli.options import Instant, text_argument
+from memolith.entrypoints.cli.calls import CommandCall, command
+from memolith.entrypoints.cli.notices import print_note
+from memolith.entrypoints.cli.options import Instant, read_text_argument
 from memolith.text.screening import REDACTED
 
-EXAMPLE = """
+REMEMBER_EXAMPLES = """
 memolith remember "Prefers metric units" --kind preference --tag style
 memolith remember "The flat is rented until May" --expires-at 2027-05-31
 memolith remember "Prefers metric units" --key units
@@ -19,7 +19,7 @@ echo "Works at NASA" | memolith remember -
 """
 
 
-@command("remember", example=EXAMPLE)
+@command("remember", example=REMEMBER_EXAMPLES)
 @click.argument("text")
 @click.option("--kind", help="What it is: fact, preference, …; default: by its words.")
 @click.option("--importance", type=float, help="0 to 1; default: by its words.")
@@ -30,14 +30,14 @@ echo "Works at NASA" | memolith remember -
 @click.option("--happened-at", type=Instant(), help="When it was so, or was said.")
 @click.option("--session", help="The conversation it belongs to.")
 @click.option("--origin", default="user", help="Whence it is: user (default), tool, document, …")
-def run(call: Call, text: str, **given: Any) -> None:
+def remember_command(call: CommandCall, text: str, **given: Any) -> None:
     """Store one memory: TEXT, or what standard input says where it is -.
 
     What is said already is not stored twice.
     """
-    said = text_argument(text)
-    with call.memory(makes=True) as memory:
+    said = read_text_argument(text)
+    with call.open_memory(makes=True) as memory:
         stored = memory.remember(said, **given)
     if stored.content.count(REDACTED) > said.count(REDACTED):
-        aside("what looks like a secret is stored as [REDACTED]")
-    call.say(f"Remembered as {stored.kind}: {stored.id}", stored)
+        print_note("what looks like a secret is stored as [REDACTED]")
+    call.respond(f"Remembered as {stored.kind}: {stored.id}", stored)

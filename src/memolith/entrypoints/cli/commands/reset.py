@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from memolith.config.urls import without_password
-from memolith.entrypoints.cli.calls import Call, command
-from memolith.entrypoints.cli.consent import consent, yes_option
+from memolith.config.urls import mask_password
+from memolith.entrypoints.cli.calls import CommandCall, command
+from memolith.entrypoints.cli.consent import confirm_or_abort, yes_option
 
-EXAMPLE = """
+RESET_EXAMPLES = """
 memolith reset
 memolith reset --store old.db --yes
 """
 
 
-@command("reset", example=EXAMPLE)
+@command("reset", example=RESET_EXAMPLES)
 @yes_option
-def run(call: Call, *, yes: bool) -> None:
+def reset_command(call: CommandCall, *, yes: bool) -> None:
     """Delete the store and its keys, and start afresh.
 
     Its keys go first, so that no copy of the store can be read either, unless the keys were
@@ -23,9 +23,10 @@ def run(call: Call, *, yes: bool) -> None:
     """
     from memolith.stores import reset_store
 
-    settings = call.settings().settings
-    consent(
-        f"Delete {without_password(settings.store)} and all that is remembered in it?", given=yes
+    settings = call.load_settings().settings
+    confirm_or_abort(
+        f"Delete {mask_password(settings.store)} and all that is remembered in it?",
+        is_confirmed=yes,
     )
     gone = reset_store(settings)
-    call.say(f"Deleted: {', '.join(gone) or 'nothing was there'}", {"deleted": gone})
+    call.respond(f"Deleted: {', '.join(gone) or 'nothing was there'}", {"deleted": gone})

@@ -5,30 +5,30 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from memolith.entrypoints.cli.calls import Call, command
-from memolith.entrypoints.cli.output import console, facts, print_json, table
-from memolith.ports.usage import Spent
+from memolith.entrypoints.cli.calls import CommandCall, command
+from memolith.entrypoints.cli.output import build_field_table, build_table, console, print_json
+from memolith.ports.usage import ModelUsage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from memolith.services.spending import Spending
+    from memolith.services.spending import UsageReport
 
-EXAMPLE = """
+STATS_EXAMPLES = """
 memolith stats
 memolith stats --owner alice --json
 """
 
-_COLUMNS = ("model", ">calls this hour", ">tokens", ">cost", ">today", ">tokens", ">cost")
+_USAGE_COLUMNS = ("model", ">calls this hour", ">tokens", ">cost", ">today", ">tokens", ">cost")
 
 
-@command("stats", example=EXAMPLE)
-def run(call: Call) -> None:
+@command("stats", example=STATS_EXAMPLES)
+def stats_command(call: CommandCall) -> None:
     """Show how much is stored, and what the language model was asked for it.
 
     Hours and days are those of UTC. With prices in the configuration, what it cost is shown too.
     """
-    with call.memory() as memory:
+    with call.open_memory() as memory:
         stats = memory.stats()
         hour = memory.usage()
         day = memory.usage(since=hour.since.replace(hour=0))
@@ -38,7 +38,7 @@ def run(call: Call) -> None:
     kinds = ", ".join(f"{name} {count}" for name, count in sorted(stats.by_kind.items()))
     states = ", ".join(f"{name} {count}" for name, count in sorted(stats.by_state.items()))
     console().print(
-        facts(
+        build_field_table(
             (
                 ("owner", call.owner),
                 ("memories", stats.total_count),
@@ -48,22 +48,28 @@ def run(call: Call) -> None:
                 ("messages", stats.messages),
                 ("conversations", stats.sessions),
                 ("vectors", stats.vectors),
-                *([("not in Chroma yet", stats.vectors_due)] if stats.vectors_due else []),
+                *([("not in Chroma yet", stats.vectors_pending)] if stats.vectors_pending else []),
             )
         )
     )
     if day.by_purpose:
-        console().print(table(_COLUMNS, [*_rows(hour, day), _total(hour, day)]))
+        console().print(
+            build_table(_USAGE_COLUMNS, [*_iter_usage_rows(hour, day), _get_usage_total(hour, day)])
+        )
 
 
-def _rows(hour: Spending, day: Spending) -> Iterator[tuple[str, ...]]:
+def _iter_usage_rows(hour: UsageReport, day: UsageReport) -> Iterator[tuple[str, ...]]:
     for purpose, spent in day.by_purpose.items():
-        yield purpose, *_counts(hour.by_purpose.get(purpose, Spent())), *_counts(spent)
+        yield (
+            purpose,
+            *_format_usage(hour.by_purpose.get(purpose, ModelUsage())),
+            *_format_usage(spent),
+        )
 
 
-def _total(hour: Spending, day: Spending) -> tuple[str, ...]:
-    return "in all", *_counts(hour.total, hour.cost), *_counts(day.total, day.cost)
+def _get_usage_total(hour: UsageReport, day: UsageReport) -> tuple[str, ...]:
+    return "in all", *_format_usage(hour.total, hour.cost), *_format_usage(day.total, day.cost)
 
 
-def _counts(spent: Spent, cost: float | None = None) -> tuple[str, str, str]:
+def _format_usage(spent: ModelUsage, cost: float | None = None) -> tuple[str, str, str]:
     return f"{spent.calls:,}", f"{spent.tokens:,}", "" if cost is None else f"{cost:,.4f}"

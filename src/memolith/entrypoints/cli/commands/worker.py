@@ -8,37 +8,43 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memolith.entrypoints.cli.calls import Call, command
-from memolith.entrypoints.cli.commands.upkeep import everybody_option, whose
-from memolith.entrypoints.cli.output import console, counted, moment, print_json, table
+from memolith.entrypoints.cli.calls import CommandCall, command
+from memolith.entrypoints.cli.commands.upkeep import all_owners_option, select_owner
+from memolith.entrypoints.cli.output import (
+    build_table,
+    console,
+    format_count,
+    format_time,
+    print_json,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from memolith.engine import Memolith
-    from memolith.services.scheduling import Done
-    from memolith.services.working import Worked
+    from memolith.services.scheduling import JobResult
+    from memolith.services.working import WorkResult
 
-EXAMPLE = """
+WORKER_EXAMPLES = """
 memolith worker
 memolith worker --once --json
 memolith worker status --all
 memolith worker retry --owner alice
 """
 
-_POLL_S = 5.0
+_POLL_INTERVAL_S = 5.0
 """How often it looks for work, in seconds: so long an exchange waits. A guess."""
 
-_UNITS = {"learn": "exchange", "consolidate": "step"}
+_WORK_UNITS = {"learn": "exchange", "consolidate": "step"}
 
-_COLUMNS = ("…owner", ">waiting", ">parked", "oldest", "stuck")
+_STATUS_COLUMNS = ("…owner", ">waiting", ">parked", "oldest", "stuck")
 
 
-@command("worker", example=EXAMPLE)
+@command("worker", example=WORKER_EXAMPLES)
 @click.argument("action", type=click.Choice(["run", "status", "retry"]), default="run")
 @click.option("--once", is_flag=True, help="Do what is due now, and leave.")
-@everybody_option
-def run(call: Call, action: str, *, once: bool, everybody: bool) -> None:
+@all_owners_option
+def worker_command(call: CommandCall, action: str, *, once: bool, everybody: bool) -> None:
     """Do what is due until told to stop (Ctrl-C, SIGTERM): what was begun is left whole.
 
     With a language model, it learns from what was said and writes summaries. Memories get weaker,
@@ -50,81 +56,85 @@ def run(call: Call, action: str, *, once: bool, everybody: bool) -> None:
     that be tried again at once. With --all, of everybody.
     """
     if action == "run":
-        _run(call, once=once)
+        _run_worker(call, once=once)
         return
     if once:
         raise click.UsageError("--once goes with running only.")
-    owner = whose(call, everybody=everybody)
-    with call.wiring.engine(call.settings(), worker=False) as engine:
+    owner = select_owner(call, everybody=everybody)
+    with call.engine_factory.engine(call.load_settings(), worker=False) as engine:
         owners = engine.owners() if owner is None else [owner]
         if action == "status":
-            _status(call, engine, owners)
+            _show_status(call, engine, owners)
         else:
-            _retry(call, engine, owners)
+            _retry_failed(call, engine, owners)
 
 
-def _run(call: Call, *, once: bool) -> None:
-    with call.wiring.engine(call.settings(), worker=False) as engine:
+def _run_worker(call: CommandCall, *, once: bool) -> None:
+    with call.engine_factory.engine(call.load_settings(), worker=False) as engine:
         if once:
-            done = list(_due(engine, lambda: False))
+            done = list(_run_due_work(engine, lambda: False))
             if call.as_json:
                 print_json(done)
             else:
-                click.echo("\n".join(map(_told, done)) or "Nothing is due.")
+                click.echo("\n".join(map(_describe_work, done)) or "Nothing is due.")
             return
-        from memolith.workers.loop import work
+        from memolith.workers.loop import run_loop
 
-        stop = _stopping()
+        stop = _make_stop_event()
         click.echo("memolith: working; Ctrl-C stops", err=True)
-        work(
-            lambda stopped: _due(engine, stopped),
+        run_loop(
+            lambda stopped: _run_due_work(engine, stopped),
             stop,
-            poll_s=_POLL_S,
-            report=lambda each: _report(call, each),
+            poll_s=_POLL_INTERVAL_S,
+            on_result=lambda each: _report_work(call, each),
         )
 
 
-def _due(engine: Memolith, stopped: Callable[[], bool]) -> Iterator[Done | Worked]:
-    yield from engine.work(stopped)
-    if not stopped():
-        yield from engine.run_jobs(stopped)
+def _run_due_work(
+    engine: Memolith, should_stop: Callable[[], bool]
+) -> Iterator[JobResult | WorkResult]:
+    yield from engine.work(should_stop)
+    if not should_stop():
+        yield from engine.run_jobs(should_stop)
 
 
-def _status(call: Call, engine: Memolith, owners: list[str]) -> None:
+def _show_status(call: CommandCall, engine: Memolith, owners: list[str]) -> None:
     found = {each: engine.owner(each).backlog() for each in owners}
     if call.as_json:
         print_json([{"owner": owner, "backlog": backlog} for owner, backlog in found.items()])
         return
-    if any(each.waiting for each in found.values()) and not any(map(engine.chat_model, owners)):
+    if any(each.pending_messages for each in found.values()) and not any(
+        map(engine.chat_model, owners)
+    ):
         click.echo("memolith: no language model is configured: what waits, waits for one", err=True)
     rows = [
         (
             owner,
-            str(each.waiting),
-            str(each.parked),
-            moment(each.oldest) if each.oldest else "",
-            ", ".join(each.stuck),
+            str(each.pending_messages),
+            str(each.dead_letters),
+            format_time(each.oldest_at) if each.oldest_at else "",
+            ", ".join(each.failed_kinds),
         )
         for owner, each in found.items()
-        if each.waiting or each.parked or each.stuck
+        if each.pending_messages or each.dead_letters or each.failed_kinds
     ]
-    console().print(table(_COLUMNS, rows) if rows else "Nothing waits.")
+    console().print(build_table(_STATUS_COLUMNS, rows) if rows else "Nothing waits.")
 
 
-def _retry(call: Call, engine: Memolith, owners: list[str]) -> None:
+def _retry_failed(call: CommandCall, engine: Memolith, owners: list[str]) -> None:
     parked = 0
     for owner in owners:
         memory = engine.owner(owner)
-        parked += memory.backlog().parked
+        parked += memory.backlog().dead_letters
         memory.retry()
-    were = f"{counted(parked, 'message was', 'messages were')} parked" if parked else ""
-    call.say(
+    were = f"{format_count(parked, 'message was', 'messages were')} parked" if parked else ""
+    call.respond(
         f"What failed is tried again: {were or 'nothing was parked'}",
         {"owners": owners, "parked": parked},
     )
 
 
-def _stopping() -> threading.Event:
+def _make_stop_event() -> threading.Event:
     """Return what is set when the process is asked to stop."""
     stop = threading.Event()
     for wanted in (signal.SIGINT, signal.SIGTERM):
@@ -132,22 +142,22 @@ def _stopping() -> threading.Event:
     return stop
 
 
-def _report(call: Call, done: Done | Worked) -> None:
-    from memolith.services.working import Worked
+def _report_work(call: CommandCall, done: JobResult | WorkResult) -> None:
+    from memolith.services.working import WorkResult
 
     if call.as_json:
         print_json(done)
-    elif isinstance(done, Worked) or done.changed or not done.finished:
-        click.echo(_told(done))
+    elif isinstance(done, WorkResult) or done.changed or not done.finished:
+        click.echo(_describe_work(done))
 
 
-def _told(done: Done | Worked) -> str:
-    from memolith.services.working import Worked
+def _describe_work(done: JobResult | WorkResult) -> str:
+    from memolith.services.working import WorkResult
 
-    if isinstance(done, Worked):
+    if isinstance(done, WorkResult):
         failed = f", {done.failed} failed" if done.failed else ""
-        one = _UNITS[done.work]
-        return f"{done.work}: {counted(done.done, one, f'{one}s')} of {done.owner_id}{failed}"
+        one = _WORK_UNITS[done.work]
+        return f"{done.work}: {format_count(done.done, one, f'{one}s')} of {done.owner_id}{failed}"
     left = "" if done.finished else ", not finished"
-    changed = counted(done.changed, "record", "records")
-    return f"{done.job}: {changed} of {counted(done.owners, 'owner', 'owners')} changed{left}"
+    changed = format_count(done.changed, "record", "records")
+    return f"{done.job}: {changed} of {format_count(done.owners, 'owner', 'owners')} changed{left}"

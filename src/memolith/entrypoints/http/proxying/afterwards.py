@@ -14,12 +14,12 @@ from memolith.errors import ServiceFailed, StoreUnavailable
 
 Job = Callable[[], None]
 
-WAITS_S: Final = (0.5, 2.0, 8.0)
+RETRY_DELAYS_S: Final = (0.5, 2.0, 8.0)
 """After how many seconds what failed is tried again, where it may pass: guesses."""
 
 
 @dataclass(frozen=True, slots=True)
-class Noted:
+class BackgroundTask:
     """Something that is to be done.
 
     Attributes:
@@ -27,21 +27,21 @@ class Noted:
         tried: Is done when it was tried once: what failed is tried again without anybody waiting.
     """
 
-    begin: Callable[[], None] = lambda: None
-    tried: Future[None] = field(default_factory=Future)
+    start: Callable[[], None] = lambda: None
+    first_attempt: Future[None] = field(default_factory=Future)
 
 
-class Afterwards:
+class BackgroundQueue:
     """Does things in the background, those of one owner one after the other. Thread-safe."""
 
     def __init__(
         self,
-        failed: Callable[[BaseException], None],
+        on_failure: Callable[[BaseException], None],
         *,
         threads: int = 4,
-        most: int = 10_000,
-        waits_s: tuple[float, ...] = WAITS_S,
-        told: Callable[[int], None] = lambda _: None,
+        max_pending: int = 10_000,
+        retry_delays_s: tuple[float, ...] = RETRY_DELAYS_S,
+        on_pending_change: Callable[[int], None] = lambda _: None,
     ) -> None:
         """Do nothing yet.
 
@@ -52,35 +52,35 @@ class Afterwards:
             waits_s: See `WAITS_S`.
             told: Called with how many more, or less, wait.
         """
-        self._failed = failed
-        self._waits_s = waits_s
-        self._told = told
-        self._most = most
-        self._waiting: dict[str, deque[tuple[Job, Future[None]]]] = {}
+        self._on_failure = on_failure
+        self._retry_delays_s = retry_delays_s
+        self._on_pending_change = on_pending_change
+        self._max_pending = max_pending
+        self._pending: dict[str, deque[tuple[Job, Future[None]]]] = {}
         self._busy: set[str] = set()
         self._changed = threading.Condition()
         self._ending = threading.Event()
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="memolith-afterwards")
 
-    def put(self, owner_id: str, job: Job) -> Noted:
+    def submit(self, owner_id: str, job: Job) -> BackgroundTask:
         """Note what is to be done for an owner.
 
         From now on it is waited for. It is done after what was noted before; with that, it may
         begin by itself.
         """
         with self._changed:
-            if sum(map(len, self._waiting.values())) >= self._most:
-                self._failed(StoreUnavailable("too much waits to be learned"))
-                return nothing()
-            noted = Noted(partial(self._begin, owner_id))
-            self._waiting.setdefault(owner_id, deque()).append((job, noted.tried))
-            self._told(1)
+            if sum(map(len, self._pending.values())) >= self._max_pending:
+                self._on_failure(StoreUnavailable("too much waits to be learned"))
+                return completed_task()
+            noted = BackgroundTask(partial(self._start, owner_id))
+            self._pending.setdefault(owner_id, deque()).append((job, noted.first_attempt))
+            self._on_pending_change(1)
         return noted
 
     def wait(self, owner_id: str, timeout_s: float) -> bool:
         """Wait until nothing of an owner's is left to do, at most so long; return whether."""
         with self._changed:
-            return self._changed.wait_for(lambda: owner_id not in self._waiting, timeout_s)
+            return self._changed.wait_for(lambda: owner_id not in self._pending, timeout_s)
 
     def drain(self, timeout_s: float | None = None) -> bool:
         """Wait until nothing is left to do, at most so long; return whether.
@@ -89,64 +89,64 @@ class Afterwards:
         """
         self._ending.set()
         with self._changed:
-            for owner_id in self._waiting:
-                self._begin(owner_id)
-            return self._changed.wait_for(lambda: not self._waiting, timeout_s)
+            for owner_id in self._pending:
+                self._start(owner_id)
+            return self._changed.wait_for(lambda: not self._pending, timeout_s)
 
     def close(self) -> None:
         """End; what is left is given up."""
         self._ending.set()
         with self._changed:
-            for jobs in self._waiting.values():
-                self._told(-len(jobs))
+            for jobs in self._pending.values():
+                self._on_pending_change(-len(jobs))
                 jobs.clear()
         self._pool.shutdown(wait=False)
 
-    def _begin(self, owner_id: str) -> None:
+    def _start(self, owner_id: str) -> None:
         with self._changed:
-            if owner_id in self._waiting and owner_id not in self._busy:
+            if owner_id in self._pending and owner_id not in self._busy:
                 self._busy.add(owner_id)
-                self._pool.submit(self._work, owner_id)
+                self._pool.submit(self._run_owner_jobs, owner_id)
 
-    def _work(self, owner_id: str) -> None:
+    def _run_owner_jobs(self, owner_id: str) -> None:
         while True:
             with self._changed:
-                jobs = self._waiting[owner_id]
+                jobs = self._pending[owner_id]
                 if not jobs:
-                    del self._waiting[owner_id]
+                    del self._pending[owner_id]
                     self._busy.discard(owner_id)
                     self._changed.notify_all()
                     return
-            self._do(*jobs[0])
+            self._run_job(*jobs[0])
             with self._changed:
                 if jobs:
                     jobs.popleft()
-                    self._told(-1)
+                    self._on_pending_change(-1)
 
-    def _do(self, job: Job, tried: Future[None]) -> None:
-        for wait_s in (*self._waits_s, None):
-            is_over = self._try(job, is_last=wait_s is None)
-            if not tried.done():
-                tried.set_result(None)
+    def _run_job(self, job: Job, first_attempt: Future[None]) -> None:
+        for wait_s in (*self._retry_delays_s, None):
+            is_over = self._attempt(job, is_last=wait_s is None)
+            if not first_attempt.done():
+                first_attempt.set_result(None)
             if is_over:
                 return
             self._ending.wait(wait_s)
 
-    def _try(self, job: Job, *, is_last: bool) -> bool:
+    def _attempt(self, job: Job, *, is_last: bool) -> bool:
         """Do something; return whether it is over: done, or given up."""
         try:
             job()
         except (ServiceFailed, StoreUnavailable) as error:
             if not is_last and (not isinstance(error, ServiceFailed) or error.retryable):
                 return False
-            self._failed(error)
+            self._on_failure(error)
         except Exception as error:  # noqa: BLE001 - the loop goes on, whatever one of them does
-            self._failed(error)
+            self._on_failure(error)
         return True
 
 
-def nothing() -> Noted:
+def completed_task() -> BackgroundTask:
     """Return that nothing is to be done."""
-    noted = Noted()
-    noted.tried.set_result(None)
+    noted = BackgroundTask()
+    noted.first_attempt.set_result(None)
     return noted

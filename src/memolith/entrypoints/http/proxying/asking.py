@@ -7,16 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
-from memolith.entrypoints.http.problems import Problem, Wrong
-from memolith.entrypoints.http.wire.fields import is_deep
+from memolith.entrypoints.http.problems import FieldError, Problem
+from memolith.entrypoints.http.wire.fields import is_too_deep
 
-Entry = Mapping[str, Any]
+ChatEntry = Mapping[str, Any]
 
-_INSTRUCTING = ("system", "developer")
+_SYSTEM_ROLES = ("system", "developer")
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class ChatRequest:
     """A request for a reply.
 
     Attributes:
@@ -26,7 +26,7 @@ class Ask:
     """
 
     body: Mapping[str, Any]
-    messages: tuple[Entry, ...]
+    messages: tuple[ChatEntry, ...]
     raw: bytes
 
     @property
@@ -47,78 +47,80 @@ class Ask:
         return self.body.get("stream") is True
 
     @property
-    def wants_one(self) -> bool:
+    def has_single_choice(self) -> bool:
         """Whether one reply is asked for, not several to choose from."""
         return self.body.get("n") in (None, 1)
 
-    def with_model(self, model: str) -> Ask:
+    def with_model(self, model: str) -> ChatRequest:
         """Return the same of another model, named once.
 
         Some services read `Model` too, and of two names the one or the other.
         """
         rest = {name: value for name, value in self.body.items() if name.casefold() != "model"}
-        return self._with({**rest, "model": model})
+        return self._with_body({**rest, "model": model})
 
-    def saying(self, messages: Sequence[Entry]) -> Ask:
+    def with_messages(self, messages: Sequence[ChatEntry]) -> ChatRequest:
         """Return the same with other messages."""
-        if len(messages) == len(self.messages) and all(map(_is, messages, self.messages)):
+        if len(messages) == len(self.messages) and all(map(_is_same, messages, self.messages)):
             return self
-        return self._with({**self.body, "messages": list(messages)})
+        return self._with_body({**self.body, "messages": list(messages)})
 
-    def _with(self, body: Mapping[str, Any]) -> Ask:
+    def _with_body(self, body: Mapping[str, Any]) -> ChatRequest:
         raw = json.dumps(body, separators=(",", ":")).encode()
         return replace(self, body=body, messages=tuple(body["messages"]), raw=raw)
 
 
-def read_ask(raw: bytes) -> Ask:
+def parse_chat_request(raw: bytes) -> ChatRequest:
     """Return what a body asks.
 
     Raises:
         Problem: It is no such request.
     """
     try:
-        body = json.loads(raw, parse_constant=_refuse)
+        body = json.loads(raw, parse_constant=_reject_constant)
     except (ValueError, RecursionError):
         raise Problem(400, "the body is no JSON, or nested too deep") from None
     if not isinstance(body, dict):
         raise Problem(422, "the body must be an object")
-    if is_deep(body):
+    if is_too_deep(body):
         raise Problem(400, "the body is nested too deep")
     messages = body.get("messages")
     if not isinstance(messages, list) or not messages:
-        raise _wrong("messages", "must be a list of messages")
+        raise _build_problem("messages", "must be a list of messages")
     for place, each in enumerate(messages):
         if not isinstance(each, dict) or not isinstance(each.get("role"), str):
-            raise _wrong(f"messages.{place}", "must be an object with a role")
+            raise _build_problem(f"messages.{place}", "must be an object with a role")
     for name in ("model", "user"):
         if not isinstance(body.get(name) or "", str):
-            raise _wrong(name, "must be text")
-    return Ask(body, tuple(messages), raw)
+            raise _build_problem(name, "must be text")
+    return ChatRequest(body, tuple(messages), raw)
 
 
-def told(messages: Sequence[Entry], text: str) -> list[Entry]:
+def add_system_text(messages: Sequence[ChatEntry], text: str) -> list[ChatEntry]:
     """Return messages whose first instruction says a text too; one is made where there is none."""
     if not text:
         return list(messages)
     first = messages[0] if messages else {}
-    if first.get("role") not in _INSTRUCTING:
+    if first.get("role") not in _SYSTEM_ROLES:
         return [{"role": "system", "content": text}, *messages]
-    return [{**first, "content": _joined(first.get("content"), text)}, *messages[1:]]
+    return [{**first, "content": _append_text(first.get("content"), text)}, *messages[1:]]
 
 
-def _joined(content: object, text: str) -> object:
+def _append_text(content: object, text: str) -> object:
     if isinstance(content, list):
         return [*content, {"type": "text", "text": text}]
     return f"{content}\n\n{text}" if isinstance(content, str) and content else text
 
 
-def _wrong(field: str, problem: str) -> Problem:
-    return Problem(422, "the request can't be taken", errors=[Wrong(field=field, problem=problem)])
+def _build_problem(field: str, problem: str) -> Problem:
+    return Problem(
+        422, "the request can't be taken", errors=[FieldError(field=field, problem=problem)]
+    )
 
 
-def _is(one: object, other: object) -> bool:
+def _is_same(one: object, other: object) -> bool:
     return one is other
 
 
-def _refuse(constant: str) -> NoReturn:
+def _reject_constant(constant: str) -> NoReturn:
     raise ValueError(constant)

@@ -6,18 +6,18 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from memolith.adapters.chat.openai import CUT
+from memolith.adapters.chat.openai import TRUNCATED_REASONS
 from memolith.adapters.clients.wire import dig
 from memolith.policies.arguments import MAX_MESSAGE_CHARS
 
-_DATA: Final = b"data:"
+_DATA_PREFIX: Final = b"data:"
 
-_MOST_BYTES: Final = 1 << 22
+_MAX_EVENT_BYTES: Final = 1 << 22
 """The longest event of a stream that is looked into: a guess, far over what any model sends."""
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class ModelReply:
     """A reply.
 
     Attributes:
@@ -26,23 +26,25 @@ class Heard:
     """
 
     text: str = ""
-    is_whole: bool = False
+    is_complete: bool = False
 
 
-def heard(body: bytes) -> Heard:
+def parse_reply(body: bytes) -> ModelReply:
     """Return the reply in a body that came in one piece."""
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):
-        return Heard()
+        return ModelReply()
     choices = dig(value, "choices")
     if not isinstance(choices, list) or len(choices) != 1:
-        return Heard(is_whole=True)
-    return _heard(dig(value, "choices", 0, "message", "content"), dig(choices, 0, "finish_reason"))
+        return ModelReply(is_complete=True)
+    return _build_reply(
+        dig(value, "choices", 0, "message", "content"), dig(choices, 0, "finish_reason")
+    )
 
 
 @dataclass(slots=True)
-class Hearing:
+class ReplyAccumulator:
     """Hears the events of a stream. What is not told to the end of its line is not heard.
 
     Attributes:
@@ -50,55 +52,55 @@ class Hearing:
     """
 
     is_done: bool = False
-    _rest: bytes = b""
-    _said: list[str] = field(default_factory=list)
+    _buffer: bytes = b""
+    _pieces: list[str] = field(default_factory=list)
     _length: int = 0
-    _finish: Any = None
-    _is_one: bool = True
-    _is_lost: bool = False
+    _finish_reason: Any = None
+    _is_single_choice: bool = True
+    _is_unreadable: bool = False
 
-    def hear(self, piece: bytes) -> None:
+    def feed(self, piece: bytes) -> None:
         """Take in the next bytes, wherever they are cut."""
-        if self._is_lost:
+        if self._is_unreadable:
             return
-        *lines, self._rest = (self._rest + piece).split(b"\n")
+        *lines, self._buffer = (self._buffer + piece).split(b"\n")
         for line in lines:
-            if line.startswith(_DATA):
-                self._event(line.removeprefix(_DATA))
-        self._is_lost |= len(self._rest) > _MOST_BYTES
+            if line.startswith(_DATA_PREFIX):
+                self._handle_event(line.removeprefix(_DATA_PREFIX))
+        self._is_unreadable |= len(self._buffer) > _MAX_EVENT_BYTES
 
-    def reply(self) -> Heard:
+    def reply(self) -> ModelReply:
         """Return what was heard so far."""
-        if not self._is_one:
-            return Heard(is_whole=self._finish is not None)
-        said = _heard("".join(self._said), self._finish)
-        return Heard(said.text, said.is_whole and not self._is_lost)
+        if not self._is_single_choice:
+            return ModelReply(is_complete=self._finish_reason is not None)
+        said = _build_reply("".join(self._pieces), self._finish_reason)
+        return ModelReply(said.text, said.is_complete and not self._is_unreadable)
 
-    def _event(self, told: bytes) -> None:
-        if told.strip() == b"[DONE]":
+    def _handle_event(self, data: bytes) -> None:
+        if data.strip() == b"[DONE]":
             self.is_done = True
             return
         try:
-            event = json.loads(told)
+            event = json.loads(data)
         except (ValueError, RecursionError):
-            self._is_lost = True  # who knows what it said
+            self._is_unreadable = True  # who knows what it said
             return
         choices = dig(event, "choices")
         for choice in choices if isinstance(choices, list) else []:
             if dig(choice, "index") in (None, 0):
-                self._choice(choice)
+                self._handle_choice(choice)
             else:
-                self._is_one = False
+                self._is_single_choice = False
 
-    def _choice(self, choice: Any) -> None:
+    def _handle_choice(self, choice: Any) -> None:
         piece = dig(choice, "delta", "content")
-        self._finish = dig(choice, "finish_reason") or self._finish
+        self._finish_reason = dig(choice, "finish_reason") or self._finish_reason
         if isinstance(piece, str) and self._length <= MAX_MESSAGE_CHARS:
             self._length += len(piece)
-            self._said.append(piece)
+            self._pieces.append(piece)
 
 
-def _heard(text: object, finish: object) -> Heard:
+def _build_reply(text: object, finish: object) -> ModelReply:
     said = text if isinstance(text, str) else ""
-    is_whole = isinstance(finish, str) and finish not in CUT
-    return Heard(said[:MAX_MESSAGE_CHARS], is_whole and len(said) <= MAX_MESSAGE_CHARS)
+    is_whole = isinstance(finish, str) and finish not in TRUNCATED_REASONS
+    return ModelReply(said[:MAX_MESSAGE_CHARS], is_whole and len(said) <= MAX_MESSAGE_CHARS)

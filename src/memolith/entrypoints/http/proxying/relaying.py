@@ -18,22 +18,26 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import anyio.to_thread
 from starlette.responses import Response, StreamingResponse
 
-from memolith.entrypoints.http.lately import keep
+from memolith.entrypoints.http.lately import put_bounded
 from memolith.entrypoints.http.problems import Problem
-from memolith.entrypoints.http.proxying.afterwards import Afterwards, Noted, nothing
-from memolith.entrypoints.http.proxying.asking import told
-from memolith.entrypoints.http.proxying.hearing import Heard, Hearing, heard
-from memolith.entrypoints.http.proxying.remembering import (
-    Recalled,
-    Switch,
-    Talk,
-    learn,
-    may_be_long,
-    recalled,
-    shortened,
+from memolith.entrypoints.http.proxying.afterwards import (
+    BackgroundQueue,
+    BackgroundTask,
+    completed_task,
 )
-from memolith.entrypoints.http.proxying.timely import Timely, TooLate
-from memolith.entrypoints.http.proxying.upstreams import Answer
+from memolith.entrypoints.http.proxying.asking import add_system_text
+from memolith.entrypoints.http.proxying.hearing import ModelReply, ReplyAccumulator, parse_reply
+from memolith.entrypoints.http.proxying.remembering import (
+    ChatSession,
+    MemoryMode,
+    RecalledContext,
+    compress_history,
+    learn_exchange,
+    may_exceed_window,
+    recall_context,
+)
+from memolith.entrypoints.http.proxying.timely import DeadlineExceeded, DeadlinePool
+from memolith.entrypoints.http.proxying.upstreams import UpstreamResponse
 from memolith.errors import MemolithError, ServiceFailed
 
 if TYPE_CHECKING:
@@ -43,27 +47,27 @@ if TYPE_CHECKING:
 
     from memolith.engine import Memolith
     from memolith.entrypoints.http.metrics import Metrics
-    from memolith.entrypoints.http.proxying.asking import Ask
+    from memolith.entrypoints.http.proxying.asking import ChatRequest
     from memolith.entrypoints.http.proxying.upstreams import Upstream
 
 T = TypeVar("T")
 
-Keeping = Callable[[Noted], Awaitable[None]]
+StoreWaiter = Callable[[BackgroundTask], Awaitable[None]]
 """Waits until what was noted is kept, where it is to be waited for."""
 
 SESSION_HEADER: Final = "X-Memolith-Session"
-SWITCH_HEADER: Final = "X-Memolith-Memory"
-IDS_HEADER: Final = "X-Memolith-Memories"
-FAILED: Final = "failed"
+MODE_HEADER: Final = "X-Memolith-Memory"
+MEMORIES_HEADER: Final = "X-Memolith-Memories"
+MEMORY_FAILED: Final = "failed"
 """What `SWITCH_HEADER` says of a reply for which the memory was to be asked, and failed."""
 
-_IDS_TOLD: Final = 50
+_MAX_HEADER_IDS: Final = 50
 """How many ids are told: of 36 characters each, some 2 kB, a quarter of what servers take."""
 
 _WINDOW_SHARE: Final = 4
 """The memory has a quarter of the model's window at most: a guess."""
 
-_SHORTENED_AT_ONCE: Final = 4
+_COMPRESSION_THREADS: Final = 4
 """How many histories are made shorter at once: as many as a model is asked, where it is not said
 otherwise (`chat.calls_at_once`)."""
 
@@ -73,7 +77,7 @@ _log = logging.getLogger("memolith.http.proxy")
 
 
 @dataclass(frozen=True, slots=True)
-class Proxying:
+class ProxyOptions:
     """How a chat service remembers.
 
     Attributes:
@@ -89,16 +93,16 @@ class Proxying:
 
     memory_timeout_s: float = 0.3
     context_budget: int = 2_000
-    compresses: bool = True
-    window: int = 8_192
-    models: tuple[str, ...] = ()
-    is_on: bool = True
+    compress: bool = True
+    context_window: int = 8_192
+    allowed_models: tuple[str, ...] = ()
+    is_enabled: bool = True
     durable: bool = True
     threads: int = 8
 
 
 @dataclass(slots=True)
-class Asked:
+class PreparedRequest:
     """A request on its way.
 
     Attributes:
@@ -107,42 +111,48 @@ class Asked:
         failed: Whether the memory failed.
     """
 
-    ask: Ask
-    recalled: Recalled = field(default_factory=Recalled)
-    failed: bool = False
+    request: ChatRequest
+    recalled: RecalledContext = field(default_factory=RecalledContext)
+    is_memory_failed: bool = False
 
 
 class Proxy:
     """Asks a model for clients who don't know that it is told what is remembered of them."""
 
-    def __init__(self, upstream: Upstream, how: Proxying, metrics: Metrics) -> None:
+    def __init__(self, upstream: Upstream, options: ProxyOptions, metrics: Metrics) -> None:
         """Ask this service, in this way, and count there what fails."""
         self._upstream = upstream
-        self._how = how
+        self._options = options
         self._metrics = metrics
-        self._under_way: set[tuple[str, str]] = set()
-        self._passed_by: OrderedDict[tuple[str, str], None] = OrderedDict()
-        self._employ()
+        self._compressing: set[tuple[str, str]] = set()
+        self._skipped_sessions: OrderedDict[tuple[str, str], None] = OrderedDict()
+        self._start_pools()
 
-    async def chat(self, talk: Talk, ask: Ask) -> Response:
+    async def chat(self, chat: ChatSession, request: ChatRequest) -> Response:
         """Return the reply of the model.
 
         Raises:
             Problem: The model may not be asked for.
             ServiceFailed: There is no reply.
         """
-        if not self._how.is_on:
-            talk = Talk(talk.memory, talk.session, talk.messages, Switch.OFF)
-        asked = await self._remembering(talk, self._of_model(ask))
+        if not self._options.is_enabled:
+            chat = ChatSession(chat.memory, chat.session, chat.messages, MemoryMode.OFF)
+        asked = await self._prepare_request(chat, self._select_model(request))
         async with AsyncExitStack() as open_:
-            answer = await open_.enter_async_context(self._upstream.chat(asked.ask))
-            headers = {**answer.headers, **_headers(talk, asked)}
-            after = partial(self._after, talk, asked.ask) if answer.status == _OK else None
+            answer = await open_.enter_async_context(self._upstream.chat(asked.request))
+            headers = {**answer.headers, **_build_headers(chat, asked)}
+            after = (
+                partial(self._record_exchange, chat, asked.request)
+                if answer.status == _OK
+                else None
+            )
             if answer.pieces is None:
-                noted = after(heard(answer.body)) if after else nothing()
-                return Whole(answer, headers, noted, self._kept)
+                noted = after(parse_reply(answer.body)) if after else completed_task()
+                return CompleteReply(answer, headers, noted, self._wait_until_stored)
             first = await anext(answer.pieces, b"")
-            return Relay(first, answer, headers, open_.pop_all(), after, self._kept)
+            return StreamedReply(
+                first, answer, headers, open_.pop_all(), after, self._wait_until_stored
+            )
         raise AssertionError  # pragma: no cover - the context lets every error through
 
     async def models(self) -> Response:
@@ -151,155 +161,168 @@ class Proxy:
         Raises:
             ServiceFailed: The service does not say.
         """
-        if self._how.models:
-            return _listed(self._how.models)
+        if self._options.allowed_models:
+            return _build_models_response(self._options.allowed_models)
         answer = await self._upstream.models()
         return Response(answer.body, answer.status, dict(answer.headers))
 
     @asynccontextmanager
     async def running(self, engine: Memolith, drain_s: float) -> AsyncIterator[None]:
         """Be ready, and at the end wait until what was said is learned, at most so long."""
-        await anyio.to_thread.run_sync(_warm_up, engine)
+        await anyio.to_thread.run_sync(_warm_up_recall, engine)
         yield
         if not await anyio.to_thread.run_sync(self.afterwards.drain, drain_s):
             _log.warning("not all that was said could be kept in time")
         self.afterwards.close()
-        self._recalling.close()
-        self._shortening.close()
+        self._recall_pool.close()
+        self._compression_pool.close()
         await self._upstream.close()
-        self._employ()  # it may be run again
+        self._start_pools()  # it may be run again
 
-    def _employ(self) -> None:
+    def _start_pools(self) -> None:
         """Have threads, none of which begins before there is something to do."""
-        how = self._how
-        self.afterwards = Afterwards(
-            partial(self._fail, "learn"), told=self._metrics.replies_waiting.inc
+        how = self._options
+        self.afterwards = BackgroundQueue(
+            partial(self._report_failure, "learn"),
+            on_pending_change=self._metrics.pending_exchanges.inc,
         )
-        self._recalling = Timely(
+        self._recall_pool = DeadlinePool(
             "memolith-recall", threads=how.threads, timeout_s=how.memory_timeout_s
         )
-        self._shortening = Timely(
-            "memolith-shorten", threads=_SHORTENED_AT_ONCE, timeout_s=how.memory_timeout_s
+        self._compression_pool = DeadlinePool(
+            "memolith-shorten", threads=_COMPRESSION_THREADS, timeout_s=how.memory_timeout_s
         )
 
-    def _of_model(self, ask: Ask) -> Ask:
-        allowed = self._how.models
-        if not ask.model:
-            return ask.with_model(self._upstream.model)
-        if allowed and ask.model not in allowed:
+    def _select_model(self, request: ChatRequest) -> ChatRequest:
+        allowed = self._options.allowed_models
+        if not request.model:
+            return request.with_model(self._upstream.model)
+        if allowed and request.model not in allowed:
             raise Problem(404, "that model may not be asked for: see GET /v1/models")
-        return ask.with_model(ask.model) if allowed else ask
+        return request.with_model(request.model) if allowed else request
 
-    async def _remembering(self, talk: Talk, ask: Ask) -> Asked:
+    async def _prepare_request(self, chat: ChatSession, request: ChatRequest) -> PreparedRequest:
         """Return what the model is asked, with what is remembered in time."""
-        if talk.switch is Switch.OFF:
-            return Asked(ask)
-        how = self._how
-        may_shorten = how.compresses and talk.switch is Switch.ON
-        is_long = may_shorten and may_be_long(talk.messages, how.window)
+        if chat.mode is MemoryMode.OFF:
+            return PreparedRequest(request)
+        how = self._options
+        may_shorten = how.compress and chat.mode is MemoryMode.ON
+        is_long = may_shorten and may_exceed_window(chat.messages, how.context_window)
         found, history = await asyncio.gather(
-            self._recalled(talk, is_long=is_long), self._shortened(talk, is_long=is_long)
+            self._recall(chat, is_long=is_long), self._compress(chat, is_long=is_long)
         )
-        messages = ask.messages if history is None else history
+        messages = request.messages if history is None else history
         text = "" if found is None else found.text
-        return Asked(ask.saying(told(messages, text)), found or Recalled(), found is None)
+        return PreparedRequest(
+            request.with_messages(add_system_text(messages, text)),
+            found or RecalledContext(),
+            found is None,
+        )
 
-    async def _recalled(self, talk: Talk, *, is_long: bool) -> Recalled | None:
+    async def _recall(self, chat: ChatSession, *, is_long: bool) -> RecalledContext | None:
         """Return what is remembered; None: it failed."""
-        how = self._how
-        budget = min(how.context_budget, how.window // _WINDOW_SHARE)
+        how = self._options
+        budget = min(how.context_budget, how.context_window // _WINDOW_SHARE)
 
-        def recall() -> Recalled:
-            self.afterwards.wait(talk.memory.owner_id, how.memory_timeout_s)
-            return recalled(talk, budget, is_long=is_long)
+        def recall() -> RecalledContext:
+            self.afterwards.wait(chat.memory.owner_id, how.memory_timeout_s)
+            return recall_context(chat, budget, is_long=is_long)
 
-        return await self._in_time("recall", self._recalling, recall)
+        return await self._call_in_time("recall", self._recall_pool, recall)
 
-    async def _shortened(
-        self, talk: Talk, *, is_long: bool
+    async def _compress(
+        self, chat: ChatSession, *, is_long: bool
     ) -> tuple[Mapping[str, Any], ...] | None:
         """Return a shorter history; None: there is none, or not yet, but for a later request."""
-        name = (talk.memory.owner_id, talk.session)
-        if not is_long or name in self._under_way:
+        name = (chat.memory.owner_id, chat.session)
+        if not is_long or name in self._compressing:
             return None
-        self._under_way.add(name)
+        self._compressing.add(name)
         begun = False
 
         def shorten() -> tuple[Mapping[str, Any], ...]:
             nonlocal begun
             begun = True
             try:
-                return shortened(talk, self._how.window)
+                return compress_history(chat, self._options.context_window)
             finally:
-                self._under_way.discard(name)
+                self._compressing.discard(name)
 
         try:
-            return await self._in_time("compress", self._shortening, shorten)
+            return await self._call_in_time("compress", self._compression_pool, shorten)
         finally:
             if not begun:
-                self._under_way.discard(name)
+                self._compressing.discard(name)
 
-    async def _in_time(self, stage: str, calls: Timely, call: Callable[[], T]) -> T | None:
+    async def _call_in_time(
+        self, stage: str, pool: DeadlinePool, call: Callable[[], T]
+    ) -> T | None:
         """Return what a call in another thread returns; None where it fails, or is too slow."""
         try:
-            return await calls.call(call)
-        except TooLate as late:
-            self._count(stage, late.kind)
+            return await pool.call(call)
+        except DeadlineExceeded as late:
+            self._count_failure(stage, late.kind)
         except Exception as error:  # noqa: BLE001 - whatever fails, the reply comes
-            self._fail(stage, error)
+            self._report_failure(stage, error)
         return None
 
-    async def _kept(self, noted: Noted) -> None:
+    async def _wait_until_stored(self, task: BackgroundTask) -> None:
         """Begin to keep what was said, and wait for it, where replies do; not for longer."""
-        if self._how.durable:
-            noted.begin()
-            tried = asyncio.wrap_future(noted.tried)
-            await asyncio.wait([tried], timeout=self._how.memory_timeout_s)
+        if self._options.durable:
+            task.start()
+            tried = asyncio.wrap_future(task.first_attempt)
+            await asyncio.wait([tried], timeout=self._options.memory_timeout_s)
 
-    def _after(self, talk: Talk, ask: Ask, said: Heard) -> Noted:
+    def _record_exchange(
+        self, chat: ChatSession, request: ChatRequest, reply: ModelReply
+    ) -> BackgroundTask:
         """Note what was said, to be kept and learned from."""
-        name = (talk.memory.owner_id, talk.session)
-        if talk.switch is not Switch.ON:
-            keep(self._passed_by, name, None)
-            return nothing()
-        if not ask.wants_one:
-            said = Heard(is_whole=True)
-        is_begun = name in self._passed_by
-        job = partial(learn, talk, said, is_begun=is_begun)
-        return self.afterwards.put(talk.memory.owner_id, job)
+        name = (chat.memory.owner_id, chat.session)
+        if chat.mode is not MemoryMode.ON:
+            put_bounded(self._skipped_sessions, name, None)
+            return completed_task()
+        if not request.has_single_choice:
+            reply = ModelReply(is_complete=True)
+        is_begun = name in self._skipped_sessions
+        job = partial(learn_exchange, chat, reply, has_earlier_messages=is_begun)
+        return self.afterwards.submit(chat.memory.owner_id, job)
 
-    def _fail(self, stage: str, error: BaseException) -> None:
-        self._count(
+    def _report_failure(self, stage: str, error: BaseException) -> None:
+        self._count_failure(
             stage, type(error).__name__, str(error) if isinstance(error, MemolithError) else ""
         )
 
-    def _count(self, stage: str, kind: str, told: str = "") -> None:
+    def _count_failure(self, stage: str, kind: str, detail: str = "") -> None:
         self._metrics.memory_failures.labels(stage, kind).inc()
-        what = f"{kind}: {told}" if told else kind
+        what = f"{kind}: {detail}" if detail else kind
         _log.warning("a reply went on without its memory: %s: %s", stage, what)
 
 
-class Whole(Response):
+class CompleteReply(Response):
     """A reply in one piece; what is noted is begun at the latest once it was sent, or failed to."""
 
     def __init__(
-        self, answer: Answer, headers: Mapping[str, str], noted: Noted, kept: Keeping
+        self,
+        answer: UpstreamResponse,
+        headers: Mapping[str, str],
+        task: BackgroundTask,
+        wait_until_stored: StoreWaiter,
     ) -> None:
         """Send this, when that was kept."""
         super().__init__(answer.body, answer.status, dict(headers))
-        self._noted = noted
-        self._kept = kept
+        self._task = task
+        self._wait_until_stored = wait_until_stored
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send it."""
         try:
-            await self._kept(self._noted)
+            await self._wait_until_stored(self._task)
             await super().__call__(scope, receive, send)
         finally:
-            self._noted.begin()
+            self._task.start()
 
 
-class Relay(StreamingResponse):
+class StreamedReply(StreamingResponse):
     """A reply in pieces, each sent on as it comes.
 
     Where the model breaks off, so does this: a connection that ends in the middle is what tells
@@ -309,30 +332,30 @@ class Relay(StreamingResponse):
     def __init__(
         self,
         first: bytes,
-        answer: Answer,
+        answer: UpstreamResponse,
         headers: Mapping[str, str],
         open_: AsyncExitStack,
-        after: Callable[[Heard], Noted] | None,
-        kept: Keeping,
+        record_exchange: Callable[[ModelReply], BackgroundTask] | None,
+        wait_until_stored: StoreWaiter,
     ) -> None:
         """Send these pieces, close the rest, and do something with what was said.
 
         It is noted, and mostly kept, before its end is sent, so that who asks again waits for it.
         """
-        self._hearing = Hearing()
+        self._accumulator = ReplyAccumulator()
         self._open = open_
-        self._after = after
-        self._kept = kept
-        self._noted = nothing()
-        super().__init__(self._heard(first, answer), answer.status, dict(headers))
+        self._record_exchange = record_exchange
+        self._wait_until_stored = wait_until_stored
+        self._task = completed_task()
+        super().__init__(self._iterate_pieces(first, answer), answer.status, dict(headers))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send it."""
         try:
             await super().__call__(scope, receive, send)
         finally:
-            self._note()
-            self._noted.begin()
+            self._record()
+            self._task.start()
             with anyio.CancelScope(shield=True):
                 await self._open.aclose()
 
@@ -346,46 +369,46 @@ class Relay(StreamingResponse):
         except ServiceFailed as error:
             _log.warning("a reply broke off: %s", error)
             return
-        await self._end()
+        await self._finish()
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    async def _heard(self, first: bytes, answer: Answer) -> AsyncIterator[bytes]:
-        yield await self._hear(first)
+    async def _iterate_pieces(self, first: bytes, answer: UpstreamResponse) -> AsyncIterator[bytes]:
+        yield await self._accumulate(first)
         if answer.pieces is not None:
             async for piece in answer.pieces:
-                yield await self._hear(piece)
+                yield await self._accumulate(piece)
 
-    async def _hear(self, piece: bytes) -> bytes:
-        self._hearing.hear(piece)
-        if self._hearing.is_done:
-            await self._end()
+    async def _accumulate(self, piece: bytes) -> bytes:
+        self._accumulator.feed(piece)
+        if self._accumulator.is_done:
+            await self._finish()
         return piece
 
-    async def _end(self) -> None:
-        if self._note():
-            await self._kept(self._noted)
+    async def _finish(self) -> None:
+        if self._record():
+            await self._wait_until_stored(self._task)
 
-    def _note(self) -> bool:
+    def _record(self) -> bool:
         """Note what was said; return whether that was not done yet."""
-        after, self._after = self._after, None
+        after, self._record_exchange = self._record_exchange, None
         if after is not None:
-            self._noted = after(self._hearing.reply())
+            self._task = after(self._accumulator.reply())
         return after is not None
 
 
-def _headers(talk: Talk, asked: Asked) -> dict[str, str]:
+def _build_headers(chat: ChatSession, prepared: PreparedRequest) -> dict[str, str]:
     """Return what a reply says of the memory."""
-    state = FAILED if asked.failed else str(talk.switch)
-    if talk.switch is Switch.OFF:
-        return {SWITCH_HEADER: state}
+    state = MEMORY_FAILED if prepared.is_memory_failed else str(chat.mode)
+    if chat.mode is MemoryMode.OFF:
+        return {MODE_HEADER: state}
     return {
-        SWITCH_HEADER: state,
-        SESSION_HEADER: talk.session,
-        IDS_HEADER: ",".join(asked.recalled.ids[:_IDS_TOLD]),
+        MODE_HEADER: state,
+        SESSION_HEADER: chat.session,
+        MEMORIES_HEADER: ",".join(prepared.recalled.ids[:_MAX_HEADER_IDS]),
     }
 
 
-def _listed(models: tuple[str, ...]) -> Response:
+def _build_models_response(models: tuple[str, ...]) -> Response:
     from starlette.responses import JSONResponse
 
     data = [
@@ -394,7 +417,7 @@ def _listed(models: tuple[str, ...]) -> Response:
     return JSONResponse({"object": "list", "data": data})
 
 
-def _warm_up(engine: Memolith) -> None:
+def _warm_up_recall(engine: Memolith) -> None:
     """Load what a first recall loads: it would keep a reply waiting, or have to do without."""
     try:
         engine.owner("memolith").recall("warm up", touch=False)

@@ -10,35 +10,35 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import httpx
 
 from memolith.adapters.clients.wire import (
-    CONNECT_S,
-    MOST_BYTES,
-    broken_off,
-    failed,
-    overdue,
-    unproxied,
-    unreachable,
-    unreadable,
+    CONNECT_TIMEOUT_S,
+    MAX_BODY_BYTES,
+    incomplete_failure,
+    proxy_exemptions,
+    status_failure,
+    timeout_failure,
+    unreachable_failure,
+    unreadable_failure,
 )
 from memolith.text.screening import REDACTED
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
-    from memolith.entrypoints.http.proxying.asking import Ask
+    from memolith.entrypoints.http.proxying.asking import ChatRequest
 
 JSON: Final = "application/json"
 EVENTS: Final = "text/event-stream"
 
-_TOLD: Final = ("content-type", "retry-after", "retry-after-ms", "x-should-retry")
-_TOLD_LIKE: Final = ("x-ratelimit-", "openai-")
-OUR_KEY: Final = frozenset({401, 403})
+_FORWARDED_HEADERS: Final = ("content-type", "retry-after", "retry-after-ms", "x-should-retry")
+_FORWARDED_PREFIXES: Final = ("x-ratelimit-", "openai-")
+AUTH_STATUSES: Final = frozenset({401, 403})
 """It is not the client's key that was refused: what the service says to it is not theirs to see."""
 
-_FAILED: Final = 400
+_ERROR_STATUS: Final = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class UpstreamResponse:
     """What a service answers.
 
     Attributes:
@@ -63,7 +63,7 @@ class Upstream(Protocol):
 
     model: str
 
-    def chat(self, ask: Ask) -> AbstractAsyncContextManager[Answer]:
+    def chat(self, ask: ChatRequest) -> AbstractAsyncContextManager[UpstreamResponse]:
         """Ask for a reply; a stream can be read while the context lasts.
 
         Raises:
@@ -71,7 +71,7 @@ class Upstream(Protocol):
         """
         ...
 
-    async def models(self) -> Answer:
+    async def models(self) -> UpstreamResponse:
         """Return its list of models, in OpenAI's form.
 
         Raises:
@@ -95,23 +95,25 @@ class OpenAIUpstream:
     _client: httpx.AsyncClient | None = field(default=None, repr=False)
 
     @asynccontextmanager
-    async def chat(self, ask: Ask) -> AsyncIterator[Answer]:
+    async def chat(self, ask: ChatRequest) -> AsyncIterator[UpstreamResponse]:
         """See `Upstream`."""
         headers = {"Content-Type": JSON, "Accept": EVENTS if ask.is_stream else JSON}
-        request = self._opened().build_request(
+        request = self._get_client().build_request(
             "POST", f"{self.base_url}/chat/completions", content=ask.raw, headers=headers
         )
-        response = await self._sent(request)
+        response = await self._send(request)
         try:
-            yield await self._answer(response)
+            yield await self._build_response(response)
         finally:
             await response.aclose()
 
-    async def models(self) -> Answer:
+    async def models(self) -> UpstreamResponse:
         """See `Upstream`."""
-        response = await self._sent(self._opened().build_request("GET", f"{self.base_url}/models"))
+        response = await self._send(
+            self._get_client().build_request("GET", f"{self.base_url}/models")
+        )
         try:
-            return await self._answer(response)
+            return await self._build_response(response)
         finally:
             await response.aclose()
 
@@ -125,56 +127,58 @@ class OpenAIUpstream:
     def _name(self) -> str:
         return f"openai:{self.model}"
 
-    async def _sent(self, request: httpx.Request) -> httpx.Response:
+    async def _send(self, request: httpx.Request) -> httpx.Response:
         try:
-            return await self._opened().send(request, stream=True)
+            return await self._get_client().send(request, stream=True)
         except httpx.TimeoutException:
-            failure = overdue(self._name, self.timeout_s)
+            failure = timeout_failure(self._name, self.timeout_s)
         except httpx.HTTPError:
-            failure = unreachable(self._name)
+            failure = unreachable_failure(self._name)
         raise failure
 
-    async def _answer(self, response: httpx.Response) -> Answer:
+    async def _build_response(self, response: httpx.Response) -> UpstreamResponse:
         status = response.status_code
-        if status in OUR_KEY or response.is_redirect:
-            raise failed(self._name, status, response.headers)
-        headers = for_client(response.headers)
+        if status in AUTH_STATUSES or response.is_redirect:
+            raise status_failure(self._name, status, response.headers)
+        headers = filter_headers(response.headers)
         if response.headers.get("content-type", "").startswith(EVENTS):
-            return Answer(status, headers, pieces=self._pieces(response))
-        body = b"".join([piece async for piece in self._bounded(response)])
-        if status >= _FAILED:
-            body = without_key(body.decode("utf-8", "replace"), self.api_key).encode()
-        return Answer(status, headers, body)
+            return UpstreamResponse(status, headers, pieces=self._stream_pieces(response))
+        body = b"".join([piece async for piece in self._read_bounded(response)])
+        if status >= _ERROR_STATUS:
+            body = redact_key(body.decode("utf-8", "replace"), self.api_key).encode()
+        return UpstreamResponse(status, headers, body)
 
-    async def _bounded(self, response: httpx.Response) -> AsyncIterator[bytes]:
+    async def _read_bounded(self, response: httpx.Response) -> AsyncIterator[bytes]:
         length = 0
-        async for piece in self._pieces(response):
+        async for piece in self._stream_pieces(response):
             length += len(piece)
-            if length > MOST_BYTES:
-                raise unreadable(self._name)
+            if length > MAX_BODY_BYTES:
+                raise unreadable_failure(self._name)
             yield piece
 
-    async def _pieces(self, response: httpx.Response) -> AsyncIterator[bytes]:
+    async def _stream_pieces(self, response: httpx.Response) -> AsyncIterator[bytes]:
         try:
             async for piece in response.aiter_bytes():
                 yield piece
         except httpx.TimeoutException:
-            failure = overdue(self._name, self.timeout_s)
+            failure = timeout_failure(self._name, self.timeout_s)
         except httpx.DecodingError:
-            failure = unreadable(self._name)
+            failure = unreadable_failure(self._name)
         except httpx.HTTPError:
-            failure = broken_off(self._name)
+            failure = incomplete_failure(self._name)
         else:
             return
         raise failure
 
-    def _opened(self) -> httpx.AsyncClient:
+    def _get_client(self) -> httpx.AsyncClient:
         if self._client is None:
             key = {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
-            mounts: Mapping[str, Any] = unproxied(self.base_url)
+            mounts: Mapping[str, Any] = proxy_exemptions(self.base_url)
             self._client = httpx.AsyncClient(
                 headers={"Accept-Encoding": "identity", "User-Agent": "memolith", **key},
-                timeout=httpx.Timeout(self.timeout_s, connect=min(self.timeout_s, CONNECT_S)),
+                timeout=httpx.Timeout(
+                    self.timeout_s, connect=min(self.timeout_s, CONNECT_TIMEOUT_S)
+                ),
                 limits=httpx.Limits(max_connections=None, max_keepalive_connections=64),
                 follow_redirects=False,
                 verify=self.base_url.startswith("https:"),  # else certificates are read for nothing
@@ -183,15 +187,15 @@ class OpenAIUpstream:
         return self._client
 
 
-def without_key(said: str, key: str) -> str:
+def redact_key(text: str, key: str) -> str:
     """Return what a service says against a request: some repeat the key that they were shown."""
-    return said.replace(key, REDACTED) if key else said
+    return text.replace(key, REDACTED) if key else text
 
 
-def for_client(headers: Mapping[str, str]) -> dict[str, str]:
+def filter_headers(headers: Mapping[str, str]) -> dict[str, str]:
     """Return what of a service's headers is for the client."""
     return {
         name: value
         for name, value in headers.items()
-        if name.lower() in _TOLD or name.lower().startswith(_TOLD_LIKE)
+        if name.lower() in _FORWARDED_HEADERS or name.lower().startswith(_FORWARDED_PREFIXES)
     }

@@ -7,85 +7,93 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Body, Depends, Request, UploadFile
 from pydantic import BaseModel, Field
 
-from memolith.entrypoints.http.callers import KeyedRoute, Memory
-from memolith.entrypoints.http.device import Devices, Spoken
+from memolith.entrypoints.http.callers import AuthenticatedRoute, MemoryDep
+from memolith.entrypoints.http.device import DeviceReply, DeviceService
 from memolith.entrypoints.http.problems import Problem
 from memolith.entrypoints.http.wire import answers, fields
 
-router = APIRouter(tags=["device"], route_class=KeyedRoute)
+device_router = APIRouter(tags=["device"], route_class=AuthenticatedRoute)
 
-AUDIO = "/chat/audio"
+AUDIO_PATH = "/chat/audio"
 
-_SENSED = {"orientation": "face_up", "battery": {"level": 80}}
+_SENSOR_EXAMPLE = {"orientation": "face_up", "battery": {"level": 80}}
 
 
-class Heard(BaseModel):
+class DeviceMessage(BaseModel):
     """What was said."""
 
     text: fields.Text = Field(max_length=1_000_000, examples=["My name is Alex and I work at NASA"])
 
 
-class SpokenOut(answers.Sent):
+class DeviceReplyOut(answers.ResponseModel):
     """What the device is to say and do."""
 
     text: str = Field(examples=["Nice to know, Alex."])
     action: str = Field(examples=["SPEAK"])
 
 
-class TranscribedOut(SpokenOut):
+class TranscribedReplyOut(DeviceReplyOut):
     """The same, with what was understood."""
 
     transcript: str
 
 
-class SensedOut(BaseModel):
+class SensorStateOut(BaseModel):
     """What the model is told of the sensors."""
 
     status: Literal["ok"] = "ok"
     state: str
 
 
-class HealthOut(BaseModel):
+class DeviceHealthOut(BaseModel):
     """Whether the service is well."""
 
     status: Literal["ok"] = "ok"
     ollama: bool = Field(description="Whether the chat or embedding service can be reached.")
 
 
-async def devices_of(request: Request) -> Devices:
+async def get_device_service(request: Request) -> DeviceService:
     """Return who answers devices."""
-    devices: Devices = request.app.state.devices
+    devices: DeviceService = request.app.state.devices
     return devices
 
 
-Answering = Annotated[Devices, Depends(devices_of)]
+DeviceServiceDep = Annotated[DeviceService, Depends(get_device_service)]
 
 
-@router.post("/chat/text")
-def chat_text(memory: Memory, devices: Answering, heard: Heard) -> SpokenOut:
+@device_router.post("/chat/text")
+def chat_text(
+    memory: MemoryDep, service: DeviceServiceDep, message: DeviceMessage
+) -> DeviceReplyOut:
     """Answer what was said."""
-    return SpokenOut.model_validate(devices.answer(memory, heard.text))
+    return DeviceReplyOut.model_validate(service.reply(memory, message.text))
 
 
-@router.post(AUDIO, responses={501: {"description": "No transcription service is configured."}})
-def chat_audio(memory: Memory, devices: Answering, file: UploadFile) -> TranscribedOut:
+@device_router.post(
+    AUDIO_PATH, responses={501: {"description": "No transcription service is configured."}}
+)
+def chat_audio(
+    memory: MemoryDep, service: DeviceServiceDep, file: UploadFile
+) -> TranscribedReplyOut:
     """Answer what was said in a recording."""
-    if devices.transcriber is None:
+    if service.transcriber is None:
         raise Problem(501, "no transcription service is configured: see [memory.device]")
-    transcript = devices.transcriber.transcribe(file.file.read(), file.filename or "audio.wav")
-    spoken = devices.answer(memory, transcript) if transcript else Spoken("", "IGNORE")
-    return TranscribedOut(text=spoken.text, action=spoken.action, transcript=transcript)
+    transcript = service.transcriber.transcribe(file.file.read(), file.filename or "audio.wav")
+    spoken = service.reply(memory, transcript) if transcript else DeviceReply("", "IGNORE")
+    return TranscribedReplyOut(text=spoken.text, action=spoken.action, transcript=transcript)
 
 
-@router.post("/context/sensors")
+@device_router.post("/context/sensors")
 def sense(
-    memory: Memory, devices: Answering, sensors: Annotated[fields.Json, Body(examples=[_SENSED])]
-) -> SensedOut:
+    memory: MemoryDep,
+    service: DeviceServiceDep,
+    sensors: Annotated[fields.JsonObject, Body(examples=[_SENSOR_EXAMPLE])],
+) -> SensorStateOut:
     """Take what the device senses from now on."""
-    return SensedOut(state=devices.sense(memory.owner_id, sensors))
+    return SensorStateOut(state=service.update_sensors(memory.owner_id, sensors))
 
 
-@router.get("/health")
-def health(devices: Answering) -> HealthOut:
+@device_router.get("/health")
+def health(service: DeviceServiceDep) -> DeviceHealthOut:
     """Say that the service is well, and whether the model's service can be reached."""
-    return HealthOut(ollama=devices.reachable())
+    return DeviceHealthOut(ollama=service.is_model_reachable())

@@ -8,24 +8,24 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
-from memolith.entrypoints.http.callers import Admin, KeyedRoute
-from memolith.entrypoints.http.problems import Problem, Wrong
+from memolith.entrypoints.http.callers import AdminDep, AuthenticatedRoute
+from memolith.entrypoints.http.problems import FieldError, Problem
 
 if TYPE_CHECKING:
     from memolith.entrypoints.http.readiness import Readiness
 
-router = APIRouter(tags=["operations"], route_class=KeyedRoute)
+operations_router = APIRouter(tags=["operations"], route_class=AuthenticatedRoute)
 
-ALIVE, READY = "/healthz", "/readyz"
+LIVENESS_PATH, READINESS_PATH = "/healthz", "/readyz"
 
 
-class Well(BaseModel):
+class LivenessOut(BaseModel):
     """The server is well."""
 
     status: Literal["ok"] = "ok"
 
 
-class Ready(Well):
+class ReadinessOut(LivenessOut):
     """The server can do what it is there for."""
 
     checks: dict[str, str] = Field(
@@ -34,29 +34,29 @@ class Ready(Well):
     )
 
 
-@router.get(ALIVE)
-async def healthz() -> Well:
+@operations_router.get(LIVENESS_PATH)
+async def healthz() -> LivenessOut:
     """Say that the process answers."""
-    return Well()
+    return LivenessOut()
 
 
-@router.get(READY)
-async def readyz(request: Request) -> Ready:
+@operations_router.get(READINESS_PATH)
+async def readyz(request: Request) -> ReadinessOut:
     """Say that the store can be read and written, the embedder answers, and the worker works.
 
     A problem names what is not so in `errors`: "failed", "slow", or "read-only".
     """
     readiness: Readiness = request.app.state.readiness
-    states = await readiness.states()
-    unwell = readiness.unwell(states)
+    states = await readiness.get_states()
+    unwell = readiness.find_unhealthy(states)
     if unwell:
-        wrong = [Wrong(field=name, problem=states[name]) for name in unwell]
+        wrong = [FieldError(field=name, problem=states[name]) for name in unwell]
         raise Problem(503, f"not ready: {', '.join(unwell)}", {"Retry-After": "1"}, wrong)
-    return Ready(checks=dict(states))
+    return ReadinessOut(checks=dict(states))
 
 
-@router.get("/metrics", response_class=Response)
-def metrics(_: Admin, request: Request) -> Response:
+@operations_router.get("/metrics", response_class=Response)
+def metrics(_: AdminDep, request: Request) -> Response:
     """Return what was counted, as Prometheus reads it."""
     return Response(
         request.app.state.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8"

@@ -8,27 +8,27 @@ from fastapi import APIRouter, Depends, Header, Request
 from fastapi.responses import Response
 
 from memolith.entrypoints.http import problems
-from memolith.entrypoints.http.callers import Engine, KeyedRoute, Known, NamedOwner
+from memolith.entrypoints.http.callers import AuthenticatedRoute, CallerDep, EngineDep, OwnerHeader
 from memolith.entrypoints.http.problems import Problem
-from memolith.entrypoints.http.proxying.asking import read_ask
-from memolith.entrypoints.http.proxying.relaying import SESSION_HEADER, SWITCH_HEADER, Proxy
-from memolith.entrypoints.http.proxying.remembering import Switch, Talk
-from memolith.policies.resending import session_of
-from memolith.services.screening import screened_name
+from memolith.entrypoints.http.proxying.asking import parse_chat_request
+from memolith.entrypoints.http.proxying.relaying import MODE_HEADER, SESSION_HEADER, Proxy
+from memolith.entrypoints.http.proxying.remembering import ChatSession, MemoryMode
+from memolith.policies.resending import derive_session_id
+from memolith.services.screening import validate_name
 
-router = APIRouter(prefix="/v1", tags=["chat"], route_class=KeyedRoute)
+proxy_router = APIRouter(prefix="/v1", tags=["chat"], route_class=AuthenticatedRoute)
 
-_NONE = "no chat service is configured: see [memory.chat]"
-_PROBLEM = {"model": problems.ProblemDocument, "content": {problems.MEDIA_TYPE: {}}}
-_OBJECT = {"schema": {"type": "object"}}
+_NOT_CONFIGURED = "no chat service is configured: see [memory.chat]"
+_PROBLEM_RESPONSE = {"model": problems.ProblemDocument, "content": {problems.MEDIA_TYPE: {}}}
+_OBJECT_CONTENT = {"schema": {"type": "object"}}
 _RESPONSES: dict[int | str, dict[str, Any]] = {
-    501: {**_PROBLEM, "description": "No chat service is configured."},
+    501: {**_PROBLEM_RESPONSE, "description": "No chat service is configured."},
     "default": {
         "description": "What the chat service answers, as it answers it.",
-        "content": {"application/json": _OBJECT},
+        "content": {"application/json": _OBJECT_CONTENT},
     },
 }
-_ASKED = {
+_REQUEST_SCHEMA = {
     "type": "object",
     "required": ["messages"],
     "properties": {
@@ -54,7 +54,7 @@ _ASKED = {
 }
 
 
-async def proxy_of(request: Request) -> Proxy:
+async def get_proxy(request: Request) -> Proxy:
     """Return what asks the chat service.
 
     Raises:
@@ -62,14 +62,14 @@ async def proxy_of(request: Request) -> Proxy:
     """
     proxy: Proxy | None = request.app.state.proxy
     if proxy is None:
-        raise Problem(501, _NONE)
+        raise Problem(501, _NOT_CONFIGURED)
     return proxy
 
 
-Proxied = Annotated[Proxy, Depends(proxy_of)]
+ProxyDep = Annotated[Proxy, Depends(get_proxy)]
 
 
-@router.post(
+@proxy_router.post(
     "/chat/completions",
     response_class=Response,
     responses={
@@ -77,49 +77,52 @@ Proxied = Annotated[Proxy, Depends(proxy_of)]
         200: {
             "description": "The reply, as OpenAI's protocol has it.",
             "content": {
-                "application/json": _OBJECT,
+                "application/json": _OBJECT_CONTENT,
                 "text/event-stream": {"schema": {"type": "string"}},
             },
         },
     },
     openapi_extra={
-        "requestBody": {"required": True, "content": {"application/json": {"schema": _ASKED}}}
+        "requestBody": {
+            "required": True,
+            "content": {"application/json": {"schema": _REQUEST_SCHEMA}},
+        }
     },
 )
 async def chat(  # noqa: PLR0913, PLR0917 - what a call tells, each by its name
     request: Request,
-    caller: Known,
-    engine: Engine,
-    proxy: Proxied,
-    named: NamedOwner = None,
+    caller: CallerDep,
+    engine: EngineDep,
+    proxy: ProxyDep,
+    requested: OwnerHeader = None,
     session: Annotated[
         str | None,
         Header(
             alias=SESSION_HEADER, description="The conversation; none: told by its first message."
         ),
     ] = None,
-    switch: Annotated[
-        Switch,
+    mode: Annotated[
+        MemoryMode,
         Header(
-            alias=SWITCH_HEADER,
+            alias=MODE_HEADER,
             description="`read-only`: nothing is learned; `off`: nor is anything recalled.",
         ),
-    ] = Switch.ON,
+    ] = MemoryMode.ON,
 ) -> Response:
     """Ask the configured model, which is told what is remembered; learn from the exchange."""
-    ask = read_ask(await request.body())
-    memory = engine.owner(caller.acting_for(named, ask.user))
-    name = session_of(memory.owner_id, ask.messages)
+    ask = parse_chat_request(await request.body())
+    memory = engine.owner(caller.resolve_owner(requested, ask.user))
+    name = derive_session_id(memory.owner_id, ask.messages)
     if session is not None:
-        name = screened_name(session, SESSION_HEADER)
-    return await proxy.chat(Talk(memory, name, ask.messages, switch), ask)
+        name = validate_name(session, SESSION_HEADER)
+    return await proxy.chat(ChatSession(memory, name, ask.messages, mode), ask)
 
 
-@router.get(
+@proxy_router.get(
     "/models",
     response_class=Response,
-    responses={**_RESPONSES, 200: {"content": {"application/json": _OBJECT}}},
+    responses={**_RESPONSES, 200: {"content": {"application/json": _OBJECT_CONTENT}}},
 )
-async def models(_: Known, proxy: Proxied) -> Response:
+async def models(_: CallerDep, proxy: ProxyDep) -> Response:
     """List the models that can be asked for, as OpenAI's protocol has it."""
     return await proxy.models()

@@ -8,52 +8,52 @@ from fastapi import APIRouter, Path
 
 from memolith.domain.memories import Memory as StoredMemory
 from memolith.domain.messages import Message
-from memolith.entrypoints.http.callers import Memory
-from memolith.entrypoints.http.once import Once, OnceRoute
+from memolith.entrypoints.http.callers import MemoryDep
+from memolith.entrypoints.http.once import IdempotencyDep, IdempotentRoute
 from memolith.entrypoints.http.wire import answers, bodies
 
-router = APIRouter(prefix="/v1", tags=["review"], route_class=OnceRoute)
+review_router = APIRouter(prefix="/v1", tags=["review"], route_class=IdempotentRoute)
 
-_Id = Annotated[str, Path(json_schema_extra={"format": "uuid"})]
+_RecordId = Annotated[str, Path(json_schema_extra={"format": "uuid"})]
 
 
-@router.get("/review")
-def review(memory: Memory) -> answers.WithheldOut:
+@review_router.get("/review")
+def review(memory: MemoryDep) -> answers.QuarantineOut:
     """Return what is withheld from recall until it is reviewed, in the order it was stored."""
-    return answers.WithheldOut(withheld=[shown(each) for each in memory.review()])
+    return answers.QuarantineOut(quarantined=[build_record(each) for each in memory.review()])
 
 
-@router.post("/review/{id}/approve", dependencies=[Once])
-def approve(memory: Memory, id: _Id) -> answers.MemoryOut | answers.MessageOut:
+@review_router.post("/review/{id}/approve", dependencies=[IdempotencyDep])
+def approve(memory: MemoryDep, id: _RecordId) -> answers.MemoryOut | answers.MessageOut:
     """Let a withheld memory or message be recalled."""
-    return shown(memory.approve(id))
+    return build_record(memory.approve(id))
 
 
-@router.post("/review/{id}/reject", dependencies=[Once])
-def reject(memory: Memory, id: _Id) -> answers.ForgottenOut:
+@review_router.post("/review/{id}/reject", dependencies=[IdempotencyDep])
+def reject(memory: MemoryDep, id: _RecordId) -> answers.ForgetOut:
     """Forget a withheld memory or message. `restore` undoes it."""
-    return answers.ForgottenOut.model_validate(memory.reject(id))
+    return answers.ForgetOut.model_validate(memory.reject(id))
 
 
-@router.post("/forget", dependencies=[Once])
-def forget(memory: Memory, given: bodies.Named) -> answers.ForgottenOut:
+@review_router.post("/forget", dependencies=[IdempotencyDep])
+def forget(memory: MemoryDep, body: bodies.RecordReference) -> answers.ForgetOut:
     """Take a memory, by id or key, or a message out of every door. `restore` undoes it."""
-    return answers.ForgottenOut.model_validate(memory.forget(given.id, key=given.key))
+    return answers.ForgetOut.model_validate(memory.forget(body.id, key=body.key))
 
 
-@router.post("/purge", dependencies=[Once])
-def purge(memory: Memory, given: bodies.Named) -> answers.PurgedOut:
+@review_router.post("/purge", dependencies=[IdempotencyDep])
+def purge(memory: MemoryDep, body: bodies.RecordReference) -> answers.PurgeOut:
     """Remove a memory, by id or key, or a message for good."""
-    return answers.PurgedOut.model_validate(memory.purge(given.id, key=given.key))
+    return answers.PurgeOut.model_validate(memory.purge(body.id, key=body.key))
 
 
-@router.get("/messages/{id}")
-def message(memory: Memory, id: _Id) -> answers.MessageOut:
+@review_router.get("/messages/{id}")
+def message(memory: MemoryDep, id: _RecordId) -> answers.MessageOut:
     """Return a message."""
     return answers.MessageOut.model_validate(memory.message(id))
 
 
-def shown(record: StoredMemory | Message) -> answers.MemoryOut | answers.MessageOut:
+def build_record(record: StoredMemory | Message) -> answers.MemoryOut | answers.MessageOut:
     """Return a memory or a message as it is sent."""
     if isinstance(record, StoredMemory):
         return answers.MemoryOut.model_validate(record)

@@ -10,25 +10,25 @@ from pydantic import BaseModel, ConfigDict, Field
 from memolith.domain.memories import Action, Origin, State
 from memolith.domain.messages import Role
 from memolith.domain.recall import DropReason
-from memolith.domain.work import Work
+from memolith.domain.work import WorkKind
 from memolith.entrypoints.http.wire.fields import Id, Importance, Instant
 
 
-class Sent(BaseModel):
+class ResponseModel(BaseModel):
     """A part of an answer, read from the library's values."""
 
     model_config = ConfigDict(from_attributes=True)
 
 
-class SourceOut(Sent):
+class SourceOut(ResponseModel):
     """What a memory was made from."""
 
     id: Id
-    of: Literal["message", "memory"]
+    record_type: Literal["message", "memory"]
     external_id: str | None = None
 
 
-class MemoryOut(Sent):
+class MemoryOut(ResponseModel):
     """One remembered thing, at one version."""
 
     id: Id
@@ -53,10 +53,10 @@ class MemoryOut(Sent):
     compressed: bool
     origin: Origin
     version: int
-    kept_kind: str | None = None
+    previous_kind: str | None = None
 
 
-class PageOut(Sent):
+class PageOut(ResponseModel):
     """A page of memories, newest first."""
 
     memories: list[MemoryOut]
@@ -64,18 +64,18 @@ class PageOut(Sent):
     cursor: str | None = Field(None, description="For the next page; none on the last.")
 
 
-class EventOut(Sent):
+class EventOut(ResponseModel):
     """One change."""
 
     record_id: Id
     action: Action
     at: Instant
-    by: str
+    actor: str
     version: int
     details: dict[str, str]
 
 
-class VersionOut(Sent):
+class VersionOut(ResponseModel):
     """One version, and when it held."""
 
     memory: MemoryOut
@@ -83,21 +83,21 @@ class VersionOut(Sent):
     valid_to: datetime | None = None
 
 
-class HistoryOut(Sent):
+class HistoryOut(ResponseModel):
     """How a memory came to be what it is, oldest first."""
 
     versions: list[VersionOut]
     events: list[EventOut]
 
 
-class ForgottenOut(Sent):
+class ForgetOut(ResponseModel):
     """What a forgetting has touched."""
 
     memories: list[str]
     messages: list[str]
 
 
-class StatisticsOut(Sent):
+class StatisticsOut(ResponseModel):
     """How much an owner has stored."""
 
     total_count: int
@@ -108,46 +108,46 @@ class StatisticsOut(Sent):
     messages: int
     sessions: int
     vectors: int
-    vectors_due: int = Field(
+    vectors_pending: int = Field(
         description="Vectors that Chroma does not have yet, where it searches."
     )
 
 
-class FoundOut(Sent):
+class AuditExampleOut(ResponseModel):
     """A memory that is not worth keeping, and why."""
 
     id: str
     text: str
     reason: str
-    of: str | None = Field(description="The memory that it repeats.")
+    duplicate_of: str | None = Field(description="The memory that it repeats.")
     similarity: float | None
 
 
-class ShareOut(Sent):
+class AuditCategoryOut(ResponseModel):
     """The memories of which one thing is true."""
 
     count: int
     rate: float
     ids: list[str]
-    examples: list[FoundOut]
+    examples: list[AuditExampleOut]
     reasons: dict[str, int]
 
 
-class AuditOut(Sent):
+class AuditOut(ResponseModel):
     """How many memories are not worth keeping."""
 
     memories: int
     junk: int
     rate: float
-    duplicates: ShareOut
-    fragments: ShareOut
-    filler: ShareOut
-    echoes: ShareOut
-    near: ShareOut | None = Field(description="Near in meaning to another; no junk.")
+    duplicates: AuditCategoryOut
+    fragments: AuditCategoryOut
+    filler: AuditCategoryOut
+    echoes: AuditCategoryOut
+    near: AuditCategoryOut | None = Field(description="Near in meaning to another; no junk.")
     compared: int
 
 
-class MessageOut(Sent):
+class MessageOut(ResponseModel):
     """One turn, as it is stored."""
 
     id: Id
@@ -161,22 +161,22 @@ class MessageOut(Sent):
     version: int
 
 
-class MessagesOut(Sent):
+class MessagesOut(ResponseModel):
     """The turns of a conversation, in order."""
 
     messages: list[MessageOut]
 
 
-class LearnedOut(Sent):
+class LearnOut(ResponseModel):
     """What was taken in."""
 
     messages: list[MessageOut]
     memories: list[MemoryOut]
-    already: int
+    duplicates_skipped: int
     redactions: int
 
 
-class ScoreOut(Sent):
+class ScoreOut(ResponseModel):
     """Why something was found."""
 
     total: float
@@ -188,14 +188,14 @@ class ScoreOut(Sent):
     parts: dict[str, float]
 
 
-class SpanOut(Sent):
+class SpanOut(ResponseModel):
     """A stretch of a text, in characters."""
 
     start: int
     end: int
 
 
-class RecalledOut(Sent):
+class RecalledItemOut(ResponseModel):
     """One result: a memory, or a message as an episode."""
 
     id: Id
@@ -205,12 +205,12 @@ class RecalledOut(Sent):
     score: ScoreOut
     passage: SpanOut
     tokens: int
-    folded: list[str]
+    collapsed_ids: list[str]
     changed_later: bool
     suspicious: bool
 
 
-class DroppedOut(Sent):
+class DroppedCandidateOut(ResponseModel):
     """A candidate that was not returned, and why."""
 
     id: Id
@@ -218,20 +218,20 @@ class DroppedOut(Sent):
     score: ScoreOut
 
 
-class TraceOut(Sent):
+class RecallTraceOut(ResponseModel):
     """How an answer came about."""
 
     dense_text: str = Field(description="What was embedded of the query.")
     terms: list[str] = Field(description="What was searched for by keyword.")
     candidates: int
-    dropped: list[DroppedOut]
+    dropped: list[DroppedCandidateOut]
     seconds: dict[str, float]
 
 
-class RecallOut(Sent):
+class RecallOut(ResponseModel):
     """What was recalled, best first."""
 
-    memories: list[RecalledOut]
+    memories: list[RecalledItemOut]
     total_tokens: int
     token_budget: int
     budget_used: float
@@ -240,28 +240,28 @@ class RecallOut(Sent):
         description="How likely it is that something in memory answers the query, 0..1; null "
         "where that is not known.",
     )
-    nothing_relevant: bool = Field(
+    likely_unanswerable: bool = Field(
         description="Whether that is so unlikely that it is better to say that there is no "
         "answer. Nothing is left out of the results for it."
     )
-    trace: TraceOut | None = Field(None, description="Where asked for.")
+    trace: RecallTraceOut | None = Field(None, description="Where asked for.")
 
 
-class ContextOut(Sent):
+class ContextOut(ResponseModel):
     """Text for a prompt, and what stands in it."""
 
     text: str
-    results: list[RecalledOut]
+    results: list[RecalledItemOut]
     tokens: int
 
 
-class PieceOut(Sent):
+class IngestedChunkOut(ResponseModel):
     """One chunk, and what became of it."""
 
     text: str
     tokens: int
     kind: str
-    fate: Literal["stored", "known", "dropped"]
+    status: Literal["stored", "known", "dropped"]
     reason: str
     importance: float
     novelty: float | None = None
@@ -269,23 +269,23 @@ class PieceOut(Sent):
     memory: MemoryOut | None = None
 
 
-class IngestedOut(Sent):
+class IngestOut(ResponseModel):
     """What became of a text, chunk by chunk."""
 
-    pieces: list[PieceOut]
+    chunks: list[IngestedChunkOut]
     redactions: int
 
 
-class ConsolidatedOut(Sent):
+class ConsolidationOut(ResponseModel):
     """One thing that was made shorter."""
 
-    what: str
+    output: str
     id: str
     sources: int
     by_model: bool
 
 
-class BaseMemoryOut(Sent):
+class BaseMemoryOut(ResponseModel):
     """The living document about an owner."""
 
     content: str
@@ -295,7 +295,7 @@ class BaseMemoryOut(Sent):
     sources: list[SourceOut]
 
 
-class SessionOut(Sent):
+class SessionOut(ResponseModel):
     """One conversation."""
 
     id: str
@@ -306,67 +306,67 @@ class SessionOut(Sent):
     ended_at: datetime | None = None
 
 
-class CompressedOut(Sent):
+class CompressOut(ResponseModel):
     """A conversation after it was made shorter, or not."""
 
     history: list[dict[str, Any]]
     context: str
-    fired: list[str]
+    triggers: list[str]
     memories: list[MemoryOut]
     failed: bool
 
 
-class TakenOut(Sent):
+class ImportOut(ResponseModel):
     """What an import has brought."""
 
     messages: int
     memories: int
-    already: int
-    unkeyed: list[str]
+    duplicates_skipped: int
+    keys_dropped: list[str]
     redactions: int
 
 
-class Changed(Sent):
+class DecayOut(ResponseModel):
     """Whose strength fell."""
 
     memories: list[str]
     count: int
 
 
-class PurgedOut(ForgottenOut):
+class PurgeOut(ForgetOut):
     """What is gone for good."""
 
-    settled: bool = Field(description="Whether the store's own logs hold nothing of it either.")
+    compacted: bool = Field(description="Whether the store's own logs hold nothing of it either.")
 
 
-class WithheldOut(Sent):
+class QuarantineOut(ResponseModel):
     """What waits for a review."""
 
-    withheld: list[MemoryOut | MessageOut]
+    quarantined: list[MemoryOut | MessageOut]
 
 
-class ProfileOut(Sent):
+class ProfileOut(ResponseModel):
     """A profile that an owner can have."""
 
     name: str
-    told: str = Field(description="When to choose it.")
+    description: str = Field(description="When to choose it.")
     kinds: list[str]
 
 
-class ProfilesOut(Sent):
+class ProfilesOut(ResponseModel):
     """The owner's profile, and those there are."""
 
     profile: str
     profiles: list[ProfileOut]
 
 
-class KindOut(Sent):
+class KindOut(ResponseModel):
     """A kind of memory."""
 
     kind: str = Field(examples=["fact"])
 
 
-class SwitchedOut(Sent):
+class ProfileSwitchOut(ResponseModel):
     """What a change of profile does."""
 
     before: str
@@ -379,16 +379,16 @@ class SwitchedOut(Sent):
     dry_run: bool
 
 
-class BacklogOut(Sent):
+class PendingWorkOut(ResponseModel):
     """What waits for a model."""
 
-    waiting: int
-    parked: int
-    oldest: datetime | None = None
-    stuck: list[str]
+    pending_messages: int
+    dead_letters: int
+    oldest_at: datetime | None = None
+    failed_kinds: list[str]
 
 
-class SpentOut(Sent):
+class ModelUsageOut(ResponseModel):
     """What was spent on calls of a model."""
 
     calls: int
@@ -396,56 +396,56 @@ class SpentOut(Sent):
     output_tokens: int
 
 
-class SpendingOut(Sent):
+class UsageOut(ResponseModel):
     """What models were asked, and what it cost."""
 
     since: Instant
-    by_purpose: dict[str, SpentOut]
-    total: SpentOut
+    by_purpose: dict[str, ModelUsageOut]
+    total: ModelUsageOut
     cost: float | None = None
 
 
-class BaseMemoriesOut(Sent):
+class BaseMemoriesOut(ResponseModel):
     """All versions of the base memory, oldest first."""
 
     versions: list[BaseMemoryOut]
 
 
-class OwnersOut(Sent):
+class OwnersOut(ResponseModel):
     """All who have something stored."""
 
     owners: list[str]
 
 
-class ErasedOut(Sent):
+class EraseOut(ResponseModel):
     """Who was erased."""
 
     owner_id: str
-    settled: bool = Field(description="Whether the store's own logs hold nothing of it either.")
+    compacted: bool = Field(description="Whether the store's own logs hold nothing of it either.")
 
 
-class KeyVersionOut(Sent):
+class KeyVersionOut(ResponseModel):
     """Which version of an owner's encryption key is in force."""
 
     version: int
 
 
-class CountOut(Sent):
+class CountOut(ResponseModel):
     """How many memories were changed."""
 
     count: int
 
 
-class WorkedOut(Sent):
+class WorkOut(ResponseModel):
     """What was done for an owner."""
 
     owner_id: str
-    work: Work
+    work: WorkKind
     done: int
     failed: int
 
 
-class DrainedOut(Sent):
+class DrainOut(ResponseModel):
     """Whether the background has tried all that waits."""
 
     drained: bool

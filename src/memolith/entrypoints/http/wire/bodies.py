@@ -10,33 +10,33 @@ from pydantic import BaseModel, ConfigDict, Field
 from memolith.domain.memories import Origin
 from memolith.domain.messages import Role
 from memolith.entrypoints.http.wire.fields import (
-    AT,
-    ID,
+    EXAMPLE_ID,
+    EXAMPLE_INSTANT,
     Count,
     Id,
     Importance,
-    Json,
-    Lasting,
+    JsonObject,
+    Lifetime,
     Mode,
     Name,
     Text,
 )
 
 
-def _example(body: dict[str, Any]) -> ConfigDict:
+def _with_example(body: dict[str, Any]) -> ConfigDict:
     return ConfigDict(json_schema_extra={"examples": [body]})
 
 
-class Given(BaseModel):
+class RequestModel(BaseModel):
     """A body: what it does not know, it refuses."""
 
     model_config = ConfigDict(extra="forbid")
 
 
-class NewMemory(Given):
+class NewMemory(RequestModel):
     """A memory to store."""
 
-    model_config = _example(
+    model_config = _with_example(
         {
             "content": "Prefers metric units",
             "kind": "preference",
@@ -52,17 +52,17 @@ class NewMemory(Given):
     importance: Importance | None = Field(None, description="None: by its cues.")
     key: Name | None = Field(None, description="Unique among active memories.", examples=["units"])
     tags: list[Name] = Field(default_factory=list, max_length=64, examples=[["style"]])
-    expires_in: Lasting = ""
+    expires_in: Lifetime = ""
     expires_at: datetime | None = None
     happened_at: datetime | None = None
     session: Name | None = None
     origin: Origin = Origin.USER
 
 
-class MemoryChange(Given):
+class MemoryChange(RequestModel):
     """What is to be changed of a memory; the rest stays."""
 
-    model_config = _example(
+    model_config = _with_example(
         {"content": "Prefers metric units, and miles when driving", "importance": 0.9}
     )
 
@@ -73,24 +73,28 @@ class MemoryChange(Given):
     importance: Importance | None = None
     key: Name | None = None
     tags: list[Name] | None = Field(None, max_length=64)
-    expires_in: Lasting = ""
+    expires_in: Lifetime = ""
     expires_at: datetime | None = None
     happened_at: datetime | None = None
 
 
-class Superseding(Given):
+class SupersedeRequest(RequestModel):
     """What takes a memory's place."""
 
-    model_config = _example({"by": ID})
+    model_config = _with_example({"by": EXAMPLE_ID})
 
     by: Id
 
 
-class NewMessage(Given):
+class NewMessage(RequestModel):
     """One turn of a conversation."""
 
-    model_config = _example(
-        {"content": "My name is Alice and I live in Oslo", "speaker": "Alice", "at": AT}
+    model_config = _with_example(
+        {
+            "content": "My name is Alice and I live in Oslo",
+            "speaker": "Alice",
+            "at": EXAMPLE_INSTANT,
+        }
     )
 
     content: Text = Field(max_length=1_000_000, examples=["My name is Alice and I live in Oslo"])
@@ -101,16 +105,16 @@ class NewMessage(Given):
     learn: bool = Field(True, description="Whether it is learned from.")
 
 
-class NewMessages(Given):
+class NewMessages(RequestModel):
     """Turns to log, in order."""
 
-    model_config = _example(
+    model_config = _with_example(
         {
             "messages": [
                 {
                     "content": "My name is Alice and I live in Oslo",
                     "speaker": "Alice",
-                    "at": AT,
+                    "at": EXAMPLE_INSTANT,
                     "external_id": "D1:1",
                 },
                 {"content": "Nice to meet you!", "role": "assistant"},
@@ -121,10 +125,10 @@ class NewMessages(Given):
     messages: list[NewMessage] = Field(max_length=10_000)
 
 
-class Exchange(Given):
+class Exchange(RequestModel):
     """What the user said, and the reply."""
 
-    model_config = _example(
+    model_config = _with_example(
         {
             "user": "My name is Alice and I live in Oslo",
             "assistant": "Nice to meet you!",
@@ -137,10 +141,10 @@ class Exchange(Given):
     session: Name = "default"
     at: datetime | None = None
     action: str = Field("", description="IGNORE: logged, and never learned from.")
-    cut: bool = Field(False, description="Whether the reply broke off.")
+    is_truncated: bool = Field(False, description="Whether the reply broke off.")
 
 
-class Query(Given):
+class Query(RequestModel):
     """What is asked."""
 
     query: Text = Field(examples=["Which units should I use?"])
@@ -158,7 +162,7 @@ class Query(Given):
 class RecallQuery(Query):
     """What is asked, and how it is looked for."""
 
-    model_config = _example(
+    model_config = _with_example(
         {"query": "Which units should I use?", "top_k": 5, "token_budget": 2000}
     )
 
@@ -170,18 +174,18 @@ class RecallQuery(Query):
 class ContextQuery(Query):
     """What is asked, and how things stand now."""
 
-    model_config = _example({"query": "Which units should I use?", "token_budget": 1000})
+    model_config = _with_example({"query": "Which units should I use?", "token_budget": 1000})
 
     state: str = ""
-    without: list[str] = Field(
+    exclude: list[str] = Field(
         default_factory=list, max_length=10_000, description="Ids to leave out."
     )
 
 
-class NewText(Given):
+class IngestRequest(RequestModel):
     """A long text to take in."""
 
-    model_config = _example(
+    model_config = _with_example(
         {
             "text": "The flat in Oslo is rented until May 2027. Rent is due on the first.",
             "source": "lease.txt",
@@ -198,18 +202,18 @@ class NewText(Given):
     happened_at: datetime | None = None
 
 
-class NewBaseMemory(Given):
+class NewBaseMemory(RequestModel):
     """What the base memory is to say."""
 
-    model_config = _example({"content": "Alice lives in Oslo and prefers metric units."})
+    model_config = _with_example({"content": "Alice lives in Oslo and prefers metric units."})
 
     content: Text = Field(max_length=20_000)
 
 
-class NewHistory(Given):
+class CompressRequest(RequestModel):
     """A conversation to make shorter."""
 
-    model_config = _example(
+    model_config = _with_example(
         {
             "messages": [
                 {"role": "user", "content": "I live in Oslo."},
@@ -219,57 +223,57 @@ class NewHistory(Given):
         }
     )
 
-    messages: list[Json] = Field(max_length=10_000)
+    messages: list[JsonObject] = Field(max_length=10_000)
     context_window: Count | None = Field(None, ge=1)
 
 
-class Named(Given):
+class RecordReference(RequestModel):
     """One memory, by its id or by its key, or one message by its id."""
 
-    model_config = _example({"key": "units"})
+    model_config = _with_example({"key": "units"})
 
     id: Id | None = None
     key: Name | None = None
 
 
-class NewProfile(Given):
+class ProfileRequest(RequestModel):
     """Which profile is to hold from now on."""
 
-    model_config = _example({"name": "facts", "dry_run": True})
+    model_config = _with_example({"name": "facts", "dry_run": True})
 
     name: Name
     dry_run: bool = Field(False, description="Only say what would change.")
 
 
-class RollBack(Given):
+class RollBackRequest(RequestModel):
     """Which version is to hold again."""
 
-    model_config = _example({"version": 1})
+    model_config = _with_example({"version": 1})
 
     version: Count = Field(ge=1)
 
 
-class Fading(Given):
+class CleanupRequest(RequestModel):
     """Which memories are to fade."""
 
-    model_config = _example({"owner": "alice", "below": 0.1, "dry_run": True})
+    model_config = _with_example({"owner": "alice", "below": 0.1, "dry_run": True})
 
     owner: Name | None = Field(None, description="Whose; none: everybody's.")
     below: Importance | None = Field(None, description="None: as the profile says.")
     dry_run: bool = Field(False, description="Only count them.")
 
 
-class Whose(Given):
+class OwnerRequest(RequestModel):
     """Whose memories are meant."""
 
-    model_config = _example({"owner": "alice"})
+    model_config = _with_example({"owner": "alice"})
 
     owner: Name | None = Field(None, description="None: everybody's.")
 
 
-class Waiting(Given):
+class DrainRequest(RequestModel):
     """For how long to wait."""
 
-    model_config = _example({"timeout_s": 5})
+    model_config = _with_example({"timeout_s": 5})
 
     timeout_s: float = Field(10, ge=0, le=10)

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-ID = "019f2b6e-58a0-7c3e-9d51-2f6f0c1b7a10"
-AT = "2026-03-01T12:00:00Z"
+EXAMPLE_ID = "019f2b6e-58a0-7c3e-9d51-2f6f0c1b7a10"
+EXAMPLE_INSTANT = "2026-03-01T12:00:00Z"
 
 _NO_CONTROL = "[^\\x00-\\x1f\\x7f-\\x9f]"
 _NAME = rf"^{_NO_CONTROL}*[^\s\x00-\x1f\x7f-\x9f]{_NO_CONTROL}*$"
@@ -19,25 +19,25 @@ Name = Annotated[str, Field(min_length=1, max_length=256, pattern=_NAME)]
 
 Text = Annotated[str, Field(min_length=1, pattern=r"\S")]
 
-Lasting = Annotated[
+Lifetime = Annotated[
     str, Field(pattern=r"^([1-9]\d{0,5}[dhm])?$", description="At most 365 days.", examples=["90d"])
 ]
 
-_DEPTH = 100
+_MAX_DEPTH = 100
 """Schemas of tools nest some twenty deep; from a thousand on JSON is not written. A guess."""
 
 
-def _number(value: object) -> object:
+def _require_number(value: object) -> object:
     """Refuse what is no number, though it could be taken for one."""
     if isinstance(value, (bool, str)):
         raise ValueError("must be a number")  # noqa: TRY004 - what pydantic expects
     return value
 
 
-def is_deep(value: object) -> bool:
+def is_too_deep(value: object) -> bool:
     """Tell whether a value is nested deeper than anything that is worth reading."""
     level = [value]
-    for _ in range(_DEPTH):
+    for _ in range(_MAX_DEPTH):
         level = [
             inner
             for each in level
@@ -47,9 +47,9 @@ def is_deep(value: object) -> bool:
     return bool(level)
 
 
-def _whole(value: Any) -> Any:
+def _require_encodable(value: Any) -> Any:
     """Refuse what can't be answered, as it can't be encoded: lone surrogates, endless depths."""
-    if is_deep(value):
+    if is_too_deep(value):
         raise ValueError("is nested too deep")
     try:
         json.dumps(value, ensure_ascii=False).encode()
@@ -58,16 +58,16 @@ def _whole(value: Any) -> Any:
     return value
 
 
-Importance = Annotated[float, BeforeValidator(_number), Field(ge=0, le=1, examples=[0.8])]
+Importance = Annotated[float, BeforeValidator(_require_number), Field(ge=0, le=1, examples=[0.8])]
 
-Count = Annotated[int, BeforeValidator(_number)]
+Count = Annotated[int, BeforeValidator(_require_number)]
 
-Json = Annotated[dict[str, Any], AfterValidator(_whole)]
+JsonObject = Annotated[dict[str, Any], AfterValidator(_require_encodable)]
 
 Id = Annotated[
-    str, Field(description="UUIDv7.", examples=[ID], json_schema_extra={"format": "uuid"})
+    str, Field(description="UUIDv7.", examples=[EXAMPLE_ID], json_schema_extra={"format": "uuid"})
 ]
 
-Instant = Annotated[datetime, Field(examples=[AT])]
+Instant = Annotated[datetime, Field(examples=[EXAMPLE_INSTANT])]
 
 Mode = Literal["hybrid", "vector", "keyword"]
