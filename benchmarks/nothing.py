@@ -165,7 +165,7 @@ class Memories:
             key = one.rows or one.session
             if key not in held:
                 held[key] = part(whole, one.of(whole))
-            of, pool = held[key], ranking.pool(_TOP)
+            of, pool = held[key], ranking.get_pool_size(_TOP)
             rows, found = candidates(of, query, vector, pool, one.question.asked_at)
             scores = ranking.score(query, found)
             signs = build_signals(

@@ -132,7 +132,7 @@ class WrongEmbeddingModel(MemolithError):
 
 def _describe_model_mismatch(
     stored: str, given: str, is_changed: bool, is_reembedding: bool
-) -> str:  # noqa: FBT001 - two flags of one caller
+) -> str:
     if is_changed:
         return (
             f"the store's vectors are no longer of {given}: `memolith reembed` has made them anew"

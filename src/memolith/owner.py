@@ -340,7 +340,7 @@ class OwnerMemory(Aliases):
             as_of=as_of,
         )
         return self._services.context_builder.build(
-            self.owner_id, request, touch=touch, state=state, without=frozenset(exclude)
+            self.owner_id, request, touch=touch, state=state, exclude_ids=frozenset(exclude)
         )
 
     def get(self, id: str | None = None, *, key: str | None = None) -> Memory:

@@ -189,11 +189,11 @@ class Unwritable:
     def __init__(self, error: MemolithError) -> None:
         self.error = error
 
-    def add(self, owner_id: str, purpose: str, spent: ModelUsage, *, at: datetime) -> None:
-        del owner_id, purpose, spent, at
+    def add(self, owner_id: str, purpose: str, model_usage: ModelUsage, *, at: datetime) -> None:
+        del owner_id, purpose, model_usage, at
         raise self.error
 
-    def since(self, owner_id: str, start: datetime) -> Mapping[str, ModelUsage]:
+    def get_usage(self, owner_id: str, start: datetime) -> Mapping[str, ModelUsage]:
         del owner_id, start
         return {}
 

@@ -111,7 +111,7 @@ def test_an_embedder_that_nothing_was_fitted_for_does_not_know() -> None:
 
 def test_a_profile_can_bring_weights_for_another_embedder() -> None:
     weights = Relevance(-4.0, 8.0, 8.0, 0.0, 0.0, 0.0)
-    own = replace(standard(), relevance={HashingEmbedder().name: weights})
+    own = replace(standard(), relevance_by_embedder={HashingEmbedder().name: weights})
     with Memolith.open(
         ":memory:", profile=own, embedder=HashingEmbedder(), tokens=WordCounter()
     ) as opened:

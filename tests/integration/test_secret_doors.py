@@ -165,7 +165,7 @@ def told(chronicle: MemoryRecord) -> Iterator[MemoryRecord]:
         yield MemoryRecord(replace(memory, **changed), replace(history, versions=versions))
     event = history.events[0]
     for each in (
-        replace(event, by=TOKEN),
+        replace(event, actor=TOKEN),
         replace(event, details={TOKEN: "x"}),
         replace(event, details={"why": f"because of {TOKEN}"}),
     ):

@@ -78,10 +78,10 @@ class _Made:
 
     cipher: Cipher
 
-    def new(self) -> Cipher:
+    def create(self) -> Cipher:
         return self.cipher
 
-    def known(self, name: str, store_id: bytes, check: bytes) -> Cipher:
+    def load(self, name: str, store_id: bytes, check: bytes) -> Cipher:
         raise AssertionError((name, store_id, check))
 
 

@@ -118,7 +118,7 @@ def small(name: str) -> Profile:
             kind="summary",
             runs_without_model=False,
         )
-        return replace(standard(), name="small-standard", condensing=condensing)
+        return replace(standard(), name="small-standard", consolidation=condensing)
     as_it_is: dict[str, Callable[[], Profile]] = {
         "facts": facts,
         "companion": companion,

@@ -161,7 +161,7 @@ def compress(
     )
     given = {"session": arguments.check_name(session, "session"), "messages": history}
     call = route.build_call({**given, "context_window": context_window})
-    return (yield replace(call, told={"messages": "history"}))
+    return (yield replace(call, argument_names={"messages": "history"}))
 
 
 def switch_profile(name: str, *, dry_run: bool, on_progress: object) -> CallSequence:

@@ -100,7 +100,7 @@ class ProfileRegistry(Mapping[str, Profile]):
 
 
 def _rename_profile(factory: Callable[[], Profile], name: str, description: str) -> Profile:
-    return replace(factory(), name=name, told=description)
+    return replace(factory(), name=name, description=description)
 
 
 def _return_profile(profile: Profile) -> Profile:

@@ -126,7 +126,7 @@ def load(
         name: CustomProfile(str(values.pop("base").value), _build_loaded({**found, **values}, file))
         for name, values in own.items()
     }
-    return dataclasses.replace(_build_loaded(found, file), own_profiles=added)
+    return dataclasses.replace(_build_loaded(found, file), custom_profiles=added)
 
 
 def _build_loaded(found: Mapping[str, _FoundValue], file: Path | None) -> LoadedSettings:

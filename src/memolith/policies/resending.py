@@ -86,7 +86,7 @@ def read_conversation(owner_id: str, history: Sequence[HistoryMessage]) -> Resen
     chain, replies = _digest("begin"), 0
     said: list[HistoryTurn] = []
     for entry in history[:end]:
-        role, text = _get_role(entry), clean_text(get_text(entry))
+        role, text = _get_role(entry), clean_or_empty(get_text(entry))
         if role is Role.USER:
             chain, replies = _digest(chain, "user", _fingerprint(entry)), 0
             path = chain
@@ -143,7 +143,7 @@ def is_complete_reply(external_id: str) -> bool:
     return TRUNCATED_MARK not in external_id
 
 
-def clean_text(text: str) -> str:
+def clean_or_empty(text: str) -> str:
     """Return a text as it is stored; empty where nothing of it can be seen."""
     try:
         return clean(text)
@@ -154,7 +154,7 @@ def clean_text(text: str) -> str:
 def find_last_user_text(history: Sequence[HistoryMessage]) -> str:
     """Return what the user says last, as it is stored; empty: nothing."""
     spoken = (get_text(each) for each in reversed(history) if _get_role(each) is Role.USER)
-    return next((text for text in map(clean_text, spoken) if text), "")
+    return next((text for text in map(clean_or_empty, spoken) if text), "")
 
 
 def _build_turn(owner_id: str, role: Role, text: str, path: str, name: object) -> HistoryTurn:

@@ -130,7 +130,7 @@ class ResultSelection:
         if into is None:
             return False
         folded = (*into.collapsed_ids, result.id, *result.collapsed_ids)
-        self.selected[self.selected.index(into)] = replace(into, folded=folded)
+        self.selected[self.selected.index(into)] = replace(into, collapsed_ids=folded)
         self.drop(self._rows[result.id], "folded")
         return True
 
@@ -149,7 +149,7 @@ class ResultSelection:
         ids = [id_ for other in replaced for id_ in (other.id, *other.collapsed_ids)]
         place = self.selected.index(replaced[0])
         self.selected[place] = replace(
-            result, score=replaced[0].score, folded=(*result.collapsed_ids, *ids)
+            result, score=replaced[0].score, collapsed_ids=(*result.collapsed_ids, *ids)
         )
         self.selected = [one for one in self.selected if one not in replaced[1:]]
         for other in replaced:

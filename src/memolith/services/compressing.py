@@ -277,7 +277,7 @@ class HistoryCompressor:
             summary = self._summariser.summarise(inputs.owner_id, told, HISTORY_STYLE)
         except ServiceFailed as error:
             _log.warning("a history could not be summarised: %s", error)
-            return replace(self._degrade(inputs, told, whole), fired=fired, failed=True)
+            return replace(self._degrade(inputs, told, whole), triggers=fired, failed=True)
         line = f"[{self._access.clock.now():%Y-%m-%d %H:%M}] {summary.text}".rstrip()
         stored = self._store(inputs, [replace(summary, text=line)])
         return CompressionResult(

@@ -104,7 +104,7 @@ def classify_new_memory(draft: NewMemory, profile: Profile) -> NewMemory:
         content=content,
         redactions=redactions,
         kind=kind,
-        judged=importance,
+        judged_importance=importance,
     )
 
 

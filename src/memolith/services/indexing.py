@@ -295,7 +295,7 @@ def _drop_vectors(entry: IndexEntry) -> IndexEntry:
     return replace(entry, passages=tuple(replace(part, digest=None) for part in entry.passages))
 
 
-def remove_key_terms(entry: IndexEntry, key: str) -> IndexEntry:
+def remove_key_from_entry(entry: IndexEntry, key: str) -> IndexEntry:
     """Return the entry of a text that was to be found by a key, and lost it."""
     first, *rest = entry.passages
     return replace(

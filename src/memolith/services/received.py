@@ -119,7 +119,7 @@ def _validate_event(event: Event, record_id: str, field: str) -> Event:
     return replace(
         event,
         record_id=record_id,
-        by=validate_name(event.actor, f"{field}.events.by"),
+        actor=validate_name(event.actor, f"{field}.events.by"),
         details=_validate_details(event.details, f"{field}.events.details"),
         at=arguments.check_instant(event.at, f"{field}.events.at"),
         version=_validate_count(event.version, f"{field}.events.version", least=1),

@@ -140,7 +140,7 @@ class WritePipeline:
     ) -> WriteResult:
         drafts = request.new_memories if in_transaction is None else tuple(in_transaction(tx))
         if plan is None or tx.counter != plan.counter or drafts != request.new_memories:
-            now = replace(request, drafts=drafts)
+            now = replace(request, new_memories=drafts)
             plan = Planner(
                 self._access,
                 tx,

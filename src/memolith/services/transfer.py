@@ -21,7 +21,7 @@ from memolith.services.indexing import (
     apply_window,
     memory_text,
     message_text,
-    remove_key_terms,
+    remove_key_from_entry,
 )
 from memolith.services.paging import iter_memories
 from memolith.services.planning import IMPORT_ACTOR, WriteRequest
@@ -374,7 +374,7 @@ def _drop_taken_key(
     """Return a memory and its entry, without its key where another active memory has that."""
     if memory.key is None or not _is_key_taken(tx, memory):
         return memory, entry
-    indexed = remove_key_terms(entry, memory.key) if profile.searches_keys else entry
+    indexed = remove_key_from_entry(entry, memory.key) if profile.searches_keys else entry
     return replace(memory, key=None), indexed
 
 

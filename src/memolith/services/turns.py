@@ -53,7 +53,7 @@ are stored, none of the calls is idle."""
 _log = logging.getLogger(__name__)
 
 
-class WorkLease:
+class HeldLease:
     """A claim that is held, as long as it is heard of."""
 
     def __init__(self, access: Access, claim: WorkLease) -> None:
@@ -95,7 +95,7 @@ class LearningTurn:
         access: Access,
         extractor: FactExtractor,
         backoff: BackoffPolicy,
-        lease: WorkLease,
+        lease: HeldLease,
         executor: DaemonExecutor,
         max_concurrency: int,
     ) -> None:

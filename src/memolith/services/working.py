@@ -18,7 +18,7 @@ from memolith.errors import MemolithError, OwnerErased, ServiceFailed, WrongEmbe
 from memolith.policies.postponing import BackoffPolicy
 from memolith.services.crew import DaemonExecutor
 from memolith.services.extracting import LeaseLost
-from memolith.services.turns import LEASE_S, LearningTurn, WorkLease
+from memolith.services.turns import LEASE_S, HeldLease, LearningTurn
 from memolith.steps import count
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ class WorkRunner:
         claim = self._access.store.leases.acquire(owner_id, work, now=now, lease_s=LEASE_S)
         if claim is None:
             return None
-        hold = WorkLease(self._access, claim)
+        hold = HeldLease(self._access, claim)
         try:
             if work is WorkKind.LEARN:
                 return self._run_learning(hold, model_executor, should_stop)
@@ -215,7 +215,7 @@ class WorkRunner:
         return None
 
     def _run_learning(
-        self, lease: WorkLease, model_executor: DaemonExecutor, should_stop: ShouldStop
+        self, lease: HeldLease, model_executor: DaemonExecutor, should_stop: ShouldStop
     ) -> WorkResult:
         claim = lease.claim
         turn = LearningTurn(
@@ -233,7 +233,7 @@ class WorkRunner:
         return WorkResult(claim.owner_id, claim.work, turn.done, turn.failed)
 
     def _run_consolidation(
-        self, lease: WorkLease, model_executor: DaemonExecutor, should_stop: ShouldStop
+        self, lease: HeldLease, model_executor: DaemonExecutor, should_stop: ShouldStop
     ) -> WorkResult:
         done, claim = 0, lease.claim
         now, counter = self._access.clock.now(), self._get_counter(claim.owner_id)

@@ -104,7 +104,9 @@ def remove_articles(words: Sequence[Word], *, is_all_caps: bool) -> list[Word]:
 def _drop_words(words: Sequence[Word], left_out: AbstractSet[int]) -> list[Word]:
     """Return the other words; what follows a word that opened a sentence opens it now."""
     return [
-        replace(word, opens=True) if at - 1 in left_out and words[at - 1].starts_sentence else word
+        replace(word, starts_sentence=True)
+        if at - 1 in left_out and words[at - 1].starts_sentence
+        else word
         for at, word in enumerate(words)
         if at not in left_out
     ]

@@ -29,7 +29,7 @@ def test_it_is_a_ranking() -> None:
 
 @check_each(("top_k", "pool"), [(0, 50), (5, 50), (20, 80), (100, 400)])
 def test_the_pool_grows_with_what_is_wanted(top_k: int, pool: int) -> None:
-    assert StandardRanking().pool(top_k) == pool
+    assert StandardRanking().get_pool_size(top_k) == pool
 
 
 def test_nothing_has_no_scores() -> None:

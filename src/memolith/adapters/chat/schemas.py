@@ -32,9 +32,11 @@ def describe_schema_in_prompt(prompt: Prompt) -> Prompt:
     )
     first, *rest = prompt.messages
     if first.role != "system":
-        return replace(prompt, turns=(ChatMessage("system", asked), *prompt.messages), schema=None)
+        return replace(
+            prompt, messages=(ChatMessage("system", asked), *prompt.messages), schema=None
+        )
     turn = ChatMessage("system", f"{first.content}\n\n{asked}")
-    return replace(prompt, turns=(turn, *rest), schema=None)
+    return replace(prompt, messages=(turn, *rest), schema=None)
 
 
 class SchemaFallback:

@@ -77,7 +77,9 @@ class ReembeddingMixin:
                 self._build_check()()
                 raise WrongEmbeddingModel(str(self._model), str(given))
             digests = self._meta.digest_name if self._model == given or self._space else name
-            self._meta = replace(self._meta, embedder=name, dimension=dimension, digests=digests)
+            self._meta = replace(
+                self._meta, embedder=name, dimension=dimension, digest_name=digests
+            )
         self._expected = ExpectedGeneration(self._space, str(given))
 
     @property
@@ -184,8 +186,8 @@ class ReembeddingMixin:
                 self._meta,
                 embedder=name,
                 dimension=dimension,
-                digests=digests,
-                space=self._space,
+                digest_name=digests,
+                embedding_generation=self._space,
             )
             self._end_reembedding()
             return True

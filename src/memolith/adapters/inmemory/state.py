@@ -167,5 +167,5 @@ class OwnerState:
             links=dict(self.links),
             work=dict(self.work),
             marks=dict(self.marks),
-            following=dict(self.next_vectors),
+            next_vectors=dict(self.next_vectors),
         )

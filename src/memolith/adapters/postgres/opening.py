@@ -95,7 +95,7 @@ def open_or_create(
         StoreTooNew: A newer Memolith has written it.
         KeyUnavailable: Its key is missing, or another; nothing was changed.
     """
-    with session(location, patience_s=INSPECTION_TIMEOUT_S + location.timeout_s) as raw:
+    with session(location, response_timeout_s=INSPECTION_TIMEOUT_S + location.timeout_s) as raw:
         if not store_exists(raw, location):
             made = create_store(raw, location, ciphers, analyser, options)
             if made is not None:

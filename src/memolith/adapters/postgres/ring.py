@@ -71,7 +71,7 @@ class PostgresKeyStorage:
     def exists(self) -> bool:
         """See the protocol."""
         if not self._exists:
-            with session(self._location, patience_s=INSPECTION_TIMEOUT_S) as raw:
+            with session(self._location, response_timeout_s=INSPECTION_TIMEOUT_S) as raw:
                 name = f"{self._location.schema}.ring"
                 found = raw.execute("SELECT to_regclass(%s) IS NOT NULL", (name,)).fetchone()
                 self._exists = bool(found and found[0])

@@ -299,7 +299,7 @@ def update_index(base: OwnerIndex, source: IndexSource, version: IndexVersion) -
     uses = source.changed_usage_stats(base.version.revision)
     if uses:
         index = _apply_usage_stats(index, uses, len(base.items.number.view))
-    return replace(index, stamp=version)
+    return replace(index, version=version)
 
 
 def _apply_transactions(
@@ -312,7 +312,9 @@ def _apply_transactions(
     for first in range(index.version.next_item, version.next_item, _ITEMS_PER_READ):
         index = _append_items(index, source, first, version.next_item)
     hides = _read_summary_coverage(index, source)
-    return replace(index, hides=hides, now=CurrentValidity(index.items, index.passages))
+    return replace(
+        index, summary_coverage=hides, current=CurrentValidity(index.items, index.passages)
+    )
 
 
 def _apply_usage_stats(index: OwnerIndex, rows: Sequence[Row], first_new_row: int) -> OwnerIndex:
@@ -366,7 +368,7 @@ def _append_items(index: OwnerIndex, source: IndexSource, first: int, next_item:
         items=_append_rows(index.items, items, share),
         passages=_append_rows(index.passages, passages, share),
         vectors=_append_vectors(index.vectors, vectors, share),
-        order=_insert_in_order(index.message_order, items, before),
+        message_order=_insert_in_order(index.message_order, items, before),
     )
 
 

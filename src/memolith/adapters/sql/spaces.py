@@ -106,11 +106,11 @@ class VectorFacts:
     def from_facts(cls, facts: dict[str, Any]) -> VectorFacts:
         """Return them of all facts of a store."""
         return cls(
-            space=int(facts.get(GENERATION_FACT, 0)),
+            embedding_generation=int(facts.get(GENERATION_FACT, 0)),
             model=_decode_model(facts, _EMBEDDER, _DIMENSION),
-            digests=facts.get(_DIGESTS),
-            following=_decode_model(facts, _NEXT_EMBEDDER, _NEXT_DIMENSION),
-            is_emptying=_HAS_UNUSED in facts,
+            digest_name=facts.get(_DIGESTS),
+            next_model=_decode_model(facts, _NEXT_EMBEDDER, _NEXT_DIMENSION),
+            has_unused_vectors=_HAS_UNUSED in facts,
         )
 
     def to_meta(self, schema: int, cipher: str, analyser: int) -> StoreMeta:

@@ -131,7 +131,9 @@ class SqlStore(OwnerErasureMixin, VerificationMixin, MigrationMixin, Reembedding
                 # While nobody else writes for the owner, every new reader sees the state at the
                 # begin; but the vectors in use may be others by now.
                 reader = opened.enter_context(self._connections.read(owner_id))
-                seen = replace(before, space=reader.get_owner(owner_id).embedding_generation)
+                seen = replace(
+                    before, embedding_generation=reader.get_owner(owner_id).embedding_generation
+                )
                 self._get_generation(seen).refuse_if_switched(reader)
                 return self._search_at_begin(reader, sealing, seen)
 

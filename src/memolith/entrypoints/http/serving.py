@@ -185,11 +185,11 @@ def run_server(
     how = replace(
         build_server_options(plan.settings, engine, plan.owner),
         upstream=build_upstream(settings.chat, os.environ),
-        proxying=build_proxy_options(settings),
-        folder=_get_store_folder(settings.store),
+        proxy_options=build_proxy_options(settings),
+        store_folder=_get_store_folder(settings.store),
         read_only=plan.settings.read_only,
-        works=settings.worker,
-        begun=on_started,
+        runs_jobs=settings.worker,
+        on_started=on_started,
         spans=spans.build_span_recorder(os.environ),
     )
     config = uvicorn.Config(

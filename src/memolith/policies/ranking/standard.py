@@ -107,7 +107,7 @@ class StandardRanking:
         """Return the query without what would only mislead the searches, and its cues."""
         return prepare_query(text, participants, now)
 
-    def pool(self, top_k: int) -> int:
+    def get_pool_size(self, top_k: int) -> int:
         """Return four times what is wanted, and at least `least_pool`."""
         return max(self.least_pool, 4 * top_k)
 

@@ -32,7 +32,7 @@ _MAX_STEP_ROUNDS = 3
 
 ShouldStop = Callable[[], bool]
 
-ConsolidationStep = Callable[[str, "Profile", "WorkLease | None"], "Iterator[Consolidated]"]
+ConsolidationStep = Callable[[str, "Profile", "WorkLease | None"], "Iterator[ConsolidationResult]"]
 
 _log = logging.getLogger(__name__)
 

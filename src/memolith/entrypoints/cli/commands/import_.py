@@ -41,7 +41,7 @@ def import_command(
     """
     tally = ImportTally()
     reading = open_batches(format, file, samples, call.owner, trusted=trusted)
-    with reading as found, call.open_memory(makes=True) as memory:
+    with reading as found, call.open_memory(create=True) as memory:
         try:
             with progress(f"Importing {file}") as advance:
                 for batch in found:

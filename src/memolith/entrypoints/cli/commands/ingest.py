@@ -62,7 +62,7 @@ def ingest_command(  # noqa: PLR0913, PLR0917 - one for each option
     fates: Counter[str] = Counter()
     redactions = 0
     stored: set[str] = set()
-    with open_text(file) as texts, call.open_memory(makes=True) as memory:
+    with open_text(file) as texts, call.open_memory(create=True) as memory:
         parts = memory.ingest_stream(
             texts, kind=kind, session=session, origin=origin, source=name, tags=tags
         )

@@ -36,7 +36,7 @@ def remember_command(call: CommandCall, text: str, **given: Any) -> None:
     What is said already is not stored twice.
     """
     said = read_text_argument(text)
-    with call.open_memory(makes=True) as memory:
+    with call.open_memory(create=True) as memory:
         stored = memory.remember(said, **given)
     if stored.content.count(REDACTED) > said.count(REDACTED):
         print_note("what looks like a secret is stored as [REDACTED]")

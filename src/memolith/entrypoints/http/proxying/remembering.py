@@ -13,7 +13,7 @@ from memolith.policies.arguments import MAX_MESSAGE_CHARS
 from memolith.policies.histories import KEPT_MESSAGES, describe_message
 from memolith.policies.resending import (
     build_reply_id,
-    clean_text,
+    clean_or_empty,
     find_last_user_text,
     find_new_turns,
     get_path,
@@ -148,7 +148,7 @@ def _build_message(said: HistoryTurn) -> Message:
 
 
 def _build_reply(said: ResentConversation, reply: ModelReply, *, is_known: bool) -> Message | None:
-    text = clean_text(reply.text)
+    text = clean_or_empty(reply.text)
     if not text:
         return None
     id_ = build_reply_id(said.reply_path, text, is_whole=reply.is_complete, is_first=not is_known)
