@@ -58,7 +58,7 @@ def test_facts_preferences_and_corrections_have_their_own_calls(alice: OwnerMemo
 # --- automatic learning -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "kind", "importance"),
     [
         ("Okay, your name is Max", "fact", 0.70),
@@ -81,9 +81,9 @@ def test_facts_preferences_and_corrections_have_their_own_calls(alice: OwnerMemo
     ],
 )
 def test_the_users_cues_make_kind_and_importance_with_no_model(
-    alice: OwnerMemory, text: str, kind: str, importance: float
+    engines: Callable[..., Memolith], text: str, kind: str, importance: float
 ) -> None:
-    (learned,) = alice.learn(text, "I see.").memories
+    (learned,) = engines("companion").owner("alice").learn(text, "I see.").memories
     assert (learned.kind, learned.importance) == (kind, importance)
 
 

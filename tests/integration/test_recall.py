@@ -31,10 +31,11 @@ TEXTS = [
 ]
 
 
-@pytest.mark.parametrize("text", TEXTS)
+@check_each("text", TEXTS)
 def test_after_a_write_recall_by_its_own_text_finds_it(
-    alice: OwnerMemory, clock: SettableClock, text: str
+    memory: Memolith, clock: SettableClock, text: str
 ) -> None:
+    alice = memory.owner(f"alice {TEXTS.index(text)}")
     for other in TEXTS:
         alice.remember(other)
     wanted = alice.remember(text)
@@ -43,7 +44,7 @@ def test_after_a_write_recall_by_its_own_text_finds_it(
     assert alice.recall(text, token_budget=10_000).memories[0].id == wanted.id
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("text", "word"),
     [
         ("短い文章を日本語で書きました", "日本語"),
@@ -51,7 +52,8 @@ def test_after_a_write_recall_by_its_own_text_finds_it(
         ("Wir fahren nach Köln", "koln"),
     ],
 )
-def test_a_word_of_any_script_finds_its_text(alice: OwnerMemory, text: str, word: str) -> None:
+def test_a_word_of_any_script_finds_its_text(memory: Memolith, text: str, word: str) -> None:
+    alice = memory.owner(f"alice {word}")
     for other in TEXTS:
         alice.remember(other)
     wanted = alice.remember(text)

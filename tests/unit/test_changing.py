@@ -177,7 +177,7 @@ _BEHIND = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("behind", _BEHIND)
+@check_each("behind", _BEHIND)
 @pytest.mark.parametrize("are_all", [False, pytest.param(True, marks=pytest.mark.soak)])
 def test_what_is_so_only_then_or_there_changes_nothing(behind: str, *, are_all: bool) -> None:
     # Otherwise every fifth pair, others behind the next word: each is told with seven of them.

@@ -169,7 +169,7 @@ def test_a_secret_is_not_kept_and_that_is_said(memory: Memolith) -> None:
     assert "ghp_" not in str(found(alice, "token"))
 
 
-@pytest.mark.parametrize(
+@check_each(
     ("name", "arguments"),
     [
         ("memory_store", None),

@@ -16,6 +16,7 @@ from memolith import Memolith
 from memolith.testing.embedders import HashingEmbedder, WordCounter
 from memolith.tools import MemoryFiles, memory_tool
 from memolith.tools.files import TAG
+from support.rows import check_each
 
 PROFILES = ("standard", "companion", "chunks", "tiers", "timeline")
 
@@ -141,9 +142,9 @@ HOSTILE_PATHS = (
 )
 
 
-@pytest.mark.parametrize("path", HOSTILE_PATHS)
+@check_each("path", HOSTILE_PATHS)
 def test_hostile_paths_are_refused(memory: Memolith, path: str) -> None:
-    alice = memory.owner("alice")
+    alice = memory.owner(f"alice {HOSTILE_PATHS.index(path)}")
     alice.remember("The user's own", key="secret")
     alice.remember("The user's own too", key="/memories/kept")
     files = MemoryFiles(alice)
