@@ -71,7 +71,7 @@ fix: $(VENV)/.ready ## apply what ruff can fix and format
 	@$(BIN)/ruff check --quiet --fix || true
 	@$(BIN)/ruff format --quiet
 
-doors: $(VENV)/.ready ## write src/memolith/doors.py, after a change of OwnerMemory
+doors: $(VENV)/.ready ## write src/memolith/api/_generated.py, after a change of OwnerMemory
 	@$(BIN)/python tools/doors.py
 
 injection: $(VENV)/.ready ## bring in every hostile text, print what broke a rule

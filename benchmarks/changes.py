@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from corpora.changes import Change, load_changes
-from memolith.policies.changing.relation import Relation, find_relation
+from memolith.policies.supersession.relation import Relation, find_relation
 
 SCORED = (Relation.CHANGED, Relation.RESTATED)
 

@@ -18,7 +18,7 @@ from measuring import Times, progress
 from numpy.typing import NDArray
 from talking import PATIENCE_S, STORE, Answer, PeerFailed, Process, Program, batches, in_base64
 
-from memolith.testing.embedders import HashingEmbedder
+from memolith.testing.fakes import HashingEmbedder
 
 OWNER, OTHER, NOBODY = "memories", "other-1", "*"
 """Who is searched; who else is there; who is not there, by a name that may mean everybody."""

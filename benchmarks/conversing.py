@@ -16,17 +16,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memolith.domain.messages import Participant, Role
-from memolith.evals.conversations import Conversation
-from memolith.policies.forgetting import freshness
+from memolith.evals.datasets import Conversation
+from memolith.policies.decay import freshness
 from memolith.policies.indexing import add_window_terms, build_embedded_text, count_passage_terms
-from memolith.policies.ranking.bm25 import TermMatches
 from memolith.policies.ranking.model import Candidates, Query
-from memolith.policies.ranking.selection import log_mean_exp, max_by_row, select_best
-from memolith.policies.ranking.surroundings import WINDOW_REACH, max_score_by_item, score_windows
-from memolith.ports.embedder import Embedder, TextRole
+from memolith.policies.ranking.scoring import (
+    WINDOW_REACH,
+    TermMatches,
+    log_mean_exp,
+    max_by_row,
+    max_score_by_item,
+    score_windows,
+    select_best,
+)
+from memolith.ports.models import Embedder, TextRole, TokenCounter
 from memolith.ports.store import Postings
-from memolith.ports.tokens import TokenCounter
-from memolith.services.dated import CANDIDATES_PER_PERIOD, MAX_PERIODS
+from memolith.services.search import CANDIDATES_PER_PERIOD, MAX_PERIODS
 from memolith.text.features import extract_features
 from memolith.text.passages import passages
 

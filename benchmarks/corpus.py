@@ -22,17 +22,17 @@ from measuring import progress
 
 import memolith
 from memolith import Memolith
-from memolith.adapters.crypto.master import KeyFile
-from memolith.adapters.crypto.ring import KeyRing
+from memolith.adapters.crypto.key_ring import KeyRing
+from memolith.adapters.crypto.master_key import KeyFile
 from memolith.adapters.crypto.xchacha import KeyRingCiphers
 from memolith.demo import load_conversation
 from memolith.domain.memories import Action, Event, History, Memory, Version
 from memolith.domain.messages import Message, Role
-from memolith.exchange.records import MemoryRecord
-from memolith.policies.ids import ENTROPY_BYTES, uuid7
+from memolith.import_export.records import MemoryRecord
+from memolith.policies.arguments import ENTROPY_BYTES, uuid7
 from memolith.ports.cipher import CipherProvider
-from memolith.ports.embedder import Embedder
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.ports.models import Embedder
+from memolith.testing.fakes import HashingEmbedder, WordCounter
 
 FORMAT = 1
 """To be raised when what stands here fills stores otherwise."""

@@ -30,8 +30,7 @@ from measuring import Step, Table, Taken, in_turns, output, process, progress, r
 from numpy.typing import NDArray
 
 import memolith_minilm
-from memolith.adapters.embedders.local import LocalEmbedder
-from memolith.adapters.embedders.wordpiece import load_tokenizer
+from memolith.adapters.models.local import LocalEmbedder, load_tokenizer
 from memolith.demo import load_conversation
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "packages" / "memolith-minilm"))
@@ -300,7 +299,7 @@ def _pace_row(name: str, taken: Taken, count: int) -> dict[str, Any]:
 # --- start --------------------------------------------------------------------------------------
 
 _FIRST_VECTOR = (
-    "from memolith.adapters.embedders.local import LocalEmbedder\n"
+    "from memolith.adapters.models.local import LocalEmbedder\n"
     "LocalEmbedder().embed(['What is my name?'], role='query')\n"
 )
 
@@ -309,13 +308,13 @@ from time import perf_counter
 times = [perf_counter()]
 def passed(): times.append(perf_counter())
 import numpy; passed()
-from memolith.adapters.embedders.local import LocalEmbedder; passed()
+from memolith.adapters.models.local import LocalEmbedder; passed()
 import onnxruntime; passed()
 import tokenizers; passed()
-from memolith.adapters.embedders.wordpiece import WordPieceCounter
+from memolith.adapters.models.local import WordPieceCounter
 WordPieceCounter().count(['What is my name?']); passed()
-from memolith.adapters.embedders.model_folder import open_folder
-from memolith.adapters.embedders.onnx_model import OnnxModel
+from memolith.adapters.models.local import open_folder
+from memolith.adapters.models.local import OnnxModel
 model = OnnxModel(open_folder(None)); passed()
 model.embed([101, 2054, 2003, 2026, 2171, 1029, 102]); passed()
 print(*(after - before for before, after in zip(times, times[1:])))

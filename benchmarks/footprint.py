@@ -33,7 +33,7 @@ _STUBBED = """
 import sys
 import numpy as np
 from memolith import Memolith
-from memolith.testing.embedders import WordCounter
+from memolith.testing.fakes import WordCounter
 class Stub:
     name, dimension = "hashing", 384
     def embed(self, texts, *, role):
@@ -52,7 +52,7 @@ with tempfile.TemporaryDirectory() as folder:
 _RECALLS = """
 import json, sys
 from memolith import Memolith
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.fakes import HashingEmbedder, WordCounter
 path, embedder, queries = sys.argv[1:]
 stubs = {} if embedder == "model" else {"embedder": HashingEmbedder(), "tokens": WordCounter()}
 opened = Memolith.open(path, **stubs)

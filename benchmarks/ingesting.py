@@ -41,9 +41,9 @@ from numpy.typing import NDArray
 
 from memolith import Memolith
 from memolith.bootstrap import open_embedder
+from memolith.cli.commands.learning import open_text
 from memolith.config import Settings
-from memolith.entrypoints.cli.commands.ingest import open_text
-from memolith.ports.embedder import Embedder, TextRole
+from memolith.ports.models import Embedder, TextRole
 
 MEGABYTES, MODEL_MEGABYTES = 5, 1
 """With the stub; with the local model, which takes ten times as long."""

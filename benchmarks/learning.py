@@ -35,10 +35,10 @@ from ingesting import EMBEDDERS, embedder_of
 from measuring import Table, document_of_tables, output, progress, report
 
 from memolith import Memolith
-from memolith.adapters.chat.openai import OpenAIChat
-from memolith.adapters.chat.steady import ResilientChat, ServiceGuard
+from memolith.adapters.models.openai import OpenAIChat
+from memolith.adapters.models.resilience import ResilientChat, ServiceGuard
 from memolith.config import load
-from memolith.testing.model_server import Asked, ModelServer, late
+from memolith.demo.model_server import Asked, ModelServer, late
 
 EXCHANGES = 500
 DELAY_S = 0.2

@@ -21,9 +21,9 @@ from rich.table import Table
 
 from corpora.thresholds.cases import cases
 from memolith.domain.messages import Message, Role
-from memolith.evals.conversations import Conversation, DialogueSession, Question
-from memolith.evals.metrics import bootstrap_interval
-from memolith.evals.relevance import AskedQuestion, auc, fit_relevance
+from memolith.evals.datasets import Conversation, DialogueSession, Question
+from memolith.evals.fitting import AskedQuestion, auc, fit_relevance
+from memolith.evals.runner import bootstrap_interval
 from memolith.policies.ranking.relevance import (
     RELEVANCE_THRESHOLD,
     Relevance,
@@ -31,8 +31,7 @@ from memolith.policies.ranking.relevance import (
     build_signals,
 )
 from memolith.policies.ranking.standard import StandardRanking
-from memolith.ports.embedder import Embedder
-from memolith.ports.tokens import TokenCounter
+from memolith.ports.models import Embedder, TokenCounter
 
 ANSWERED, ELSEWHERE, UNLIKE = "answered", "asked of another memory", "asked of another data set"
 UNSAID, SWAPPED, ABSTAINED = (

@@ -12,12 +12,11 @@ from statistics import fmean, median
 import numpy as np
 
 from memolith import Memolith
-from memolith.evals import metrics
-from memolith.evals.conversations import Conversation, Question
-from memolith.evals.engine import QuestionClock, get_message_ids
-from memolith.evals.metrics import Interval
-from memolith.owner import OwnerMemory
-from memolith.ports.embedder import Embedder
+from memolith.api.owner import OwnerMemory
+from memolith.evals import runner
+from memolith.evals.datasets import Conversation, Question
+from memolith.evals.runner import Interval, QuestionClock, get_message_ids
+from memolith.ports.models import Embedder
 
 SEED = 1
 
@@ -74,7 +73,7 @@ def contexts(
 def _held(shown: Sequence[_Shown]) -> Held:
     generator = np.random.default_rng(SEED)
     return Held(
-        share=metrics.bootstrap_interval([one.share for one in shown], generator),
+        share=runner.bootstrap_interval([one.share for one in shown], generator),
         results=fmean(one.results for one in shown),
         tokens=fmean(one.tokens for one in shown),
         ms=median(one.ms for one in shown),
@@ -96,6 +95,6 @@ def _shown(view: OwnerMemory, question: Question, clock: QuestionClock, budget: 
     began = time.perf_counter()
     context = view.context_with_results(question.text, token_budget=budget, touch=False)
     ms = (time.perf_counter() - began) * 1e3
-    ids = metrics.expand_results(get_message_ids(one) for one in context.results)
-    share = metrics.recall_at(ids, question.evidence, len(ids))
+    ids = runner.expand_results(get_message_ids(one) for one in context.results)
+    share = runner.recall_at(ids, question.evidence, len(ids))
     return _Shown(share, len(context.results), context.tokens, ms)

@@ -9,14 +9,13 @@ import numpy as np
 from conversing import Columns, candidates, columns
 from numpy.typing import NDArray
 
-from memolith.evals.conversations import Conversation, Question
+from memolith.evals.datasets import Conversation, Question
 from memolith.evals.fitting import RankingExample, fit_ranking
 from memolith.evals.runner import DEPTH, Answer, Recall, System
 from memolith.policies.ranking.fitted import FITTED
 from memolith.policies.ranking.model import Candidates, Query, Ranking
 from memolith.policies.ranking.standard import StandardRanking, Weights
-from memolith.ports.embedder import Embedder
-from memolith.ports.tokens import TokenCounter
+from memolith.ports.models import Embedder, TokenCounter
 
 Floats = NDArray[np.float64]
 

@@ -34,19 +34,22 @@ from ranked import PARTS, DataSet, Searched, Training, system_of, written
 from rich.console import Console
 from rich.table import Table
 
-from memolith.adapters.embedders.local import LocalEmbedder
-from memolith.adapters.embedders.wordpiece import WordPieceCounter
+from memolith.adapters.models.local import LocalEmbedder, WordPieceCounter
 from memolith.errors import InvalidInput
 from memolith.evals.baselines import Baselines
-from memolith.evals.conversations import Conversation
-from memolith.evals.datasets import read_beam, read_jsonl, read_locomo
-from memolith.evals.metrics import Interval, bootstrap_interval
+from memolith.evals.datasets import Conversation, read_beam, read_jsonl, read_locomo
 from memolith.evals.report import Report, render_report
-from memolith.evals.runner import Outcome, System, compute_figures, run_questions
+from memolith.evals.runner import (
+    Interval,
+    Outcome,
+    System,
+    bootstrap_interval,
+    compute_figures,
+    run_questions,
+)
 from memolith.policies.ranking import fitted, relevance_fitted
-from memolith.policies.ranking.companion import FreshnessRanking
-from memolith.policies.ranking.facts import HybridRanking
 from memolith.policies.ranking.standard import StandardRanking
+from memolith.policies.ranking.weighted import FreshnessRanking, HybridRanking
 
 READERS: Mapping[str, Callable[[str], tuple[Conversation, ...]]] = {
     "locomo": read_locomo,

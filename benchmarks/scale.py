@@ -45,11 +45,11 @@ from memolith import Memolith
 from memolith.adapters.postgres.store import VECTORS_IN_MEMORY
 from memolith.config import LoadedSettings, load
 from memolith.domain.recall import SearchFilter
-from memolith.policies.vectors import quantise
-from memolith.ports.embedder import TextRole
+from memolith.policies.indexing import quantise
+from memolith.ports.models import TextRole
 from memolith.ports.store import Snapshot, Store
 from memolith.stores import open_store
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.fakes import HashingEmbedder, WordCounter
 
 MEMORIES, OWNERS, ONE = 1_000_000, 1_000, 100_000
 SHARES = ((0.005, 0.25), (0.045, 0.25), (0.95, 0.5))

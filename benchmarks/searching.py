@@ -19,10 +19,10 @@ from memolith import Memolith
 from memolith.bootstrap import open_embedder
 from memolith.config import Settings
 from memolith.domain.recall import SearchFilter
-from memolith.policies.vectors import quantise
-from memolith.ports.embedder import Embedder, TextRole
+from memolith.policies.indexing import quantise
+from memolith.ports.models import Embedder, TextRole
 from memolith.stores import open_store
-from memolith.testing.embedders import HashingEmbedder
+from memolith.testing.fakes import HashingEmbedder
 
 QUERIES = 200
 OWNERS = ("memories", "messages")

@@ -14,7 +14,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from memolith.testing.model_server import Asked, ModelServer, late
+from memolith.demo.model_server import Asked, ModelServer, late
 
 REPLY = "Thank you for telling me, I will keep it in mind."
 FACTS: dict[str, list[str]] = {"facts": []}

@@ -25,12 +25,12 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.crypto.ciphers import PlainCipher
 from memolith.adapters.sqlite.store import SqliteStore
-from memolith.domain.items import Features, Span, Trait
+from memolith.domain.memories import Features, Span, Trait
 from memolith.domain.messages import Message, Role
 from memolith.domain.recall import SearchFilter
-from memolith.policies.vectors import cosines, quantise
+from memolith.policies.indexing import cosines, quantise
 from memolith.ports.store import PART_BITS, IndexEntry, Passage, Snapshot
 
 START = datetime(2024, 1, 1, tzinfo=UTC)

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from corpora.thresholds.cases import cases
 from corpora.thresholds.fitting import Measured, fitted, measured
-from memolith.adapters.embedders.local import LocalEmbedder
-from memolith.policies.thresholds import ERROR_RATES, SOURCE_THRESHOLDS, SimilarityThresholds
+from memolith.adapters.models.local import LocalEmbedder
+from memolith.policies.embedding_models import ERROR_RATES, SOURCE_THRESHOLDS, SimilarityThresholds
 
 HEAD = ("threshold", "may be wrong", "fitted", "right", "wrong", "the source's", "right", "wrong")
 

@@ -35,15 +35,13 @@ import numpy as np
 from measuring import Table, Times, document_of_tables, progress, report
 from numpy.typing import NDArray
 
-from memolith.adapters.chroma.embedded import EmbeddedChroma
-from memolith.adapters.chroma.server import ChromaServer
+from memolith.adapters.chroma.client import ChromaServer, EmbeddedChroma
 from memolith.adapters.chroma.store import ChromaStore
-from memolith.adapters.crypto.plain import PlainCipher
-from memolith.adapters.sqlite.store import SqliteStore
-from memolith.adapters.sqlite.vec import SqliteVecStore
-from memolith.domain.items import Span
+from memolith.adapters.crypto.ciphers import PlainCipher
+from memolith.adapters.sqlite.store import SqliteStore, SqliteVecStore
+from memolith.domain.memories import Span
 from memolith.domain.recall import SearchFilter
-from memolith.policies.vectors import cosines, quantise
+from memolith.policies.indexing import cosines, quantise
 from memolith.ports.store import Passage
 from memolith.testing.builders import at, entry, memory
 

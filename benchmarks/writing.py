@@ -15,8 +15,8 @@ from searching import Known
 from memolith import Memolith
 from memolith.bootstrap import open_counter, open_embedder
 from memolith.config import Settings
-from memolith.ports.embedder import Embedder
-from memolith.testing.embedders import WordCounter
+from memolith.ports.models import Embedder
+from memolith.testing.fakes import WordCounter
 
 WRITES = 200
 UNMEASURED = 20

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 from memolith import Memolith
 from memolith.config import load
-from memolith.testing.model_server import Asked, ModelServer
+from memolith.demo.model_server import Asked, ModelServer
 
 CONVERSATION = (
     ("Hi! I live in Oslo and I work as a nurse.", "Nice to meet you!"),

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 
 from memolith import Memolith
 from memolith.domain.recall import RecalledItem
-from memolith.policies.forgetting import NoDecay
-from memolith.policies.judging import FixedClassifier
+from memolith.policies.classification import FixedClassifier
+from memolith.policies.decay import NoDecay
 from memolith.policies.learning import SentenceLearning
 from memolith.policies.merging import SameTextMerging
 from memolith.policies.ranking.standard import StandardRanking
-from memolith.policies.rendering.defusing import escape_text
-from memolith.policies.rendering.model import RenderInput
+from memolith.policies.rendering.layout import RenderInput, escape_text
 from memolith.profiles.model import Profile
 
 

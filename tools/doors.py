@@ -1,4 +1,4 @@
-"""Write `src/memolith/doors.py`: the methods of one owner, with the owner as an argument.
+"""Write `src/memolith/api/_generated.py`: the methods of one owner, with the owner as an argument.
 
 Run by `make doors`; a test compares what stands there with what this writes.
 """
@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-SOURCES = (ROOT / "src/memolith/owner.py", ROOT / "src/memolith/shorthands.py")
-TARGET = ROOT / "src/memolith/doors.py"
+SOURCES = (ROOT / "src/memolith/api/owner.py", ROOT / "src/memolith/api/aliases.py")
+TARGET = ROOT / "src/memolith/api/_generated.py"
 
 HEAD = '''"""The methods of `OwnerMemory` on the engine, each with the owner named by `owner`.
 
@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
 {typing}
-    from memolith.owner import OwnerMemory
+    from memolith.api.owner import OwnerMemory
 
 
 class _Owners(Protocol):

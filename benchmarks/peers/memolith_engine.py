@@ -21,12 +21,12 @@ from memolith.config import load
 from memolith.domain.memories import Action, Event, History, Memory, Version
 from memolith.domain.recall import SearchFilter
 from memolith.errors import NotFound
-from memolith.exchange.records import MemoryRecord
-from memolith.policies.ids import ENTROPY_BYTES, uuid7
-from memolith.policies.vectors import quantise
-from memolith.ports.embedder import TextRole
+from memolith.import_export.records import MemoryRecord
+from memolith.policies.arguments import ENTROPY_BYTES, uuid7
+from memolith.policies.indexing import quantise
+from memolith.ports.models import TextRole
 from memolith.stores import open_store
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.fakes import HashingEmbedder, WordCounter
 
 
 class HandedIn:

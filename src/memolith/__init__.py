@@ -16,7 +16,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from memolith.aio import AsyncMemolith, AsyncOwnerMemory
+    from memolith.api.aio import AsyncMemolith, AsyncOwnerMemory
+    from memolith.api.engine import Memolith
+    from memolith.api.owner import OwnerMemory
     from memolith.domain.memories import (
         Event,
         History,
@@ -30,14 +32,10 @@ if TYPE_CHECKING:
     from memolith.domain.messages import Message, Role, Session
     from memolith.domain.owners import Statistics
     from memolith.domain.recall import RecalledItem, RecallResult, Score
-    from memolith.engine import Memolith
     from memolith.errors import MemolithError
-    from memolith.owner import OwnerMemory
     from memolith.policies.merging import Operation, Verdict
-    from memolith.policies.rendering.facts import format_conversation, format_memories
+    from memolith.policies.rendering.formats import format_conversation, format_memories
     from memolith.text.screening import contains_secrets, sanitize_lines
-
-__version__ = "0.1.0"
 
 __all__ = [
     "AsyncMemolith",
@@ -69,21 +67,24 @@ __all__ = [
     "sanitize_lines",
 ]
 
+__version__ = "0.1.0"
+
+
 _HOME_MODULES = {
-    "AsyncMemolith": "aio",
-    "AsyncOwnerMemory": "aio",
+    "AsyncMemolith": "api.aio",
+    "AsyncOwnerMemory": "api.aio",
     "Event": "domain.memories",
     "History": "domain.memories",
+    "Memolith": "api.engine",
+    "MemolithError": "errors",
     "Memory": "domain.memories",
     "Message": "domain.messages",
-    "Memolith": "engine",
-    "MemolithError": "errors",
     "Operation": "policies.merging",
     "Origin": "domain.memories",
-    "OwnerMemory": "owner",
+    "OwnerMemory": "api.owner",
     "Page": "domain.memories",
     "RecallResult": "domain.recall",
-    "Recalled": "domain.recall",
+    "RecalledItem": "domain.recall",
     "Role": "domain.messages",
     "Score": "domain.recall",
     "Session": "domain.messages",
@@ -93,8 +94,8 @@ _HOME_MODULES = {
     "Verdict": "policies.merging",
     "Version": "domain.memories",
     "contains_secrets": "text.screening",
-    "format_conversation": "policies.rendering.facts",
-    "format_memories": "policies.rendering.facts",
+    "format_conversation": "policies.rendering.formats",
+    "format_memories": "policies.rendering.formats",
     "sanitize_lines": "text.screening",
 }
 

@@ -1,6 +1,8 @@
 """`python -m memolith`: the command line where the script is not on the path."""
 
-from memolith.entrypoints.cli.main import main
+from __future__ import annotations
+
+from memolith.cli.main import main
 
 if __name__ == "__main__":
     main()

@@ -1,4 +1,4 @@
-"""The one place that wires adapters to services; `stores` opens what they stand on."""
+"""The services of an open store: each use case, built once with what it depends on."""
 
 from __future__ import annotations
 
@@ -11,36 +11,178 @@ from typing import TYPE_CHECKING
 from memolith import stores
 from memolith.adapters.clock import SystemClock
 from memolith.config import LoadedSettings, Settings, load
-from memolith.config.book import ProfileRegistry
-from memolith.config.paths import parse_file_path
-from memolith.config.thresholds import apply_embedder_thresholds
+from memolith.config.loading import parse_file_path
+from memolith.config.profiles import ProfileRegistry, apply_embedder_thresholds
+from memolith.domain.recall import DEFAULT_CONTEXT_TOP_K, DEFAULT_TOKEN_BUDGET
 from memolith.errors import InvalidConfiguration, InvalidInput
-from memolith.ports.embedder import RemoteEmbedder
+from memolith.ports.models import RemoteEmbedder
+from memolith.ports.service import Prices
 from memolith.profiles.model import Profile
-from memolith.services.access import Access
+from memolith.services.access import Access, AccessCounter
+from memolith.services.audit import Auditor
+from memolith.services.base_memory import BaseMemoryComposer, BaseMemoryRewriter, BaseMemoryService
+from memolith.services.chat import NoChatModel, UsageReporter
+from memolith.services.compress import HistoryCompressor
+from memolith.services.consolidate import Consolidator, MessageSummariser, SessionSummariser
+from memolith.services.context import ContextBuilder
+from memolith.services.extract import FactExtractor
 from memolith.services.indexing import Indexer
-from memolith.services.models import NoChatModel
-from memolith.services.touches import AccessCounter
-from memolith.wiring import Dependencies, Services, prices
-from memolith.workers.background import BackgroundWorker
+from memolith.services.ingest import ChunkScorer, Ingester
+from memolith.services.inspect import MemoryReader
+from memolith.services.keys import ApiKeyService, KeyRotation
+from memolith.services.learn import ConversationLearner
+from memolith.services.lifecycle import MemoryEditor
+from memolith.services.maintenance import Maintenance, Retention
+from memolith.services.purge import Purger
+from memolith.services.recall import Retriever
+from memolith.services.remember import MemoryWriter
+from memolith.services.review import ReviewQueue
+from memolith.services.schedule import JobScheduler
+from memolith.services.summarise import Summariser, SummaryWriter
+from memolith.services.switch_profile import ProfileSwitcher
+from memolith.services.transfer import OwnerTransfer
+from memolith.services.verify import HealthProbe, StoreVerifier
+from memolith.services.work import WorkRunner
+from memolith.services.write import WritePipeline
+from memolith.worker.background import BackgroundWorker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import ArrayLike
 
-    from memolith.adapters.chat.metered import MeteredChatProvider
-    from memolith.adapters.chat.steady import ResilientChat
+    from memolith.adapters.models.metering import MeteredChatProvider
+    from memolith.adapters.models.resilience import ResilientChat
+    from memolith.config.settings import Chat
     from memolith.policies.merging import Verdict
-    from memolith.ports.arbitrator import Arbitrator
-    from memolith.ports.chat import ChatModel
     from memolith.ports.cipher import CipherProvider
     from memolith.ports.clock import Clock
-    from memolith.ports.embedder import Embedder
-    from memolith.ports.reranker import Reranker
+    from memolith.ports.models import Arbitrator, ChatModel, Embedder, Reranker, TokenCounter
     from memolith.ports.store import Store
-    from memolith.ports.tokens import TokenCounter
-    from memolith.services.working import WorkResult
+    from memolith.services.chat import ChatModels
+    from memolith.services.work import WorkResult
+
+
+@dataclass(frozen=True, slots=True)
+class Dependencies:
+    """What all use cases stand on.
+
+    Attributes:
+        access: The way to the memories.
+        indexer: Makes index entries.
+        touches: Counts what was recalled.
+        models: The language model, by owner.
+        condensers: The one that makes histories shorter, which may be another.
+        reranker: Scores anew what was found, where something does.
+        arbitrators: Who tells what becomes of a memory near to a known one, by owner.
+        awaits: Called when something waits for a model; None: there is none.
+    """
+
+    access: Access
+    indexer: Indexer
+    access_counter: AccessCounter
+    chat_models: ChatModels
+    compression_models: ChatModels
+    reranker: Reranker | None
+    find_arbitrator: Callable[[str], Arbitrator | None]
+    on_pending: Callable[[], None] | None
+
+
+class Services:
+    """All use cases of an open store, with the settings they take."""
+
+    def __init__(self, dependencies: Dependencies, settings: Settings) -> None:
+        """Build every service from its dependencies."""
+        access, indexer, models = (
+            dependencies.access,
+            dependencies.indexer,
+            dependencies.chat_models,
+        )
+        settling = WritePipeline(access, indexer, dependencies.find_arbitrator)
+        weighing = ChunkScorer(access, indexer)
+        staging = SummaryWriter(access, indexer)
+        summarising = Summariser(access, models, indexer)
+        self.api_keys = ApiKeyService(access)
+        self.usage_reporter = UsageReporter(access, prices(settings.chat))
+        self.auditor = Auditor(access, indexer)
+        self.base_memory = BaseMemoryService(access)
+        self.memory_editor = MemoryEditor(access, indexer)
+        self.ingester = Ingester(access, weighing, settling)
+        self.memory_reader = MemoryReader(access)
+        self.key_rotation = KeyRotation(access.store, indexer)
+        self.maintenance = Maintenance(access)
+        self.health_probe = HealthProbe(access, indexer)
+        self.purger = Purger(access, indexer)
+        self.memory_writer = MemoryWriter(access, settling)
+        self.retention = Retention(access, indexer)
+        self.review_queue = ReviewQueue(access, indexer, self.memory_editor)
+        self.scheduler = JobScheduler(
+            access, self.maintenance, self.retention, retention_days=settings.retention_days
+        )
+        self.profile_switcher = ProfileSwitcher(access, indexer)
+        self.transfer = OwnerTransfer(access, indexer, settling)
+        self.verifier = StoreVerifier(access, indexer)
+        self.learner = ConversationLearner(
+            access,
+            indexer,
+            settling,
+            weighing,
+            learn_memories=settings.enable_learning,
+            on_pending=dependencies.on_pending,
+        )
+        self.retriever = Retriever(
+            access,
+            indexer,
+            dependencies.access_counter,
+            default_top_k=settings.rag_limit,
+            reranker=dependencies.reranker,
+        )
+        self.context_builder = ContextBuilder(
+            access,
+            indexer,
+            self.retriever,
+            dependencies.access_counter,
+            enabled=settings.enable_rag,
+        )
+        self.history_compressor = HistoryCompressor(
+            access,
+            staging,
+            Summariser(access, dependencies.compression_models, indexer),
+            self._context_for,
+            context_window=settings.chat.context_window,
+            max_failures=settings.timeline.max_failures_before_degrade,
+        )
+        self.consolidator = Consolidator(
+            access,
+            MessageSummariser(staging, summarising),
+            SessionSummariser(staging, summarising),
+            BaseMemoryRewriter(staging, BaseMemoryComposer(models, summarising)),
+            has_model=dependencies.on_pending is not None,
+        )
+        self.work_runner = WorkRunner(
+            access,
+            FactExtractor(access, indexer, settling, models),
+            self.consolidator,
+            max_concurrency=settings.chat.calls_at_once,
+        )
+
+    def _context_for(self, owner_id: str, text: str) -> str:
+        request = self.retriever.build_request(
+            owner_id,
+            text,
+            top_k=None,
+            default_top_k=DEFAULT_CONTEXT_TOP_K,
+            token_budget=DEFAULT_TOKEN_BUDGET,
+        )
+        return self.context_builder.build(owner_id, request, touch=True).text
+
+
+def prices(chat: Chat) -> Prices:
+    """Return what the tokens of a model cost, as the settings have it."""
+    return Prices(chat.input_price, chat.output_price)
+
+
+# --- The one place that wires adapters to services; `stores` opens what they stand on
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +309,7 @@ def resolve_embedder(
     if hasattr(given, "embed"):
         return given  # type: ignore[return-value] # an object with `embed` is the port
     _require_callable("embedder", given)
-    from memolith.adapters.embedders.callable import CallableEmbedder
+    from memolith.adapters.models.callables import CallableEmbedder
 
     return CallableEmbedder(given)
 
@@ -190,13 +332,13 @@ def _resolve_reranker(
         own = settings.chunks
         if not own.reranker_enabled:
             return None
-        from memolith.adapters.rerankers.cross_encoder import CrossEncoderReranker
+        from memolith.adapters.models.sentence_transformers import CrossEncoderReranker
 
         return CrossEncoderReranker(own.reranker_model)
     if hasattr(given, "score"):
         return given
     _require_callable("reranker", given)
-    from memolith.adapters.rerankers.callable import CallableReranker
+    from memolith.adapters.models.callables import CallableReranker
 
     return CallableReranker(given)
 
@@ -214,7 +356,7 @@ def _resolve_arbitrator(
 def _with_timeout(
     arbitrator: Arbitrator | Callable[[str, str], Verdict], settings: Settings
 ) -> Arbitrator:
-    from memolith.adapters.arbitrators.timed import TimedArbitrator
+    from memolith.adapters.models.callables import TimedArbitrator
 
     return TimedArbitrator(arbitrator, settings.facts.arbitration_timeout_s)
 
@@ -224,15 +366,15 @@ def _resolve_chat(
 ) -> ResilientChat | None:
     if given is None:
         return open_chat(settings)
-    from memolith.adapters.chat.configured import build_resilient_chat
-    from memolith.adapters.chat.steady import ResilientChat
+    from memolith.adapters.models.factory import build_resilient_chat
+    from memolith.adapters.models.resilience import ResilientChat
 
     if isinstance(given, ResilientChat):  # with a care of its own
         return given
     if hasattr(given, "complete"):
         return build_resilient_chat(given, settings.chat)  # type: ignore[arg-type] # what has it is the port
     _require_callable("chat", given)
-    from memolith.adapters.chat.callable import CallableChat
+    from memolith.adapters.models.callables import CallableChat
 
     timeout_s = settings.chat.timeout_ms / 1000
     return build_resilient_chat(CallableChat(given, timeout_s), settings.chat)
@@ -246,7 +388,7 @@ def open_chat(settings: Settings) -> ResilientChat | None:
     """
     if settings.chat.provider == "none":
         return None  # before anything of models is imported
-    from memolith.adapters.chat.configured import build_chat_model, build_resilient_chat
+    from memolith.adapters.models.factory import build_chat_model, build_resilient_chat
 
     model = build_chat_model(settings.chat, os.environ)
     return None if model is None else build_resilient_chat(model, settings.chat)
@@ -271,7 +413,7 @@ def _build_arbitrator_lookup(
         model = models.for_owner(owner_id)
         if given is not None or model is None:
             return given
-        from memolith.services.asking import ChatArbitrator
+        from memolith.services.chat import ChatArbitrator
 
         return _with_timeout(ChatArbitrator(model), settings)
 
@@ -297,7 +439,7 @@ def _meter_model(
     """Return a model whose calls are counted in the store, owner by owner."""
     if model is None:
         return NoChatModel()
-    from memolith.adapters.chat.metered import MeteredChatProvider, UsageLimits
+    from memolith.adapters.models.metering import MeteredChatProvider, UsageLimits
 
     own = settings.chat
     return MeteredChatProvider(
@@ -319,10 +461,10 @@ def open_embedder(settings: Settings) -> Embedder:
     """
     own = settings.embedding
     if own.provider != "local":
-        from memolith.adapters.embedders.configured import build_service_embedder
+        from memolith.adapters.models.factory import build_service_embedder
 
         return build_service_embedder(own, os.environ)
-    from memolith.adapters.embedders.local import LocalEmbedder
+    from memolith.adapters.models.local import LocalEmbedder
 
     local = LocalEmbedder(model_dir=_model_dir(settings))
     if own.dimension and own.dimension != local.dimension:
@@ -335,7 +477,7 @@ def open_embedder(settings: Settings) -> Embedder:
 
 def open_counter(settings: Settings) -> TokenCounter:
     """Return the counter of the local embedder's word pieces."""
-    from memolith.adapters.embedders.wordpiece import WordPieceCounter
+    from memolith.adapters.models.local import WordPieceCounter
 
     return WordPieceCounter(model_dir=_model_dir(settings))
 

@@ -124,14 +124,18 @@ class WrongEmbeddingModel(MemolithError):
             is_changed: Whether it was the store's when the caller opened it.
             is_under_way: Whether vectors of the caller's are being made.
         """
-        super().__init__(_describe_model_mismatch(stored, given, is_changed, is_reembedding))
+        super().__init__(
+            _describe_model_mismatch(
+                stored, given, is_changed=is_changed, is_reembedding=is_reembedding
+            )
+        )
         self.stored = stored
         self.given = given
         self.is_changed = is_changed
 
 
 def _describe_model_mismatch(
-    stored: str, given: str, is_changed: bool, is_reembedding: bool
+    stored: str, given: str, *, is_changed: bool, is_reembedding: bool
 ) -> str:
     if is_changed:
         return (

@@ -7,22 +7,20 @@ from contextlib import ExitStack, closing
 from functools import partial
 from typing import TYPE_CHECKING
 
-from memolith.config.loading import user_folder
-from memolith.config.paths import parse_file_path
-from memolith.config.urls import is_conninfo
+from memolith.config.loading import is_conninfo, parse_file_path, user_folder
 from memolith.errors import InvalidConfiguration, StoreUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from memolith.adapters.crypto.configured import ConfiguredCiphers
-    from memolith.adapters.crypto.master import KeyFile
-    from memolith.adapters.crypto.ring import KeyRing
-    from memolith.adapters.postgres.places import DatabaseLocation
+    from memolith.adapters.crypto.ciphers import ConfiguredCiphers
+    from memolith.adapters.crypto.key_ring import KeyRing
+    from memolith.adapters.crypto.master_key import KeyFile
+    from memolith.adapters.postgres.dsn import DatabaseLocation
     from memolith.config import Settings
+    from memolith.ports.admin import Migration
     from memolith.ports.cipher import CipherProvider
-    from memolith.ports.moving import Migration
     from memolith.ports.store import Store
 
 IN_MEMORY = ":memory:"
@@ -79,7 +77,7 @@ def _open(url: str, settings: Settings, ciphers: CipherProvider | None) -> Store
         raise InvalidConfiguration(
             "store", f"there is no store for {scheme}://; give a file's path or postgresql://…"
         )
-    from memolith.adapters.sqlite.configured import open_sqlite
+    from memolith.adapters.sqlite.factory import open_sqlite
 
     path = parse_file_path(rest if separator else url, "store")
     return open_sqlite(path, settings, ciphers or open_ciphers(settings, url))
@@ -97,7 +95,7 @@ def _reject_conninfo(url: str) -> None:
 
 
 def _open_postgres(url: str, settings: Settings, ciphers: CipherProvider | None) -> Store:
-    from memolith.adapters.clients.wire import require_package
+    from memolith.adapters.models.http import require_package
 
     require_package("psycopg", "store", extra="postgres")
     from memolith.adapters.postgres.schema import NewStoreOptions
@@ -125,7 +123,7 @@ def _open_postgres(url: str, settings: Settings, ciphers: CipherProvider | None)
 
 def open_ciphers(settings: Settings, url: str | None = None) -> ConfiguredCiphers:
     """Return what new stores are encrypted with, and known ones are; `url` as in `open_ring`."""
-    from memolith.adapters.crypto.configured import ConfiguredCiphers
+    from memolith.adapters.crypto.ciphers import ConfiguredCiphers
 
     ring = partial(open_key_ring, settings, url)
     if os.environ.get(KEY_VARIABLE, "").strip() or is_postgres(
@@ -145,8 +143,8 @@ def open_key_ring(settings: Settings, url: str | None = None) -> KeyRing:
     Raises:
         InvalidConfiguration: `MEMOLITH_KEY` is no key.
     """
-    from memolith.adapters.crypto.master import parse_master_key
-    from memolith.adapters.crypto.ring import KeyRing
+    from memolith.adapters.crypto.key_ring import KeyRing
+    from memolith.adapters.crypto.master_key import parse_master_key
 
     url = settings.store if url is None else url
     file = key_file(settings, url)
@@ -154,7 +152,7 @@ def open_key_ring(settings: Settings, url: str | None = None) -> KeyRing:
     source = parse_master_key(given, KEY_VARIABLE) if given else file
     if not _is_key_ring_in_database(settings, url):
         return KeyRing(file.path.with_name(f"{file.path.name}.ring"), source)
-    from memolith.adapters.postgres.ring import PostgresKeyStorage
+    from memolith.adapters.postgres.key_storage import PostgresKeyStorage
 
     return KeyRing(PostgresKeyStorage(postgres_location(settings, url)), source)
 
@@ -165,7 +163,7 @@ def key_file(settings: Settings, url: str | None = None) -> KeyFile:
     Each ring in a database has one of its own, named for where it is: what changes the key of one
     ring must not take that of another away.
     """
-    from memolith.adapters.crypto.master import KeyFile
+    from memolith.adapters.crypto.master_key import KeyFile
 
     url = settings.store if url is None else url
     file = user_folder() / parse_file_path(settings.encryption_key_path, "encryption_key_path")
@@ -184,10 +182,10 @@ def postgres_location(settings: Settings, url: str) -> DatabaseLocation:
     Raises:
         InvalidConfiguration: The URL is none, or psycopg is not installed.
     """
-    from memolith.adapters.clients.wire import require_package
+    from memolith.adapters.models.http import require_package
 
     require_package("psycopg", "store", extra="postgres")
-    from memolith.adapters.postgres.places import parse_dsn
+    from memolith.adapters.postgres.dsn import parse_dsn
 
     return parse_dsn(url, settings.postgres.schema, settings.busy_timeout_s)
 
@@ -202,8 +200,8 @@ def reset_store(settings: Settings) -> list[str]:
         StoreUnavailable: It is being written to.
         ServiceFailed: Chroma has vectors of it, and can't be reached.
     """
-    from memolith.adapters.sqlite.configured import remove_vectors
-    from memolith.adapters.sqlite.deleting import delete_store
+    from memolith.adapters.sqlite.factory import remove_vectors
+    from memolith.adapters.sqlite.opening import delete_store
 
     with closing(open_key_ring(settings)) as ring:
 
@@ -220,7 +218,7 @@ def reset_store(settings: Settings) -> list[str]:
 
 
 def _reset_postgres(place: DatabaseLocation, forget: Callable[[bytes], None]) -> list[str]:
-    from memolith.adapters.postgres.deleting import delete_store
+    from memolith.adapters.postgres.admin import delete_store
 
     was_there = delete_store(place, forget)
     return [f"{place.display_name}, schema {place.schema}"] if was_there else []

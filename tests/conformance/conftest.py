@@ -10,8 +10,7 @@ import pytest
 
 from memolith import Memolith, OwnerMemory
 from memolith.config import load
-from memolith.testing.clock import SettableClock
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
 
 
 @pytest.fixture

@@ -13,25 +13,27 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from memolith import Memolith, OwnerMemory
-from memolith.adapters.embedders.wordpiece import WordPieceCounter
+from memolith.adapters.models.local import WordPieceCounter
 from memolith.domain.memories import Origin
 from memolith.domain.recall import RecallResult
 from memolith.errors import InvalidInput
-from memolith.policies.budgeting import select_within_budget
 from memolith.policies.merging import Candidate, Insert, Restate
-from memolith.policies.ranking.bm25 import SATURATION_MIDPOINT
-from memolith.policies.ranking.first import get_pinned_share, put_pinned_first, rank_pinned
 from memolith.policies.ranking.model import Scores
-from memolith.policies.ranking.selection import order_by_score
-from memolith.policies.rendering.model import RenderInput
+from memolith.policies.ranking.scoring import (
+    SATURATION_MIDPOINT,
+    get_pinned_share,
+    order_by_score,
+    put_pinned_first,
+    rank_pinned,
+)
+from memolith.policies.rendering.layout import RenderInput, select_within_budget
 from memolith.policies.salience import SalienceSignals, find_signals
 from memolith.policies.salience import compute_importance as combined
 from memolith.profiles.chunks import chunks
 from memolith.testing.builders import memory
-from memolith.testing.clock import SettableClock
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
+from memolith.text.chunking.chunks import Chunk
 from memolith.text.chunking.chunks import split_chunks as cut_into_chunks
-from memolith.text.chunking.model import Chunk
 from support.profile_cases import Golden, candidates, recalled, shown, words
 from support.rows import check_each
 from support.summarising import condensing, sentence, turns

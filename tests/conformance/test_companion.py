@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 from memolith import Memolith, OwnerMemory, State
-from memolith.domain.items import Span
+from memolith.domain.memories import Span
 from memolith.domain.recall import RecalledItem, Score
-from memolith.policies.forgetting import DecayInputs, freshness
+from memolith.policies.decay import DecayInputs, freshness
 from memolith.policies.ranking.model import Query
-from memolith.policies.rendering.companion import COMPANION_PREAMBLE
-from memolith.policies.rendering.model import RenderInput
+from memolith.policies.rendering.formats import COMPANION_PREAMBLE
+from memolith.policies.rendering.layout import RenderInput
 from memolith.profiles.companion import CompanionSettings, companion
 from memolith.testing.builders import candidates, memory
-from memolith.testing.clock import SettableClock
+from memolith.testing.fakes import SettableClock
 from support.rows import check_each
 
 Golden = Callable[[str], dict[str, Any]]

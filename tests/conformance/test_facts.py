@@ -11,22 +11,20 @@ import numpy as np
 import pytest
 
 from memolith import Memolith, Memory, Operation, OwnerMemory, State, Verdict
-from memolith.domain.items import Span
+from memolith.domain.memories import Span
 from memolith.domain.recall import RecalledItem, Score
 from memolith.errors import InvalidInput
 from memolith.policies.arguments import parse_expires_in
-from memolith.policies.budgeting import estimate_tokens
-from memolith.policies.forgetting import DecayInputs, decay_lambda
-from memolith.policies.importance import scale_importance
+from memolith.policies.classification import scale_importance
+from memolith.policies.decay import DecayInputs, decay_lambda
 from memolith.policies.merging import AskArbitrator, Candidate, Rewrite, SimilarMemory
-from memolith.policies.ranking.bm25 import SATURATION_MIDPOINT
 from memolith.policies.ranking.model import Query
-from memolith.policies.rendering.facts import format_memories
-from memolith.policies.rendering.model import RenderInput
+from memolith.policies.ranking.scoring import SATURATION_MIDPOINT
+from memolith.policies.rendering.formats import format_memories
+from memolith.policies.rendering.layout import RenderInput, estimate_tokens
 from memolith.profiles.facts import FactsSettings, facts
-from memolith.testing.arbitrators import ScriptedArbitrator
 from memolith.testing.builders import candidates, memory
-from memolith.testing.clock import SettableClock
+from memolith.testing.fakes import ScriptedArbitrator, SettableClock
 from support.rows import check_each
 
 Golden = Callable[[str], dict[str, Any]]

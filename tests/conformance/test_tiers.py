@@ -11,19 +11,18 @@ import numpy as np
 import pytest
 
 from memolith import Memolith, OwnerMemory
+from memolith.demo.model_server import Asked, refused
 from memolith.domain.memories import Origin, State
 from memolith.domain.recall import RecallResult
 from memolith.errors import InvalidInput
-from memolith.policies.documents import HEADINGS
+from memolith.policies.base_memory import HEADINGS
+from memolith.policies.consolidation import LONG_CASCADE, SHORT_CASCADE
 from memolith.policies.merging import Candidate, Insert, Replace, SimilarMemory
 from memolith.policies.ranking.model import Query
-from memolith.policies.rendering.model import RenderInput
-from memolith.policies.triggers import LONG_CASCADE, SHORT_CASCADE
+from memolith.policies.rendering.layout import RenderInput
 from memolith.profiles.tiers import tiers
 from memolith.testing.builders import memory
-from memolith.testing.clock import SettableClock
-from memolith.testing.embedders import HashingEmbedder, WordCounter
-from memolith.testing.model_server import Asked, refused
+from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
 from support.profile_cases import Golden, candidates, recalled, shown, words
 from support.rows import check_each
 from support.summarising import condensing, say, sentence, summarising, turns

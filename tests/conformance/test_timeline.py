@@ -15,19 +15,18 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from memolith import Memolith, Message, OwnerMemory
+from memolith.demo.model_server import refused
 from memolith.domain.memories import Origin
 from memolith.domain.recall import RecallResult
 from memolith.errors import InvalidInput
+from memolith.policies.consolidation import HistoryCompressionPolicy
 from memolith.policies.merging import Candidate, Insert
-from memolith.policies.ranking.keyword import split_query_words
-from memolith.policies.rendering.model import RenderInput
-from memolith.policies.triggers import HistoryCompressionPolicy
-from memolith.ports.embedder import TextRole
+from memolith.policies.ranking.weighted import split_query_words
+from memolith.policies.rendering.layout import RenderInput
+from memolith.ports.models import TextRole
 from memolith.profiles.timeline import timeline
 from memolith.testing.builders import memory
-from memolith.testing.clock import SettableClock
-from memolith.testing.embedders import HashingEmbedder, WordCounter
-from memolith.testing.model_server import refused
+from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
 from support.profile_cases import Golden, candidates, recalled, shown, words
 from support.rows import check_each
 from support.summarising import condensing, sentence, turns

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from memolith.adapters.chroma.embedded import EmbeddedChroma
+from memolith.adapters.chroma.client import EmbeddedChroma
 from memolith.adapters.chroma.store import ChromaStore
-from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.crypto.ciphers import PlainCipher
 from memolith.adapters.postgres.store import PostgresStore
 from memolith.adapters.sqlite.store import SqliteStore
 from memolith.ports.store import Store

@@ -6,21 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from memolith.adapters.chroma.embedded import EmbeddedChroma
-from memolith.adapters.chroma.server import ChromaServer
+from memolith.adapters.chroma.client import ChromaServer, EmbeddedChroma
 from memolith.adapters.chroma.store import ChromaStore
-from memolith.adapters.crypto.master import KeyFile
-from memolith.adapters.crypto.plain import PlainCipher
-from memolith.adapters.crypto.ring import KeyRing
+from memolith.adapters.crypto.ciphers import PlainCipher
+from memolith.adapters.crypto.key_ring import KeyRing
+from memolith.adapters.crypto.master_key import KeyFile
 from memolith.adapters.crypto.xchacha import KeyRingCiphers
 from memolith.adapters.inmemory.store import InMemoryStore
-from memolith.adapters.sqlite.store import SqliteStore
-from memolith.adapters.sqlite.vec import SqliteVecStore
+from memolith.adapters.sqlite.store import SqliteStore, SqliteVecStore
 from memolith.ports.store import Store
 from memolith.testing.builders import DIMENSION
 from memolith.testing.store_contract import StoreContract
+from memolith.testing.store_filters import ScopeContract
 from memolith.testing.store_reembedding import ReembeddingContract
-from memolith.testing.store_scopes import ScopeContract
 from memolith.testing.store_search import NearnessContract
 from support.chroma import UpToDateStore, on_server
 from support.postgres import dropped, fresh, own

@@ -12,7 +12,7 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from memolith.testing.model_server import Asked
+    from memolith.demo.model_server import Asked
 
 _TURN = re.compile(r"^> \[(\d+)\] (\w+)[^:]*: (.*)$", re.MULTILINE)
 _BLOCK = re.compile(r"^BEGIN ([A-Z ]+) ([0-9a-f]+)\n(.*?)^END \1 \2$", re.MULTILINE | re.DOTALL)

@@ -15,7 +15,7 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from memolith.testing.model_server import Asked
+    from memolith.demo.model_server import Asked
 
 _BEGINNING = 12
 _FILLING = "Tomatoes need sun, water and patience, and so do beans. "

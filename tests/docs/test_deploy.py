@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
+from memolith.cli.commands import COMMANDS
 from memolith.config.loading import ALL_SETTINGS
-from memolith.entrypoints.cli.commands import COMMANDS
 from memolith.stores import KEY_VARIABLE
 
 ROOT = Path(__file__).parents[2]

@@ -12,10 +12,10 @@ import pytest
 from click.testing import CliRunner
 
 from memolith import Memolith
-from memolith.adapters.postgres.guarding import APPLICATION
-from memolith.entrypoints.cli.main import cli
+from memolith.adapters.postgres.row_level_security import APPLICATION
+from memolith.cli.main import cli
 from memolith.errors import StoreReadOnly
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.fakes import HashingEmbedder, WordCounter
 from support.postgres import in_database
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "postgresql.md"

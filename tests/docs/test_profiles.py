@@ -3,12 +3,10 @@
 import re
 from pathlib import Path
 
-from memolith.config.book import ProfileRegistry
 from memolith.config.loading import ALL_SETTINGS, load
-from memolith.config.profiles import profile_factories
+from memolith.config.profiles import ProfileRegistry, apply_embedder_thresholds, profile_factories
 from memolith.config.reference import render_markdown
 from memolith.config.settings import Settings
-from memolith.config.thresholds import apply_embedder_thresholds
 from support.rows import check_each
 
 PAGES = Path(__file__).parents[2] / "docs" / "profiles"

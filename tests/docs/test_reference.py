@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from memolith.cli.reference import build_command_reference, build_exit_code_table
 from memolith.config.reference import render_markdown
-from memolith.entrypoints.cli.reference import build_command_reference, build_exit_code_table
-from memolith.entrypoints.http.reference import render_routes
+from memolith.server.reference import render_routes
 from support.openapi import document
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"

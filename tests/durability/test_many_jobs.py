@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from memolith.services.scheduling import LEASE_S
-from memolith.testing.clock import SettableClock
+from memolith.services.schedule import LEASE_S
+from memolith.testing.fakes import SettableClock
 from support.durability.job_process import Orders, do_jobs
 from support.processes import Running, started
 from support.stores import PLAIN, opened

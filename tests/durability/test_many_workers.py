@@ -15,10 +15,10 @@ import pytest
 
 from corpora.exchanges import KnowingModel, load_script
 from memolith import Memolith
+from memolith.demo.model_server import Asked, ModelServer, Rule
 from memolith.domain.memories import State
-from memolith.services.turns import LEASE_S
-from memolith.testing.clock import SettableClock
-from memolith.testing.model_server import Asked, ModelServer, Rule
+from memolith.services.work import LEASE_S
+from memolith.testing.fakes import SettableClock
 from support.durability.learning_process import Orders, learn
 from support.durability.outcomes import deeds, unlearned
 from support.processes import started

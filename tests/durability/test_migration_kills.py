@@ -11,9 +11,9 @@ import apsw
 import pytest
 
 from memolith import Memolith
-from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.crypto.ciphers import PlainCipher
 from memolith.adapters.sqlite.schema import MIGRATIONS
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.fakes import HashingEmbedder, WordCounter
 from support.processes import killed
 
 MEMORIES = 40

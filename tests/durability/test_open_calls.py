@@ -17,8 +17,8 @@ import pytest
 
 from corpora.exchanges import KnowingModel, load_script
 from memolith import Memolith, Message
-from memolith.testing.clock import SettableClock
-from memolith.testing.model_server import Asked, ModelServer
+from memolith.demo.model_server import Asked, ModelServer
+from memolith.testing.fakes import SettableClock
 from support.durability.second_writer import OTHER, Address, write
 from support.processes import Running, started
 from support.scripted_learning import OWNER, START, client, opened

@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from memolith.adapters.crypto import ring_file
+from memolith.adapters.crypto import key_storage
 from memolith.adapters.sqlite import connections
 from memolith.errors import KeyUnavailable
 from support.durability.power_loss import Disk, plugged_in
@@ -134,7 +134,7 @@ def test_a_key_ring_that_does_not_wait_for_its_folder_loses_a_key(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The disk forgets names too: here, that the journal that would undo the key is deleted."""
-    weakened(monkeypatch, ring_file, "FULL")
+    weakened(monkeypatch, key_storage, "FULL")
     place = told_before_a_cut(tmp_path, Ledger(), encrypted=True)
     key = key_in(place, encrypted=True)
     with opened(place / STORE, key) as memory, pytest.raises(KeyUnavailable):

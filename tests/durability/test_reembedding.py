@@ -20,12 +20,11 @@ from numpy.typing import NDArray
 
 from memolith import Memolith, Memory, Message
 from memolith.adapters.sql.store import SqlStore
+from memolith.admin.reembed import UNLOCKED_ATTEMPTS
 from memolith.errors import Conflict, WrongEmbeddingModel
-from memolith.ports.embedder import TextRole
-from memolith.ports.reembedding import EmbeddingModel
-from memolith.services.reembed import UNLOCKED_ATTEMPTS
-from memolith.testing.clock import SettableClock
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.ports.admin import EmbeddingModel
+from memolith.ports.models import TextRole
+from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
 from support.durability.reembedding_process import DIMENSION, NEIGHBOUR, Turned, remade
 from support.processes import environment
 from support.stores import PLAIN, ciphers
@@ -377,7 +376,7 @@ def test_who_never_stops_writing_is_asked_to_wait(store: str) -> None:
 def test_who_asked_writers_to_wait_and_was_killed_is_not_waited_for_long(
     store: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memolith.adapters.sql.reembedding.HOLD_S", 0.1)
+    monkeypatch.setattr("memolith.adapters.sql.embedding_generations.HOLD_S", 0.1)
     with opened(store, PLAIN) as memory:
         memory.remember("The piano is in Lisbon", owner="anna")
         own = memory._app.store

@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 from memolith import Memolith
-from memolith.adapters.sql.idempotency import REQUEST_TIMEOUT
+from memolith.adapters.sql.service_tables import REQUEST_TIMEOUT
 from memolith.config import load
-from memolith.testing.model_server import Asked, ModelServer, late
+from memolith.demo.model_server import Asked, ModelServer, late
 from support.durability.service_clients import Clients, Told, answer
 from support.durability.store_checks import Tally
 from support.durability.write_log import memories

@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 
 from memolith import Memolith, OwnerMemory
-from memolith.adapters.crypto.master import KeyFile
-from memolith.adapters.crypto.ring import KeyRing
+from memolith.adapters.crypto.key_ring import KeyRing
+from memolith.adapters.crypto.master_key import KeyFile
 from memolith.adapters.crypto.xchacha import KeyRingCiphers
 from memolith.ports.cipher import CipherProvider
-from memolith.testing.clock import SettableClock
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
 from support.plaintext_search import Opener
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from memolith import OwnerMemory
+from memolith.demo.model_server import Asked, Rule, fenced, refused
 from memolith.domain.memories import Origin, State
-from memolith.testing.clock import SettableClock
-from memolith.testing.model_server import Asked, Rule, fenced, refused
+from memolith.testing.fakes import SettableClock
 from support.scripted_learning import OWNER, START, remembering
 
 KNOWN = "The user drinks green tea with honey from the valley each morning before work at home"

@@ -7,7 +7,7 @@ import pytest
 
 from memolith import AsyncMemolith, Message
 from memolith.errors import InvalidInput, StoreUnavailable
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.fakes import HashingEmbedder, WordCounter
 
 
 async def open_at(path: Path) -> AsyncMemolith:

@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from memolith import AsyncMemolith, Memolith, OwnerMemory
-from memolith.domain.audits import Audit, AuditEntry
+from memolith.domain.reports import Audit, AuditEntry
 from memolith.errors import InvalidInput
 from memolith.services.audit import SemanticComparison, audit_memories
-from memolith.testing.clock import SettableClock
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
 
 
 def planted(owner: OwnerMemory) -> dict[str, str]:

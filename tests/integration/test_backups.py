@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from memolith import AsyncMemolith, Memolith
-from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.crypto.ciphers import PlainCipher
 from memolith.errors import (
     Conflict,
     InvalidInput,
@@ -20,7 +20,7 @@ from memolith.errors import (
     StoreDamaged,
     StoreUnavailable,
 )
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.fakes import HashingEmbedder, WordCounter
 
 pytestmark = pytest.mark.sqlite
 
@@ -101,8 +101,8 @@ def test_the_erased_stay_gone_from_a_backup_of_another_store_too(tmp_path: Path)
 WRITER = """
 import sys
 from memolith import Memolith
-from memolith.adapters.crypto.plain import PlainCipher
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.adapters.crypto.ciphers import PlainCipher
+from memolith.testing.fakes import HashingEmbedder, WordCounter
 with Memolith.open(
     sys.argv[1], embedder=HashingEmbedder(), tokens=WordCounter(), cipher=PlainCipher()
 ) as memory:

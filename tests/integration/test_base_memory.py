@@ -6,7 +6,7 @@ import pytest
 
 from memolith import Memolith
 from memolith.errors import InvalidInput, NotFound
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.fakes import HashingEmbedder, WordCounter
 
 TEXT = "User Profile:\n- Lives in Oslo.\nPreferences:\n- Drinks tea."
 

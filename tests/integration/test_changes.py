@@ -9,9 +9,9 @@ import pytest
 from corpora.changes import Change, load_changes
 from memolith import Memolith, Memory, Message, OwnerMemory
 from memolith.domain.memories import Action, State
-from memolith.policies.changing.relation import Relation, find_relation
-from memolith.testing.clock import SettableClock
-from memolith.text.normal import content_key
+from memolith.policies.supersession.relation import Relation, find_relation
+from memolith.testing.fakes import SettableClock
+from memolith.text.canonical_form import content_key
 from support.rows import check_each
 
 

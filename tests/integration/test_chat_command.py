@@ -18,8 +18,8 @@ import pytest
 from corpora.exchanges import KnowingModel, load_script
 from memolith import Memolith, OwnerMemory
 from memolith.config import load
-from memolith.ports.chat import ChatMessage
-from memolith.testing.model_server import Answer, Asked, ModelServer
+from memolith.demo.model_server import Answer, Asked, ModelServer
+from memolith.ports.models import ChatMessage
 from support.databases import PLACES
 
 PROGRAM = Path(sys.executable).with_name("memolith")

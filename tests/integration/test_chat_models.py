@@ -14,15 +14,12 @@ from typing import Any, cast
 
 import pytest
 
-from memolith.adapters.chat.anthropic import AnthropicChat
-from memolith.adapters.chat.ollama import OllamaChat
-from memolith.adapters.chat.openai import OpenAIChat
-from memolith.adapters.chat.steady import ResilientChat, ServiceGuard
-from memolith.adapters.clients import wire
-from memolith.errors import ServiceFailed
-from memolith.policies.retrying import BreakerPolicy, RetryPolicy
-from memolith.ports.chat import ChatMessage, Completion, Prompt, ResponseSchema
-from memolith.testing.model_server import (
+from memolith.adapters.models import http
+from memolith.adapters.models.anthropic import AnthropicChat
+from memolith.adapters.models.ollama import OllamaChat
+from memolith.adapters.models.openai import OpenAIChat
+from memolith.adapters.models.resilience import ResilientChat, ServiceGuard
+from memolith.demo.model_server import (
     Answer,
     Asked,
     Fault,
@@ -36,6 +33,9 @@ from memolith.testing.model_server import (
     refused,
     refusing_schemas,
 )
+from memolith.errors import ServiceFailed
+from memolith.policies.retries import BreakerPolicy, RetryPolicy
+from memolith.ports.models import ChatMessage, Completion, Prompt, ResponseSchema
 
 KEY = "sk-very-secret-key"
 # A word, not a number: ports and addresses of objects in logs are full of those.
@@ -318,7 +318,7 @@ class _Parts:
 def _bounded(kind: str, parts: Iterator[bytes], timeout_s: float) -> Any:
     import httpx
 
-    hooks = wire.build_http_options(httpx, "http://x", timeout_s)["event_hooks"]
+    hooks = http.build_http_options(httpx, "http://x", timeout_s)["event_hooks"]
     request = httpx.Request("POST", "http://x")
     response = httpx.Response(200, headers={"content-type": kind}, request=request)
     response.stream = _Parts(parts)  # type: ignore[assignment] # as good as one
@@ -344,7 +344,7 @@ def test_a_body_in_one_piece_has_its_time_in_all() -> None:
 def test_a_body_without_end_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     import httpx
 
-    monkeypatch.setattr(wire, "MOST_BYTES", 1000)
+    monkeypatch.setattr(http, "MOST_BYTES", 1000)
     with pytest.raises(httpx.ReadError):
         list(_bounded("text/event-stream", iter([b"x" * 600] * 9), 5))
 
@@ -435,10 +435,10 @@ def test_what_is_asked_on_this_machine_goes_through_no_proxy(
 
 
 def test_another_machine_may_be_asked_through_a_proxy() -> None:
-    assert wire.proxy_exemptions("http://[::1]:80/v1") == {"all://[::1]": None}
-    assert wire.proxy_exemptions("http://localhost/v1") == {"all://localhost": None}
-    assert wire.proxy_exemptions("https://api.openai.com/v1") == {}
-    assert wire.proxy_exemptions("https://127.0.0.1.example.org") == {}
+    assert http.proxy_exemptions("http://[::1]:80/v1") == {"all://[::1]": None}
+    assert http.proxy_exemptions("http://localhost/v1") == {"all://localhost": None}
+    assert http.proxy_exemptions("https://api.openai.com/v1") == {}
+    assert http.proxy_exemptions("https://127.0.0.1.example.org") == {}
 
 
 @each_service

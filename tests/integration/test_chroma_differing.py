@@ -11,9 +11,7 @@ import apsw
 import numpy as np
 import pytest
 
-from memolith.adapters.chroma.collections import Points
-from memolith.adapters.chroma.embedded import EmbeddedChroma
-from memolith.adapters.chroma.server import ChromaServer
+from memolith.adapters.chroma.client import ChromaServer, EmbeddedChroma, Points
 from memolith.adapters.chroma.store import ChromaStore
 from memolith.errors import InvalidConfiguration, ServiceFailed
 from memolith.testing.builders import DIMENSION

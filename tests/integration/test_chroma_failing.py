@@ -12,10 +12,8 @@ from typing import Any
 
 import pytest
 
-from memolith.adapters.chroma import ledger
-from memolith.adapters.chroma.collections import NearestPoints
-from memolith.adapters.chroma.embedded import EmbeddedChroma
-from memolith.adapters.chroma.server import ChromaServer
+from memolith.adapters.chroma import outbox
+from memolith.adapters.chroma.client import ChromaServer, EmbeddedChroma, NearestPoints
 from memolith.adapters.chroma.store import ChromaStore
 from memolith.errors import ServiceFailed
 from memolith.testing.builders import record_id
@@ -301,8 +299,8 @@ def test_a_process_that_was_killed_after_it_marked_is_continued(store: ChromaSto
     keep(store, range(1, 4))
     sent(store)
     with store._connections.read() as connection:
-        known = ledger.list_sent(connection)[0]
-    store._chroma.mark(collection_of(store), ledger.collection_facts("x", known.owner, "next"))
+        known = outbox.list_sent(connection)[0]
+    store._chroma.mark(collection_of(store), outbox.collection_facts("x", known.owner, "next"))
     with store._connections.write() as connection:
         connection.run("UPDATE vectors_sent SET sending = 'next', next_item = 1")
         connection.run("COMMIT")

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from memolith.adapters.chroma.server import ChromaServer
+from memolith.adapters.chroma.client import ChromaServer
 from memolith.adapters.chroma.store import ChromaStore
-from memolith.adapters.crypto.master import KeyFile
-from memolith.adapters.crypto.plain import PlainCipher
-from memolith.adapters.crypto.ring import KeyRing
+from memolith.adapters.crypto.ciphers import PlainCipher
+from memolith.adapters.crypto.key_ring import KeyRing
+from memolith.adapters.crypto.master_key import KeyFile
 from memolith.adapters.crypto.xchacha import KeyRingCiphers
 from memolith.adapters.sqlite.store import SqliteStore
 from memolith.ports.cipher import SupportsKeyRotation

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.crypto.ciphers import PlainCipher
 from memolith.adapters.sqlite.store import SqliteStore
-from memolith.domain.work import WorkKind
+from memolith.domain.owners import WorkKind
 from memolith.ports.work import WorkLease
 from memolith.testing.builders import at, message, record_id
 from memolith.testing.store_records import numbers_of, say
@@ -22,10 +22,10 @@ _ROUNDS = 25
 
 _OPENED = """
 import sys
-from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.crypto.ciphers import PlainCipher
 from memolith.adapters.sqlite.store import SqliteStore
 from memolith.domain.memories import Source
-from memolith.domain.work import Work
+from memolith.domain.owners import Work
 from memolith.testing.builders import at, memory, record_id, short_entry
 
 store = SqliteStore.open(sys.argv[1], cipher=PlainCipher(), busy_timeout_s=30)

@@ -18,16 +18,15 @@ from numpy.typing import NDArray
 from corpora.hostile import HOSTILE
 from memolith import Memolith, OwnerMemory
 from memolith.config import load
+from memolith.demo.model_server import Asked, ModelServer, refused
 from memolith.domain.memories import Origin, State
 from memolith.errors import InvalidInput, ServiceFailed
-from memolith.policies.extractive import EXTRACT_MARK
+from memolith.policies.consolidation import CompressionTrigger
 from memolith.policies.histories import SUMMARY_MARK, is_entry
-from memolith.policies.triggers import CompressionTrigger
-from memolith.ports.embedder import TextRole
-from memolith.services.compressing import RAW_PREFIX
-from memolith.testing.clock import SettableClock
-from memolith.testing.embedders import HashingEmbedder, WordCounter
-from memolith.testing.model_server import Asked, ModelServer, refused
+from memolith.policies.summaries import EXTRACT_MARK
+from memolith.ports.models import TextRole
+from memolith.services.compress import RAW_PREFIX
+from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
 from support.summarising import condensing, sentence, summarising, turns
 
 PROFILES = ("standard", "companion", "facts", "chunks", "tiers", "timeline")

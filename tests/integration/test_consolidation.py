@@ -14,13 +14,13 @@ import pytest
 
 from corpora.hostile import HOSTILE
 from memolith import Memolith, Memory, Message, OwnerMemory
+from memolith.demo.model_server import Asked, ModelServer, in_turn, refused
 from memolith.domain.memories import Origin, State
 from memolith.domain.messages import Role
 from memolith.errors import NotFound, ServiceFailed
-from memolith.policies.documents import MAX_WORDS
-from memolith.policies.extractive import EXTRACT_MARK
-from memolith.testing.clock import SettableClock
-from memolith.testing.model_server import Asked, ModelServer, in_turn, refused
+from memolith.policies.base_memory import MAX_WORDS
+from memolith.policies.summaries import EXTRACT_MARK
+from memolith.testing.fakes import SettableClock
 from support.summarising import condensing, say, sentence, summarising, turns
 
 

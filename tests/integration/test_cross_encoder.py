@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from memolith import Memolith
-from memolith.adapters.rerankers.cross_encoder import CrossEncoderReranker
+from memolith.adapters.models.sentence_transformers import CrossEncoderReranker
 from memolith.errors import ServiceFailed
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.fakes import HashingEmbedder, WordCounter
 
 torch = pytest.importorskip("torch", reason="the extra memolith[rerank] is not installed")
 transformers = pytest.importorskip(

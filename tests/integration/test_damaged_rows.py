@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from memolith import Memolith, Message, OwnerMemory
-from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.crypto.ciphers import PlainCipher
 from memolith.domain.messages import Role
 from memolith.errors import StoreDamaged
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.fakes import HashingEmbedder, WordCounter
 from support.databases import execute
 
 NO_TEXT = "CAST(x'cc616374697665' AS TEXT)"

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from psycopg import sql
 
 from memolith import Memolith
-from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.crypto.ciphers import PlainCipher
 from memolith.adapters.crypto.xchacha import XChaChaCipher
-from memolith.adapters.sql.moving import MigrationMixin
+from memolith.adapters.sql.store import MigrationMixin
 from memolith.adapters.sql.tables import OWNER_FACTS, OWNERS
 from memolith.config import load
 from memolith.errors import (
@@ -29,11 +29,10 @@ from memolith.errors import (
     StoreUnavailable,
     WrongEmbeddingModel,
 )
-from memolith.ports.backups import RestoreResult
-from memolith.ports.embedder import TextRole
+from memolith.ports.admin import RestoreResult
+from memolith.ports.models import TextRole
 from memolith.stores import reset_store
-from memolith.testing.clock import SettableClock
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
 from support.mount_namespace import filled, mount_tmpfs, run_apart
 from support.postgres import schemas_like
 from support.store_migration import Places, Rows, changed, places

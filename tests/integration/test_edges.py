@@ -11,8 +11,8 @@ import pytest
 
 from memolith import Memolith, Message, OwnerMemory, State
 from memolith.errors import Conflict, InvalidInput, NotFound, StoreUnavailable
-from memolith.services.touches import AccessCounter
-from memolith.testing.clock import SettableClock
+from memolith.services.access import AccessCounter
+from memolith.testing.fakes import SettableClock
 
 
 def test_only_an_active_memory_is_superseded_and_only_by_an_active_one(

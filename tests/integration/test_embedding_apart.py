@@ -16,16 +16,15 @@ from numpy.typing import NDArray
 
 from corpora.exchanges import KnowingModel, load_script
 from memolith import Memolith, stores
-from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.crypto.ciphers import PlainCipher
 from memolith.config import Settings, load
+from memolith.demo.model_server import Asked, ModelServer
 from memolith.domain.memories import State
 from memolith.errors import MemolithError, NotFound, StoreUnavailable
-from memolith.ports.embedder import TextRole
+from memolith.ports.models import TextRole
 from memolith.services.indexing import Indexer, IndexText
-from memolith.services.writing import MAX_EMBEDDING_ROUNDS, TransactionRunner, WriteTransaction
-from memolith.testing.clock import SettableClock
-from memolith.testing.embedders import HashingEmbedder, WordCounter
-from memolith.testing.model_server import Asked, ModelServer
+from memolith.services.write import MAX_EMBEDDING_ROUNDS, TransactionRunner, WriteTransaction
+from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
 from support.databases import check_nothing_is_held, execute
 from support.lock_probe import WitnessEmbedder
 from support.scripted_learning import SMALL_CASCADES, client, say_one, work_off
@@ -245,7 +244,7 @@ ANOTHER = """
 import sys
 from memolith import Memolith
 from memolith.config import load
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.fakes import HashingEmbedder, WordCounter
 config = load(env={}, overrides={"enable_encryption": False, "busy_timeout_s": 0.5})
 with Memolith.open(
     sys.argv[1], embedder=HashingEmbedder(), tokens=WordCounter(), config=config

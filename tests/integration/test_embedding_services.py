@@ -13,16 +13,12 @@ import numpy as np
 import pytest
 
 from memolith import Memolith
-from memolith.adapters.chat.steady import ServiceGuard
-from memolith.adapters.embedders.ollama import OllamaVectorService
-from memolith.adapters.embedders.openai import OpenAIVectorService
-from memolith.adapters.embedders.service import BatchLimits, ServiceEmbedder
+from memolith.adapters.models.embedding_service import BatchLimits, ServiceEmbedder
+from memolith.adapters.models.ollama import OllamaVectorService
+from memolith.adapters.models.openai import OpenAIVectorService
+from memolith.adapters.models.resilience import ServiceGuard
 from memolith.config import LoadedSettings, load
-from memolith.errors import InvalidConfiguration, ServiceFailed, WrongEmbeddingModel
-from memolith.policies.embedding_models import select_model
-from memolith.policies.retrying import BreakerPolicy, RetryPolicy
-from memolith.testing.embedders import HashingEmbedder
-from memolith.testing.model_server import (
+from memolith.demo.model_server import (
     Answer,
     Asked,
     ModelServer,
@@ -35,6 +31,10 @@ from memolith.testing.model_server import (
     malformed,
     refused,
 )
+from memolith.errors import InvalidConfiguration, ServiceFailed, WrongEmbeddingModel
+from memolith.policies.embedding_models import select_model
+from memolith.policies.retries import BreakerPolicy, RetryPolicy
+from memolith.testing.fakes import HashingEmbedder
 
 pytest.importorskip("openai", reason="the extra memolith[openai] is not installed")
 pytest.importorskip("ollama", reason="the extra memolith[ollama] is not installed")

@@ -12,16 +12,14 @@ import apsw
 import pytest
 
 from memolith import Memolith
-from memolith.adapters.crypto.configured import ConfiguredCiphers
-from memolith.adapters.crypto.plain import PlainCipher
-from memolith.adapters.crypto.ring import KeyRing
-from memolith.adapters.sql.resealing import ENCRYPTED_COLUMNS
+from memolith.adapters.crypto.ciphers import ConfiguredCiphers, PlainCipher
+from memolith.adapters.crypto.key_ring import KeyRing
+from memolith.adapters.sql.rekey import ENCRYPTED_COLUMNS
 from memolith.adapters.sqlite.schema import MIGRATIONS
 from memolith.config import load
 from memolith.domain.messages import Message, Role
 from memolith.errors import Conflict, KeyUnavailable, StoreDamaged
-from memolith.testing.clock import SettableClock
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
 from support.databases import contents, execute
 from support.plaintext_search import Opener, bytes_of, found_in, sealed_values
 from support.processes import killed
@@ -380,11 +378,11 @@ FIRST_START = """
 import sys
 from pathlib import Path
 from memolith import Memolith
-from memolith.adapters.crypto.configured import ConfiguredCiphers
-from memolith.adapters.crypto.master import KeyFile
-from memolith.adapters.crypto.ring import KeyRing
+from memolith.adapters.crypto.ciphers import ConfiguredCiphers
+from memolith.adapters.crypto.master_key import KeyFile
+from memolith.adapters.crypto.key_ring import KeyRing
 from memolith.adapters.crypto.xchacha import KeyRingCiphers
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.fakes import HashingEmbedder, WordCounter
 path, key, number = sys.argv[1:]
 ciphers = KeyRingCiphers(KeyRing(Path(key + ".ring"), KeyFile(Path(key))))
 options = dict(embedder=HashingEmbedder(), tokens=WordCounter(), cipher=ciphers)

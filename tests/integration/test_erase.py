@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from memolith import Memolith
-from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.crypto.ciphers import PlainCipher
 from memolith.errors import NotFound, OwnerErased
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.fakes import HashingEmbedder, WordCounter
 from support.databases import bytes_under
 
 SECRET = ["zyxglorp", "quobbish", "vremblin", "drunkel"]

@@ -6,7 +6,7 @@ import pytest
 
 from memolith import Memolith, Memory, Message, OwnerMemory, State
 from memolith.errors import Conflict, InvalidInput, NotFound
-from memolith.testing.clock import SettableClock
+from memolith.testing.fakes import SettableClock
 
 
 def doors(alice: OwnerMemory, query: str) -> str:

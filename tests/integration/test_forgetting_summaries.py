@@ -11,8 +11,8 @@ from corpora.exchanges import KnowingModel
 from memolith import Memolith, OwnerMemory
 from memolith.domain.memories import State
 from memolith.errors import Conflict, NotFound
-from memolith.policies.condensing import SUMMARY_KIND
-from memolith.testing.clock import SettableClock
+from memolith.policies.consolidation import SUMMARY_KIND
+from memolith.testing.fakes import SettableClock
 from support.plaintext_search import Opener, bytes_of
 from support.scripted_learning import OWNER, START, remembering, work_off
 from support.scripted_learning import say as say_all

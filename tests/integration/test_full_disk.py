@@ -15,18 +15,17 @@ import pytest
 from click.testing import CliRunner, Result
 
 from memolith import Memolith, Message, OwnerMemory
-from memolith.adapters.crypto.backup import back_up_keys, restore_keys
-from memolith.adapters.crypto.master import KeyFile
-from memolith.adapters.crypto.plain import PlainCipher
-from memolith.adapters.crypto.ring import KeyRing
+from memolith.adapters.crypto.ciphers import PlainCipher
+from memolith.adapters.crypto.key_backup import back_up_keys, restore_keys
+from memolith.adapters.crypto.key_ring import KeyRing
+from memolith.adapters.crypto.master_key import KeyFile
 from memolith.adapters.crypto.xchacha import KeyRingCiphers
+from memolith.cli.context import DefaultEngineFactory
+from memolith.cli.main import cli
 from memolith.config import LoadedSettings
 from memolith.domain.recall import SearchMode
-from memolith.entrypoints.cli.main import cli
-from memolith.entrypoints.cli.wiring import DefaultEngineFactory
 from memolith.errors import MemolithError, StoreUnavailable
-from memolith.testing.clock import SettableClock
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
 from support.mount_namespace import filled, mount_tmpfs, resize, run_apart
 
 pytestmark = pytest.mark.sqlite

@@ -13,13 +13,13 @@ import apsw
 import pytest
 
 from memolith import Memolith
-from memolith.adapters.crypto.ring import KeyRing
+from memolith.adapters.crypto.key_ring import KeyRing
 from memolith.adapters.crypto.xchacha import KeyRingCiphers
-from memolith.adapters.sql.resealing import ENCRYPTED_COLUMNS
-from memolith.adapters.sql.sealing import OwnerEncryption
+from memolith.adapters.sql.codecs import OwnerEncryption
+from memolith.adapters.sql.rekey import ENCRYPTED_COLUMNS
 from memolith.adapters.sqlite.store import SqliteStore
 from memolith.errors import KeyUnavailable, NotFound, OwnerErased
-from memolith.testing.clock import SettableClock
+from memolith.testing.fakes import SettableClock
 from support.plaintext_search import Opener, bytes_of, sealed_values
 from support.random_words import Words
 from support.tenant_isolation import DOORS, READING, Things, outcome

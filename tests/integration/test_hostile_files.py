@@ -15,9 +15,9 @@ from memolith.adapters.sqlite.store import SqliteStore
 from memolith.config import load
 from memolith.errors import InvalidConfiguration, InvalidInput, ServiceFailed
 from memolith.evals.datasets import read_locomo
-from memolith.exchange import chatgpt
-from memolith.exchange.files import iter_conversation_files
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.import_export import chats
+from memolith.import_export.files import iter_conversation_files
+from memolith.testing.fakes import HashingEmbedder, WordCounter
 from support.rows import check_each
 
 pytestmark = pytest.mark.sqlite
@@ -36,7 +36,7 @@ def conversation(**changes: object) -> dict[str, object]:
 def read(data: bytes) -> list[str]:
     contents = []
     for name, file in iter_conversation_files(io.BytesIO(data), "export"):
-        for transcript in chatgpt.read_chatgpt(file, name):
+        for transcript in chats.read_chatgpt(file, name):
             contents += [message.content for message in transcript.messages]
     return contents
 
@@ -118,7 +118,7 @@ def test_what_is_no_list_of_vectors_is_the_embedders_failure(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_closed_streams_are_no_error(tmp_path: Path, closed: str) -> None:
-    program = "from memolith.entrypoints.cli.main import main; main()"
+    program = "from memolith.cli.main import main; main()"
     command = f'"{sys.executable}" -c "{program}" --store "{tmp_path}/m.db" stats {closed}'
     Memolith.open(tmp_path / "m.db", embedder=HashingEmbedder()).close()
     assert subprocess.run(["/bin/sh", "-c", command], check=False).returncode == 0

@@ -9,7 +9,7 @@ import pytest
 
 from memolith import Memolith, Message, OwnerMemory, Role
 from memolith.errors import InvalidInput
-from memolith.exchange.records import MemoryRecord, SessionEnd
+from memolith.import_export.records import MemoryRecord, SessionEnd
 from support.rows import check_each
 
 ID = "018f0000-0000-7000-8000-000000000001"

@@ -9,8 +9,7 @@ import pytest
 
 from memolith import Memolith, Message
 from memolith.adapters.sql import index
-from memolith.testing.clock import SettableClock
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 QUESTIONS = ("Who likes tea?", "What is number 7?", "yesterday", "Where is the bicycle?")

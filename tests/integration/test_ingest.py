@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from memolith import Memolith
 from memolith.errors import InvalidInput, ServiceFailed
-from memolith.ports.embedder import TextRole
-from memolith.testing.clock import SettableClock
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.ports.models import TextRole
+from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
 from memolith.text.cleaning import clean_text
 
 PROFILES = ("standard", "companion", "facts", "chunks", "tiers", "timeline")

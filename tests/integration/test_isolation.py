@@ -28,23 +28,22 @@ import pytest
 from numpy.typing import NDArray
 
 from memolith import Memolith
-from memolith.adapters.crypto.master import KeyFile
-from memolith.adapters.crypto.plain import PlainCipher
-from memolith.adapters.crypto.ring import KeyRing
+from memolith.adapters.crypto.ciphers import PlainCipher
+from memolith.adapters.crypto.key_ring import KeyRing
+from memolith.adapters.crypto.master_key import KeyFile
 from memolith.adapters.crypto.xchacha import KeyRingCiphers
 from memolith.adapters.inmemory.store import InMemoryStore
 from memolith.adapters.postgres import connections
 from memolith.adapters.postgres.connections import Connection
 from memolith.adapters.postgres.schema import owner_number
+from memolith.bootstrap import Services
 from memolith.config import load
-from memolith.domain import work as waiting
+from memolith.domain import owners as waiting
 from memolith.errors import NotFound
+from memolith.ports.service import ModelUsage
 from memolith.ports.store import Store
-from memolith.ports.usage import ModelUsage
 from memolith.ports.work import WorkLease
-from memolith.testing.clock import SettableClock
-from memolith.testing.embedders import HashingEmbedder, WordCounter
-from memolith.wiring import Services
+from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
 from support.postgres import dropped, on_server, own, rows_of
 from support.tenant_isolation import (
     DOORS,

@@ -7,8 +7,7 @@ import pytest
 from memolith import Memolith, Message, OwnerMemory, Role
 from memolith.config import load
 from memolith.errors import Disabled, InvalidInput
-from memolith.testing.clock import SettableClock
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
 
 
 def test_an_exchange_is_kept_word_for_word_and_typed_by_its_cues(alice: OwnerMemory) -> None:

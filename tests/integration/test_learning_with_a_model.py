@@ -11,10 +11,9 @@ import pytest
 
 from corpora.exchanges import KnowingModel, load_script
 from memolith import Memolith
+from memolith.demo.model_server import Asked, Rule, Unreliable, fenced
 from memolith.domain.memories import Origin, State
-from memolith.testing.clock import SettableClock
-from memolith.testing.embedders import HashingEmbedder, WordCounter
-from memolith.testing.model_server import Asked, Rule, Unreliable, fenced
+from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
 from support.scripted_learning import (
     OWNER,
     PROFILES,

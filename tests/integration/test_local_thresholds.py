@@ -9,8 +9,8 @@ import pytest
 from corpora.thresholds.cases import cases
 from corpora.thresholds.fitting import fitted, measured
 from memolith import Memolith
-from memolith.adapters.embedders.local import LocalEmbedder
-from memolith.policies.thresholds import FITTED_THRESHOLDS
+from memolith.adapters.models.local import LocalEmbedder
+from memolith.policies.embedding_models import FITTED_THRESHOLDS
 
 
 def test_the_table_is_what_the_fit_comes_to() -> None:

@@ -13,7 +13,7 @@ import pytest
 from memolith import Memolith
 from memolith.domain.memories import State
 from memolith.errors import Conflict
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.fakes import HashingEmbedder, WordCounter
 
 FACT = "Keeps the spare key under the third flower pot from the left"
 PROFILES = ("standard", "companion", "facts", "chunks", "tiers", "timeline")
@@ -22,7 +22,7 @@ PROGRAM = f"""
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from memolith import Memolith
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.fakes import HashingEmbedder, WordCounter
 
 store, profile, process, threads = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
 with Memolith.open(

@@ -9,9 +9,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from memolith import Memolith
-from memolith.adapters.chat.callable import CallableChat
-from memolith.adapters.chat.metered import MeteredChatProvider, UsageLimits
-from memolith.adapters.chat.steady import ResilientChat, ServiceGuard
+from memolith.adapters.models.callables import CallableChat
+from memolith.adapters.models.metering import MeteredChatProvider, UsageLimits
+from memolith.adapters.models.resilience import ResilientChat, ServiceGuard
 from memolith.config import load
 from memolith.errors import (
     InvalidInput,
@@ -21,12 +21,11 @@ from memolith.errors import (
     StoreReadOnly,
     StoreUnavailable,
 )
-from memolith.policies.retrying import RetryPolicy
-from memolith.ports.chat import ChatMessage, ChatModel, Completion, Prompt
-from memolith.ports.usage import ModelUsage, Prices, UsageCounter
-from memolith.services.spending import UsageReport
-from memolith.testing.clock import SettableClock
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.policies.retries import RetryPolicy
+from memolith.ports.models import ChatMessage, ChatModel, Completion, Prompt
+from memolith.ports.service import ModelUsage, Prices, UsageCounter
+from memolith.services.chat import UsageReport
+from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
 
 NOON = datetime(2026, 5, 1, 12, 45, tzinfo=UTC)
 ASKED = Prompt(

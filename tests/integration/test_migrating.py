@@ -19,20 +19,14 @@ import pytest
 from psycopg import sql
 
 from memolith import AsyncMemolith, Memolith
-from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.crypto.ciphers import PlainCipher
 from memolith.adapters.postgres.schema import SHARED_TABLES
-from memolith.adapters.sql import copying
+from memolith.adapters.sql import tables
 from memolith.adapters.sql.tables import OWNER_FACTS, OWNERS, TABLES
-from memolith.errors import (
-    Conflict,
-    InvalidInput,
-    KeyUnavailable,
-    NotFound,
-    StoreUnavailable,
-)
+from memolith.errors import Conflict, InvalidInput, KeyUnavailable, NotFound, StoreUnavailable
 from memolith.services.migrate import MigrationResult
 from memolith.stores import reset_store
-from memolith.testing.clock import SettableClock
+from memolith.testing.fakes import SettableClock
 from support.store_migration import Places, fill, places
 from unit.cli.conftest import Program, WithoutModel
 
@@ -149,7 +143,7 @@ def test_rows_come_whole_in_pages_of_any_size(
     plain: Places, monkeypatch: pytest.MonkeyPatch, rows_at_once: int
 ) -> None:
     rows = furnished(plain).rows("file")
-    monkeypatch.setattr(copying, "_ROWS_AT_ONCE", rows_at_once)
+    monkeypatch.setattr(tables, "_ROWS_AT_ONCE", rows_at_once)
     for source, to in (("file", "server"), ("server", "back")):
         assert plain.rows(source) == rows
         assert plain.move(source, to).is_finished

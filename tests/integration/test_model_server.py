@@ -14,8 +14,7 @@ import ollama
 import openai
 import pytest
 
-from memolith.ports.chat import ChatMessage
-from memolith.testing.model_server import (
+from memolith.demo.model_server import (
     Answer,
     Asked,
     Fault,
@@ -30,6 +29,7 @@ from memolith.testing.model_server import (
     refused,
     refusing_schemas,
 )
+from memolith.ports.models import ChatMessage
 
 SAID: Any = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hello"}]
 SCHEMA = {

@@ -12,7 +12,7 @@ import pytest
 from memolith import Memolith
 from memolith.adapters.postgres.schema import APPLICATION
 from memolith.errors import StoreReadOnly
-from memolith.testing.clock import SettableClock
+from memolith.testing.fakes import SettableClock
 from support.postgres import own
 from support.store_migration import Places, places
 

@@ -18,15 +18,14 @@ from numpy.typing import NDArray
 
 from corpora.hostile import HOSTILE
 from memolith import Memolith, Message
-from memolith.adapters.crypto.ring import KeyRing
+from memolith.adapters.crypto.key_ring import KeyRing
 from memolith.adapters.crypto.xchacha import KeyRingCiphers
 from memolith.adapters.sqlite.connections import Connection
 from memolith.domain.messages import Role
 from memolith.errors import InvalidInput, ServiceFailed, WrongEmbeddingModel
-from memolith.exchange.files import open_rereadable
-from memolith.ports.embedder import TextRole
-from memolith.testing.clock import SettableClock
-from memolith.testing.embedders import WordCounter
+from memolith.import_export.files import open_rereadable
+from memolith.ports.models import TextRole
+from memolith.testing.fakes import SettableClock, WordCounter
 from support.plaintext_search import Opener, RecordingEmbedder, bytes_of, found_in
 from support.random_words import Words
 
@@ -156,7 +155,7 @@ seen = []
 sys.addaudithook(lambda event, args: seen.append(event) if event.startswith("socket.") else None)
 from click.testing import CliRunner
 from memolith import Memolith
-from memolith.entrypoints.cli.main import cli
+from memolith.cli.main import cli
 with Memolith.open(sys.argv[1]) as memory:
     memory.learn("I live in Oslo.", "Nice.", owner="alice")
     assert memory.recall("where do I live?", owner="alice").memories

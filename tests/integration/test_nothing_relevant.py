@@ -12,15 +12,15 @@ import pytest
 from fastapi.testclient import TestClient
 
 from memolith import Memolith, OwnerMemory, tools
-from memolith.adapters.embedders.local import LocalEmbedder
+from memolith.adapters.models.local import LocalEmbedder
+from memolith.cli.display import show_recall
+from memolith.cli.output import console
 from memolith.domain.messages import Message, Role
 from memolith.domain.recall import SearchMode
-from memolith.entrypoints.cli.output import console
-from memolith.entrypoints.cli.results import show_recall
-from memolith.entrypoints.http.app import ServerOptions, create_app
 from memolith.policies.ranking.relevance import RELEVANCE_THRESHOLD, Relevance
 from memolith.profiles.standard import standard
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.server.app import ServerOptions, create_app
+from memolith.testing.fakes import HashingEmbedder, WordCounter
 from support.http_server import running
 
 FACTS = (
@@ -161,7 +161,7 @@ def test_the_command_line_says_so(alice: OwnerMemory, capsys: pytest.CaptureFixt
 def test_the_command_line_gives_it_as_data(tmp_path: Path) -> None:
     from click.testing import CliRunner
 
-    from memolith.entrypoints.cli.main import cli
+    from memolith.cli.main import cli
 
     store = ["--store", str(tmp_path / "memory.db")]
     with Memolith.open(tmp_path / "memory.db") as opened:

@@ -12,7 +12,7 @@ import pytest
 from memolith import Memolith
 from memolith.errors import InvalidConfiguration
 from memolith.profiles.standard import standard
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.fakes import HashingEmbedder, WordCounter
 
 PACKAGE = """
 from dataclasses import replace

@@ -6,12 +6,12 @@ from contextlib import closing
 import pytest
 
 from memolith import Memolith
-from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.crypto.ciphers import PlainCipher
 from memolith.adapters.postgres.store import PostgresStore
 from memolith.config import Settings
 from memolith.errors import StoreUnavailable
 from memolith.stores import reset_store
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.fakes import HashingEmbedder, WordCounter
 from support.postgres import dropped
 
 SCHEMA = "memolith"

@@ -10,9 +10,9 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.crypto.ciphers import PlainCipher
 from memolith.adapters.postgres.store import PostgresStore
-from memolith.domain.work import WorkKind
+from memolith.domain.owners import WorkKind
 from memolith.errors import Conflict, StoreUnavailable
 from memolith.ports.work import WorkLease
 from memolith.testing.builders import DIMENSION, at, memory, record_id, short_entry

@@ -11,10 +11,10 @@ import psycopg
 import pytest
 
 from memolith import Memolith
-from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.crypto.ciphers import PlainCipher
 from memolith.config import load
 from memolith.errors import StoreUnavailable
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.fakes import HashingEmbedder, WordCounter
 from support.mount_namespace import filled, mount_tmpfs, run_apart
 from support.postgres_server import OwnServer, own_server
 from support.random_words import Words

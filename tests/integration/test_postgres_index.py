@@ -14,29 +14,31 @@ import psycopg
 import pytest
 from numpy.typing import NDArray
 
-from memolith.adapters.crypto.master import KeyFile
-from memolith.adapters.crypto.plain import PlainCipher
-from memolith.adapters.crypto.ring import KeyRing
+from memolith.adapters.crypto.ciphers import PlainCipher
+from memolith.adapters.crypto.key_ring import KeyRing
+from memolith.adapters.crypto.master_key import KeyFile
 from memolith.adapters.crypto.xchacha import KeyRingCiphers
+from memolith.adapters.postgres.admin import build_distribution_statements
 from memolith.adapters.postgres.connections import VECTOR_SEARCH_SETTINGS, ConnectionSettings
-from memolith.adapters.postgres.distributing import build_distribution_statements
-from memolith.adapters.postgres.places import DatabaseLocation, parse_dsn, session
+from memolith.adapters.postgres.dsn import DatabaseLocation, parse_dsn, session
 from memolith.adapters.postgres.schema import OWNER_TABLES, SHARED_TABLES, NewStoreOptions
-from memolith.adapters.postgres.search import _INDEX_ORDER, _NEAREST, PgvectorTables
 from memolith.adapters.postgres.store import PostgresStore
 from memolith.adapters.postgres.vector_index import (
+    _INDEX_ORDER,
+    _NEAREST,
+    PgvectorTables,
     VectorIndexSpec,
     build_index_statements,
     build_indexes,
     drop_indexes,
     list_vector_indexes,
 )
-from memolith.domain.items import Features, Span, Trait
+from memolith.domain.memories import Features, Span, Trait
 from memolith.domain.recall import SearchFilter
 from memolith.errors import Conflict, InvalidInput, StoreReadOnly
-from memolith.policies.vectors import cosines
+from memolith.policies.indexing import cosines
+from memolith.ports.admin import EmbeddingModel
 from memolith.ports.cipher import CipherProvider
-from memolith.ports.reembedding import EmbeddingModel
 from memolith.ports.store import IndexEntry, Passage
 from memolith.testing.builders import at, memory
 from support.postgres import dropped, own

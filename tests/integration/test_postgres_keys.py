@@ -11,12 +11,12 @@ import psycopg
 import pytest
 
 from memolith import Memolith
-from memolith.adapters.crypto.backup import back_up_keys, restore_keys
-from memolith.adapters.postgres.guarding import MAINTENANCE
+from memolith.adapters.crypto.key_backup import back_up_keys, restore_keys
+from memolith.adapters.postgres.row_level_security import MAINTENANCE
 from memolith.config import LoadedSettings, load
 from memolith.errors import KeyUnavailable, StoreReadOnly
 from memolith.stores import key_file, open_key_ring, reset_store
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.fakes import HashingEmbedder, WordCounter
 from support.postgres import dropped, own
 
 SCHEMA = own("keyed")

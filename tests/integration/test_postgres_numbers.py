@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memolith.adapters.postgres.values import BigintArray, register_adapters
+from memolith.adapters.postgres.dialect import BigintArray, register_adapters
 from support.postgres import on_server
 
 _ASKED = "SELECT pg_typeof($1)::text, array_agg(w.value ORDER BY w.rowid) FROM unnest($1)"

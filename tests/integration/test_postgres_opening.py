@@ -14,11 +14,11 @@ import pytest
 from psycopg import sql
 
 from memolith import Memolith
-from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.crypto.ciphers import PlainCipher
 from memolith.adapters.postgres.schema import APPLICATION
 from memolith.config import load
 from memolith.errors import InvalidConfiguration, StoreReadOnly
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.fakes import HashingEmbedder, WordCounter
 from support.postgres import new_database, own
 
 _ROLE = own("opening_login")

@@ -6,18 +6,13 @@ from contextlib import contextmanager
 import psycopg
 import pytest
 
-from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.crypto.ciphers import PlainCipher
 from memolith.adapters.postgres.connections import Connection
-from memolith.adapters.postgres.places import parse_dsn, session
+from memolith.adapters.postgres.dsn import parse_dsn, session
 from memolith.adapters.postgres.schema import APPLICATION, MAINTENANCE, OWNER_TABLES, owner_number
 from memolith.adapters.postgres.store import PostgresStore
-from memolith.domain.work import WorkKind
-from memolith.errors import (
-    InvalidConfiguration,
-    StoreReadOnly,
-    StoreTooNew,
-    StoreUnavailable,
-)
+from memolith.domain.owners import WorkKind
+from memolith.errors import InvalidConfiguration, StoreReadOnly, StoreTooNew, StoreUnavailable
 from memolith.testing.builders import DIMENSION, at, memory, record_id, short_entry
 from support.all_operations import do_everything
 from support.postgres import fresh, own
@@ -239,7 +234,7 @@ def test_a_probe_that_is_not_seen_as_it_must_be_is_refused(
 ) -> None:
     assert store.owners()
     policy = "ALTER POLICY of_one_owner ON probe USING ({})"
-    kept = "owner_id = nullif(current_setting('memolith.owner', true), '')::bigint"
+    kept = "owner_id = nullif(current_setting('memolith.api.owner', true), '')::bigint"
     with as_superuser(postgres_url) as raw:
         raw.execute(policy.format(f"owner_id = {hidden}").encode())
         try:

@@ -12,22 +12,21 @@ from typing import Any
 import pytest
 
 from memolith import Memolith
-from memolith.adapters.crypto.master import KeyFile
-from memolith.adapters.crypto.plain import PlainCipher
-from memolith.adapters.crypto.ring import KeyRing
+from memolith.adapters.crypto.ciphers import PlainCipher
+from memolith.adapters.crypto.key_ring import KeyRing
+from memolith.adapters.crypto.master_key import KeyFile
 from memolith.adapters.crypto.xchacha import KeyRingCiphers
 from memolith.adapters.postgres import connections
 from memolith.adapters.postgres.connections import Connection
+from memolith.adapters.postgres.dialect import translate
 from memolith.adapters.postgres.schema import NewStoreOptions
 from memolith.adapters.postgres.store import PostgresStore
-from memolith.adapters.postgres.words import translate
-from memolith.adapters.sql.checks import CHECKS
-from memolith.adapters.sql.copying import page_statement
-from memolith.adapters.sql.tables import TABLES
+from memolith.adapters.sql.integrity_checks import CHECKS
+from memolith.adapters.sql.tables import TABLES, page_statement
 from memolith.config import load
 from memolith.errors import MemolithError
 from memolith.testing.builders import DIMENSION
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.fakes import HashingEmbedder, WordCounter
 from support.all_operations import do_everything
 from support.postgres import dropped, emptied, own
 from support.tenant_isolation import DOORS, furnish, outcome

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from memolith import Memolith
-from memolith.adapters.crypto.plain import PlainCipher
-from memolith.adapters.postgres.places import parse_dsn
+from memolith.adapters.crypto.ciphers import PlainCipher
+from memolith.adapters.postgres.dsn import parse_dsn
 from memolith.adapters.postgres.store import PostgresStore
 from memolith.config import Settings, load
 from memolith.errors import InvalidConfiguration, MemolithError, StoreUnavailable

@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from memolith import Memolith, Memory, Message, OwnerMemory
-from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.crypto.ciphers import PlainCipher
 from memolith.config import load
 from memolith.errors import InvalidInput, NotFound
-from memolith.testing.clock import SettableClock
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
 from support.databases import bytes_under
 
 

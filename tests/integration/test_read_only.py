@@ -16,17 +16,16 @@ import pytest
 from click.testing import CliRunner
 
 from memolith import Memolith, OwnerMemory
-from memolith.adapters.crypto.master import KeyFile, format_key
-from memolith.adapters.crypto.plain import PlainCipher
-from memolith.adapters.crypto.ring import KeyRing
-from memolith.adapters.crypto.sealed import generate_key
+from memolith.adapters.crypto.ciphers import PlainCipher
+from memolith.adapters.crypto.key_ring import KeyRing
+from memolith.adapters.crypto.master_key import KeyFile, format_key
+from memolith.adapters.crypto.primitives import generate_key
 from memolith.adapters.crypto.xchacha import KeyRingCiphers
 from memolith.adapters.sqlite.schema import MIGRATIONS
-from memolith.domain.work import WorkKind
-from memolith.entrypoints.cli.main import cli
+from memolith.cli.main import cli
+from memolith.domain.owners import WorkKind
 from memolith.errors import StoreReadOnly, StoreUnavailable
-from memolith.testing.clock import SettableClock
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
 from support.mount_namespace import (
     heed_modes,
     make_read_only,

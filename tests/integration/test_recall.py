@@ -7,8 +7,8 @@ import pytest
 
 from memolith import Memolith, Message, OwnerMemory
 from memolith.errors import InvalidInput
-from memolith.exchange.records import MemoryRecord
-from memolith.testing.clock import SettableClock
+from memolith.import_export.records import MemoryRecord
+from memolith.testing.fakes import SettableClock
 from support.rows import check_each
 
 TEXTS = [

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memolith import Message, OwnerMemory
-from memolith.testing.clock import SettableClock
+from memolith.testing.fakes import SettableClock
 
 DAYS = 200
 DISHES = ("risotto", "a stew", "pancakes", "dumplings", "a pie", "noodles", "fried rice")

@@ -11,7 +11,7 @@ from memolith import Memolith, Message
 from memolith.adapters.crypto.xchacha import XChaChaOwnerCipher
 from memolith.adapters.sqlite.store import SqliteStore
 from memolith.ports.cipher import EncryptionContext
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.fakes import HashingEmbedder, WordCounter
 
 pytestmark = pytest.mark.sqlite
 

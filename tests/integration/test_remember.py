@@ -7,7 +7,7 @@ import pytest
 from memolith import Memolith, OwnerMemory, State
 from memolith.domain.memories import Action
 from memolith.errors import Conflict, InvalidInput, NotFound
-from memolith.testing.clock import SettableClock
+from memolith.testing.fakes import SettableClock
 from support.rows import check_each
 
 

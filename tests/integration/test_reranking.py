@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from memolith import Memolith
-from memolith.adapters.rerankers.cross_encoder import CrossEncoderReranker
+from memolith.adapters.models.sentence_transformers import CrossEncoderReranker
 from memolith.domain.recall import RecallResult
 from memolith.errors import ServiceFailed
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.fakes import HashingEmbedder, WordCounter
 from support.rows import check_each
 
 Scoring = Callable[[str, list[str]], Sequence[float]]

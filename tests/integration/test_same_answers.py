@@ -19,17 +19,17 @@ import pytest
 from numpy.typing import NDArray
 
 from memolith import Memolith, Message
-from memolith.adapters.crypto.master import KeyFile
-from memolith.adapters.crypto.plain import PlainCipher
-from memolith.adapters.crypto.ring import KeyRing
+from memolith.adapters.crypto.ciphers import PlainCipher
+from memolith.adapters.crypto.key_ring import KeyRing
+from memolith.adapters.crypto.master_key import KeyFile
 from memolith.adapters.crypto.xchacha import KeyRingCiphers
-from memolith.adapters.embedders.local import LocalEmbedder
+from memolith.adapters.models.local import LocalEmbedder
 from memolith.config import load
 from memolith.domain.messages import Role
-from memolith.exchange.records import Record
+from memolith.import_export.records import Record
 from memolith.ports.cipher import CipherProvider
-from memolith.ports.embedder import TextRole
-from memolith.testing.clock import SettableClock
+from memolith.ports.models import TextRole
+from memolith.testing.fakes import SettableClock
 from support.postgres import dropped, on_server, own
 
 

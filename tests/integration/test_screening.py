@@ -14,9 +14,8 @@ from corpora.secret_samples import HARMLESS, SECRETS, Sample
 from memolith import Memolith, Message, OwnerMemory
 from memolith.domain.messages import Role
 from memolith.errors import InvalidInput
-from memolith.exchange.records import MemoryRecord, Record
-from memolith.testing.clock import SettableClock
-from memolith.testing.embedders import WordCounter
+from memolith.import_export.records import MemoryRecord, Record
+from memolith.testing.fakes import SettableClock, WordCounter
 from support.databases import bytes_under
 from support.plaintext_search import RecordingEmbedder
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from memolith import Memolith
-from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.crypto.ciphers import PlainCipher
 from memolith.adapters.sqlite.connections import Connection
 from memolith.adapters.sqlite.scrubbing import scrub
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.fakes import HashingEmbedder, WordCounter
 from support.plaintext_search import found_in
 from support.random_words import Words
 

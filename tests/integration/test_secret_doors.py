@@ -15,14 +15,13 @@ import pytest
 from click.testing import CliRunner
 
 from memolith import Memolith, Message
+from memolith.cli.main import cli
 from memolith.config import load
 from memolith.domain.memories import Event, Source
-from memolith.entrypoints.cli.main import cli
 from memolith.errors import InvalidInput, MemolithError
-from memolith.exchange.records import MemoryRecord, Record, SessionEnd
+from memolith.import_export.records import MemoryRecord, Record, SessionEnd
 from memolith.ports.clock import Clock
-from memolith.testing.clock import SettableClock
-from memolith.testing.embedders import WordCounter
+from memolith.testing.fakes import SettableClock, WordCounter
 from support.databases import bytes_under
 from support.plaintext_search import RecordingEmbedder
 from support.tenant_isolation import DOORS, Things, furnish

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from memolith import Memolith
-from memolith.adapters.embedders.configured import build_service_embedder
+from memolith.adapters.models.factory import build_service_embedder
 from memolith.config import load
 from memolith.config.settings import Embedding
 from memolith.errors import InvalidConfiguration, ServiceFailed, WrongEmbeddingModel

@@ -9,7 +9,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.crypto.ciphers import PlainCipher
 from memolith.adapters.sqlite.opening import prepare
 from memolith.adapters.sqlite.schema import APPLICATION_ID, MIGRATIONS
 from memolith.adapters.sqlite.store import SqliteStore

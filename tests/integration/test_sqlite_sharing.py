@@ -13,21 +13,13 @@ import apsw
 import numpy as np
 import pytest
 
-from memolith.adapters.crypto.plain import PlainCipher
-from memolith.adapters.sql.cache import IndexCache
+from memolith.adapters.crypto.ciphers import PlainCipher
+from memolith.adapters.sql.index import IndexCache
 from memolith.adapters.sqlite.connections import translate_error
 from memolith.adapters.sqlite.store import SqliteStore
 from memolith.errors import MemolithError, StoreDamaged, StoreReadOnly, StoreUnavailable
-from memolith.policies.vectors import cosines, quantise
-from memolith.testing.builders import (
-    DIMENSION,
-    at,
-    memory,
-    message,
-    record_id,
-    short_entry,
-    vector,
-)
+from memolith.policies.indexing import cosines, quantise
+from memolith.testing.builders import DIMENSION, at, memory, message, record_id, short_entry, vector
 from memolith.testing.store_records import remember, say
 from memolith.testing.store_search import NOW, found, worded
 from support.rows import check_each
@@ -55,7 +47,7 @@ def store(path: Path) -> Iterator[SqliteStore]:
 
 _WRITER = """
 import sys
-from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.crypto.ciphers import PlainCipher
 from memolith.adapters.sqlite.store import SqliteStore
 from memolith.testing.builders import memory
 from memolith.testing.store_records import remember
@@ -99,7 +91,7 @@ _WORKER = """
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.crypto.ciphers import PlainCipher
 from memolith.adapters.sqlite.store import SqliteStore
 
 store = SqliteStore.open(sys.argv[1], cipher=PlainCipher(), busy_timeout_s=30)

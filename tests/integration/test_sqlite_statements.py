@@ -10,20 +10,13 @@ import apsw
 import apsw.ext
 import pytest
 
-from memolith.adapters.crypto.plain import PlainCipher
-from memolith.adapters.sql.copying import page_statement
-from memolith.adapters.sql.tables import TABLES
+from memolith.adapters.crypto.ciphers import PlainCipher
+from memolith.adapters.sql.tables import TABLES, page_statement
 from memolith.adapters.sqlite.connections import Connection
 from memolith.adapters.sqlite.store import SqliteStore
-from memolith.domain.work import WorkKind
+from memolith.domain.owners import WorkKind
 from memolith.ports.store import Snapshot
-from memolith.testing.builders import (
-    DIMENSION,
-    at,
-    message,
-    record_id,
-    short_entry,
-)
+from memolith.testing.builders import DIMENSION, at, message, record_id, short_entry
 from support.all_operations import do_everything
 
 pytestmark = pytest.mark.sqlite

@@ -16,10 +16,9 @@ import memolith.services
 from memolith import Memolith
 from memolith.domain.memories import Memory
 from memolith.errors import InvalidInput, ServiceFailed
-from memolith.policies.kinds import add_previous_kind, parse_previous_kinds
-from memolith.ports.embedder import TextRole
-from memolith.testing.clock import SettableClock
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.policies.classification import add_previous_kind, parse_previous_kinds
+from memolith.ports.models import TextRole
+from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
 
 
 class Failing(HashingEmbedder):

@@ -11,10 +11,9 @@ import pytest
 from memolith import Memolith, Message, OwnerMemory
 from memolith.domain.memories import State
 from memolith.domain.messages import Role
-from memolith.exchange.jsonl import ImportedMemory
-from memolith.exchange.records import MemoryRecord, Record, SessionEnd
-from memolith.testing.clock import SettableClock
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.import_export.jsonl import ImportedMemory
+from memolith.import_export.records import MemoryRecord, Record, SessionEnd
+from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
 
 
 @pytest.fixture

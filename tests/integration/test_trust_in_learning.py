@@ -8,17 +8,15 @@ from typing import Any
 import pytest
 
 from memolith import Memolith, Message, OwnerMemory
-from memolith.adapters.chat.openai import OpenAIChat
+from memolith.adapters.models.openai import OpenAIChat
+from memolith.demo.model_server import Asked, ModelServer
 from memolith.domain.memories import Memory, Origin, State
 from memolith.domain.messages import Role
 from memolith.errors import ServiceFailed
 from memolith.policies.merging import Operation, Verdict
-from memolith.policies.rendering.defusing import QUOTED_LABEL
-from memolith.ports.chat import Completion, Prompt
-from memolith.testing.arbitrators import ScriptedArbitrator
-from memolith.testing.clock import SettableClock
-from memolith.testing.embedders import HashingEmbedder, WordCounter
-from memolith.testing.model_server import Asked, ModelServer
+from memolith.policies.rendering.layout import QUOTED_LABEL
+from memolith.ports.models import Completion, Prompt
+from memolith.testing.fakes import HashingEmbedder, ScriptedArbitrator, SettableClock, WordCounter
 from support.injection_trials import KNOWN, small
 from support.scripted_learning import START
 from support.scripted_learning import work_off as worked_off

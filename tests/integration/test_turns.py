@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from memolith import Memolith
-from memolith.domain.work import WorkKind
-from memolith.services.turns import EXCHANGES_PER_TURN, LEASE_S
-from memolith.testing.clock import SettableClock
-from memolith.testing.model_server import Asked
+from memolith.demo.model_server import Asked
+from memolith.domain.owners import WorkKind
+from memolith.services.work import EXCHANGES_PER_TURN, LEASE_S
+from memolith.testing.fakes import SettableClock
 from support.scripted_learning import START, remembering
 
 _NUMBER = re.compile(r"Box (\d+) of (\w+) holds lamps\.")

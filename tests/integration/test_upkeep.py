@@ -12,12 +12,11 @@ import pytest
 from memolith import Memolith
 from memolith.domain.messages import Message, Role
 from memolith.errors import InvalidInput, StoreUnavailable
-from memolith.exchange.jsonl import ImportedMemory
-from memolith.services.scheduling import JobResult
-from memolith.services.working import WorkResult
-from memolith.testing.clock import SettableClock
-from memolith.testing.embedders import HashingEmbedder, WordCounter
-from memolith.workers.loop import run_loop
+from memolith.import_export.jsonl import ImportedMemory
+from memolith.services.schedule import JobResult
+from memolith.services.work import WorkResult
+from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
+from memolith.worker.background import run_loop
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 

@@ -11,12 +11,11 @@ import apsw
 import pytest
 
 from memolith import Memolith, Message, Role
-from memolith.adapters.chroma.server import ChromaServer
+from memolith.adapters.chroma.client import ChromaServer
 from memolith.config import LoadedSettings, load
 from memolith.errors import InvalidConfiguration, ServiceFailed
 from memolith.stores import reset_store
-from memolith.testing.clock import SettableClock
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
 from support.chroma import on_server
 
 PLACES = ("kitchen", "garden", "harbour", "library", "cellar", "attic", "market", "school")

@@ -14,18 +14,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memolith import Memolith, Message, OwnerMemory
-from memolith.adapters.crypto.master import KeyFile
-from memolith.adapters.crypto.plain import PlainCipher
-from memolith.adapters.crypto.ring import KeyRing
+from memolith.adapters.crypto.ciphers import PlainCipher
+from memolith.adapters.crypto.key_ring import KeyRing
+from memolith.adapters.crypto.master_key import KeyFile
 from memolith.adapters.crypto.xchacha import KeyRingCiphers
 from memolith.domain.memories import Memory, Source
 from memolith.domain.messages import Role
-from memolith.domain.work import ConsolidationProgress, ProcessingFlag, WorkKind
+from memolith.domain.owners import ConsolidationProgress, ProcessingFlag, WorkKind
 from memolith.errors import InvalidInput, MemolithError, StoreDamaged
-from memolith.ports.idempotency import StoredResponse
-from memolith.ports.usage import ModelUsage
-from memolith.testing.clock import SettableClock
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.ports.service import ModelUsage, StoredResponse
+from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
 from support.databases import POSTGRES, SQLITE, execute
 
 

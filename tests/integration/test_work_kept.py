@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from memolith import Memolith, Message, OwnerMemory
-from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.crypto.ciphers import PlainCipher
 from memolith.adapters.sql.tables import OWNED_TABLES
-from memolith.domain.work import ConsolidationProgress, ProcessingFlag, WorkKind
+from memolith.domain.owners import ConsolidationProgress, ProcessingFlag, WorkKind
+from memolith.ports.service import ModelUsage
 from memolith.ports.store import Store
-from memolith.ports.usage import ModelUsage
-from memolith.testing.clock import SettableClock
+from memolith.testing.fakes import SettableClock
 from support.databases import SQLITE, rows
 from support.plaintext_search import Opener
 

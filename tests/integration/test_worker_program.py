@@ -15,9 +15,9 @@ import pytest
 
 from memolith import Memolith
 from memolith.config import load
-from memolith.domain.work import WorkKind
-from memolith.services.turns import LEASE_S
-from memolith.testing.model_server import Asked, ModelServer
+from memolith.demo.model_server import Asked, ModelServer
+from memolith.domain.owners import WorkKind
+from memolith.services.work import LEASE_S
 from support.databases import PLACES
 from support.scripted_learning import OWNER, client
 

@@ -6,10 +6,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from corpora.audited import load_audited
-from memolith.domain.audits import Audit, AuditEntry
-from memolith.policies.auditing import classify_junk
-from memolith.policies.nearness import find_nearest_before
-from memolith.policies.vectors import cosines
+from memolith.domain.reports import Audit, AuditEntry
+from memolith.policies.audit import classify_junk
+from memolith.policies.indexing import cosines, find_nearest_before
 from memolith.services.audit import audit_memories
 
 GOOD = [each.text for each in load_audited() if each.label == "good"]

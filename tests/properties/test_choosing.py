@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from memolith import Memolith, Message, OwnerMemory
 from memolith.domain.recall import RecalledItem
-from memolith.services.choosing import ResultSelection
-from memolith.testing.clock import SettableClock
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.services.selection import ResultSelection
+from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
 
 EMBEDDER = HashingEmbedder(64)
 SENTENCES = ("I like tea.", "My name is Ada.", "I live in Oslo.", "The bicycle is red.")

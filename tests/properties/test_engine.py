@@ -12,8 +12,7 @@ from corpora.meaning_edits import swaps
 from corpora.pairs import Pair, load_pairs
 from memolith import Memolith, Message
 from memolith.errors import InvalidInput
-from memolith.testing.clock import SettableClock
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
 from support.rows import check_each
 
 EMBEDDER = HashingEmbedder(64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memolith.policies.folding import long_words, sentence_keys
+from memolith.policies.paraphrase import long_words, sentence_keys
 
 _WORDS = st.sampled_from(
     [

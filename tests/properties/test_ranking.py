@@ -8,12 +8,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.domain.items import Trait
+from memolith.domain.memories import Trait
 from memolith.domain.messages import Participant, Role
 from memolith.policies.ranking.model import Candidates, Query
-from memolith.policies.ranking.query import QueryCues, prepare_query
-from memolith.policies.ranking.query_dates import find_periods
-from memolith.policies.ranking.query_phrasing import strip_phrasing
+from memolith.policies.ranking.query import QueryCues, find_periods, prepare_query, strip_phrasing
 from memolith.policies.ranking.standard import StandardRanking, Weights, scale
 from memolith.text.analysis import terms
 

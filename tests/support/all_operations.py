@@ -5,14 +5,11 @@ from dataclasses import replace
 import numpy as np
 
 from memolith.domain.memories import Action, Event, Link, Source, State
+from memolith.domain.owners import ConsolidationProgress, ProcessingFlag, WorkKind
 from memolith.domain.recall import SearchFilter
-from memolith.domain.work import ConsolidationProgress, ProcessingFlag, WorkKind
-from memolith.ports.api_keys import ApiKey, KeyRole
-from memolith.ports.idempotency import StoredResponse
-from memolith.ports.moving import SupportsMigration
-from memolith.ports.reembedding import EmbeddingModel, SupportsReembedding
+from memolith.ports.admin import EmbeddingModel, SupportsMigration, SupportsReembedding
+from memolith.ports.service import ApiKey, KeyRole, ModelUsage, StoredResponse
 from memolith.ports.store import Snapshot, Store, Transaction
-from memolith.ports.usage import ModelUsage
 from memolith.testing.builders import (
     at,
     entry,

@@ -12,11 +12,10 @@ import openai
 from fastapi import FastAPI
 
 from memolith import Memolith, OwnerMemory
-from memolith.entrypoints.http.app import ServerOptions, create_app
-from memolith.entrypoints.http.proxying.asking import ChatRequest
-from memolith.entrypoints.http.proxying.relaying import Proxy, ProxyOptions
-from memolith.entrypoints.http.proxying.upstreams import Upstream, UpstreamResponse
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.server.app import ServerOptions, create_app
+from memolith.server.proxy.openai import ChatRequest, Upstream, UpstreamResponse
+from memolith.server.proxy.service import Proxy, ProxyOptions
+from memolith.testing.fakes import HashingEmbedder, WordCounter
 from support.http_server import running
 
 Messages = list[dict[str, Any]]

@@ -16,10 +16,10 @@ from typing import Any
 from urllib.error import URLError
 from urllib.request import urlopen
 
-from memolith.adapters.chroma import ledger
-from memolith.adapters.chroma.collections import Chroma, NearestPoints, Points
+from memolith.adapters.chroma import outbox
+from memolith.adapters.chroma.client import Chroma, NearestPoints, Points
 from memolith.adapters.chroma.store import ChromaStore
-from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.crypto.ciphers import PlainCipher
 from memolith.domain.recall import SearchFilter
 from memolith.ports.store import Store, Transaction
 from memolith.testing.builders import DIMENSION, at, memory, short_entry
@@ -140,8 +140,8 @@ def nearest(store: Store, owner: str = "alice", limit: int = 1_000) -> list[int]
 
 def collection_of(store: ChromaStore, owner: str = "alice") -> str:
     with store._connections.read() as connection:
-        return ledger.collection_name(
-            ledger.read_store_id(connection) or "", connection.get_owner(owner).number
+        return outbox.collection_name(
+            outbox.read_store_id(connection) or "", connection.get_owner(owner).number
         )
 
 

@@ -22,7 +22,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.crypto.ciphers import PlainCipher
 from memolith.adapters.postgres.schema import owner_number
 from memolith.adapters.postgres.store import PostgresStore
 from memolith.config import Settings

@@ -16,16 +16,16 @@ from io import BytesIO
 
 from corpora.injections import Channel, GullibleModel, Injection, load_injections
 from memolith import Memolith, Memory, Message, OwnerMemory
-from memolith.adapters.chat.openai import OpenAIChat
+from memolith.adapters.models.openai import OpenAIChat
+from memolith.api.owner import DEFAULT_SESSION
 from memolith.config import load
+from memolith.demo.model_server import Asked, ModelServer
 from memolith.domain.memories import Origin, State
 from memolith.domain.messages import Role
-from memolith.exchange import jsonl
-from memolith.exchange.transcripts import Transcript
-from memolith.owner import DEFAULT_SESSION
-from memolith.policies.condensing import ConsolidationPolicy, ConversationSummaryPolicy
-from memolith.policies.rendering.defusing import QUOTED_LABEL
-from memolith.policies.triggers import Cascade
+from memolith.import_export import jsonl
+from memolith.import_export.records import Transcript
+from memolith.policies.consolidation import Cascade, ConsolidationPolicy, ConversationSummaryPolicy
+from memolith.policies.rendering.layout import QUOTED_LABEL
 from memolith.policies.trust import PERSONAL_KINDS, is_outranked
 from memolith.profiles.chunks import chunks
 from memolith.profiles.companion import companion
@@ -33,9 +33,7 @@ from memolith.profiles.facts import facts
 from memolith.profiles.model import Profile
 from memolith.profiles.standard import standard
 from memolith.profiles.tiers import tiers
-from memolith.testing.clock import SettableClock
-from memolith.testing.embedders import HashingEmbedder, WordCounter
-from memolith.testing.model_server import Asked, ModelServer
+from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
 from memolith.text.injection import is_suspicious
 from support.scripted_learning import START
 

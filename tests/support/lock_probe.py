@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from memolith.ports.embedder import Embedder, TextRole
+    from memolith.ports.models import Embedder, TextRole
 
 _BUSY_S = 5.0
 """Other threads may read or write for a moment, a slow machine longer; what is held while it looks

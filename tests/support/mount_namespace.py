@@ -38,9 +38,7 @@ def run_apart(body: Callable[..., None], *args: Any) -> None:
     if problem:
         pytest.skip(f"no mounts of one's own: {problem}")
     context = get_context("forkserver")  # one that has imported all, and from which others begin
-    context.set_forkserver_preload(
-        ["support.tenant_isolation", "memolith.entrypoints.cli.main", "pytest"]
-    )
+    context.set_forkserver_preload(["support.tenant_isolation", "memolith.cli.main", "pytest"])
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=_run, args=(sender, body, args))
     process.start()

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memolith import Memolith
-from memolith.adapters.sql.resealing import ENCRYPTED_COLUMNS
-from memolith.ports.embedder import TextRole
-from memolith.testing.embedders import HashingEmbedder
+from memolith.adapters.sql.rekey import ENCRYPTED_COLUMNS
+from memolith.ports.models import TextRole
+from memolith.testing.fakes import HashingEmbedder
 from support.databases import rows
 
 Opener = Callable[..., Memolith]

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit, urlunsplit
 import psycopg
 from psycopg import sql
 
-from memolith.adapters.postgres.ring import KEY_SCHEMA_SUFFIX
+from memolith.adapters.postgres.key_storage import KEY_SCHEMA_SUFFIX
 from memolith.adapters.postgres.schema import OWNER_TABLES
 from memolith.adapters.postgres.store import VECTORS_IN_MEMORY, PostgresStore
 from memolith.ports.cipher import Cipher, CipherProvider

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from memolith.domain.items import Span
-from memolith.domain.memories import Memory
+from memolith.domain.memories import Memory, Span
 from memolith.domain.recall import RecalledItem, Score
 from memolith.policies.ranking.model import Candidates
-from memolith.policies.rendering.model import Rendering, RenderInput
+from memolith.policies.rendering.layout import Rendering, RenderInput
 from memolith.testing import builders
 
 Golden = Callable[[str], dict[str, Any]]

@@ -12,14 +12,13 @@ import pytest
 import uvicorn
 
 from memolith import Memolith
-from memolith.client.doors import RemoteOwnerMemory
-from memolith.client.links import Transport
-from memolith.client.service import ServiceConnection
-from memolith.client.upkeep import LOCAL_ONLY
-from memolith.entrypoints.http.app import ServerOptions, create_app
-from memolith.entrypoints.http.callers import Caller
-from memolith.ports.api_keys import KeyRole
-from memolith.remote import RemoteMemolith
+from memolith.client.endpoints import LOCAL_ONLY
+from memolith.client.protocol import ServiceConnection
+from memolith.client.remote import RemoteMemolith, RemoteOwnerMemory
+from memolith.client.transport import Transport
+from memolith.ports.service import KeyRole
+from memolith.server.app import ServerOptions, create_app
+from memolith.server.auth import Caller
 
 if TYPE_CHECKING:
     from fastapi import FastAPI

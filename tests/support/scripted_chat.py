@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from memolith.testing.model_server import Asked, ModelServer
+from memolith.demo.model_server import Asked, ModelServer
 
 FACT = "The user lives in Oslo."
 

@@ -10,14 +10,13 @@ from pathlib import Path
 
 from corpora.exchanges import Scripted, load_script
 from memolith import Memolith
-from memolith.adapters.chat.openai import OpenAIChat
-from memolith.adapters.chat.steady import ResilientChat, ServiceGuard
+from memolith.adapters.models.openai import OpenAIChat
+from memolith.adapters.models.resilience import ResilientChat, ServiceGuard
 from memolith.config import load
-from memolith.policies.retrying import BreakerPolicy, RetryPolicy
+from memolith.demo.model_server import ModelServer, Rule
+from memolith.policies.retries import BreakerPolicy, RetryPolicy
 from memolith.ports.cipher import CipherProvider
-from memolith.testing.clock import SettableClock
-from memolith.testing.embedders import HashingEmbedder, WordCounter
-from memolith.testing.model_server import ModelServer, Rule
+from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
 
 OWNER = "johanna"
 

@@ -13,15 +13,14 @@ import apsw
 
 from corpora.hostile import HOSTILE
 from memolith import Memolith, Message
-from memolith.adapters.crypto.plain import PlainCipher
+from memolith.adapters.crypto.ciphers import PlainCipher
 from memolith.config import LoadedSettings, load
 from memolith.domain.messages import Role
+from memolith.ports.admin import SupportsMigration
 from memolith.ports.cipher import CipherProvider
-from memolith.ports.moving import SupportsMigration
 from memolith.services.migrate import MigrationResult
 from memolith.stores import open_store
-from memolith.testing.clock import SettableClock
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
 from support.postgres import dropped, own, schemas_like
 from support.summarising import condensing, sentence
 

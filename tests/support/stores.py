@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from memolith import Memolith
-from memolith.adapters.crypto.master import KeyFile
-from memolith.adapters.crypto.plain import PlainCipher
-from memolith.adapters.crypto.ring import KeyRing
+from memolith.adapters.crypto.ciphers import PlainCipher
+from memolith.adapters.crypto.key_ring import KeyRing
+from memolith.adapters.crypto.master_key import KeyFile
 from memolith.adapters.crypto.xchacha import KeyRingCiphers
 from memolith.config import load
 from memolith.ports.cipher import CipherProvider
 from memolith.ports.clock import Clock
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.fakes import HashingEmbedder, WordCounter
 
 PLAIN = "plain"
 

@@ -10,9 +10,8 @@ from typing import Any
 
 from memolith import Memolith, OwnerMemory
 from memolith.config import load
-from memolith.testing.clock import SettableClock
-from memolith.testing.embedders import HashingEmbedder, WordCounter
-from memolith.testing.model_server import Asked, ModelServer, Rule
+from memolith.demo.model_server import Asked, ModelServer, Rule
+from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
 from support.scripted_learning import client
 
 _TURN = re.compile(r"^> \[\d+\] (?:[^:\n]*: )?(.*)$", re.MULTILINE)

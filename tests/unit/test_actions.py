@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.policies.actions import SPEAK_ACTION, split_action
+from memolith.policies.learning import SPEAK_ACTION, split_action
 from support.rows import check_each
 
 

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memolith.domain.memories import State
-from memolith.policies.arbitration import ThresholdMerging
 from memolith.policies.merging import (
     AskArbitrator,
     Candidate,
@@ -17,6 +16,7 @@ from memolith.policies.merging import (
     Replace,
     Rewrite,
     SimilarMemory,
+    ThresholdMerging,
     Verdict,
 )
 from memolith.testing.builders import memory

@@ -6,11 +6,11 @@ from threading import Event
 
 import pytest
 
-from memolith.adapters.arbitrators.timed import TimedArbitrator
+from memolith.adapters.models.callables import TimedArbitrator
 from memolith.errors import ServiceFailed
 from memolith.policies.merging import Operation, Verdict
-from memolith.ports.arbitrator import Arbitrator
-from memolith.testing.arbitrators import ScriptedArbitrator
+from memolith.ports.models import Arbitrator
+from memolith.testing.fakes import ScriptedArbitrator
 
 YES = Verdict(Operation.NOOP)
 

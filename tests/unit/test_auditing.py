@@ -2,10 +2,10 @@ import pytest
 
 from corpora.audited import Labelled, load_audited
 from memolith.domain.messages import Message, Role
-from memolith.policies.auditing import JunkKind, classify_junk
+from memolith.policies.audit import JunkKind, classify_junk
 from memolith.policies.fragments import find_fragment_reason
 from memolith.policies.learning import SentenceLearning
-from memolith.text.hollow import classify_filler
+from memolith.text.filler import classify_filler
 from support.rows import check_each
 
 LABELLED = load_audited()

@@ -9,11 +9,11 @@ from dataclasses import replace
 import pytest
 
 from memolith import Memolith
-from memolith.domain.work import WorkKind
+from memolith.domain.owners import WorkKind
 from memolith.errors import StoreReadOnly, StoreUnavailable
-from memolith.services.working import WorkResult
-from memolith.testing.embedders import HashingEmbedder, WordCounter
-from memolith.workers.background import BackgroundWorker
+from memolith.services.work import WorkResult
+from memolith.testing.fakes import HashingEmbedder, WordCounter
+from memolith.worker.background import BackgroundWorker
 
 PATIENCE_S = 10.0
 DONE = (WorkResult("alice", WorkKind.LEARN, 1, 0),)

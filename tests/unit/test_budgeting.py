@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from memolith.policies.budgeting import estimate_prompt_tokens
+from memolith.policies.rendering.layout import estimate_prompt_tokens
 
 
 def test_a_prompt_costs_a_tenth_more_than_its_pieces() -> None:

@@ -14,13 +14,18 @@ from corpora.changes import Change, Label, load_changes
 from corpora.meaning_edits import KINDS as SWAP_KINDS
 from corpora.meaning_edits import Swap, swaps
 from corpora.pairs import load_pairs
-from memolith.policies.changing.likeness import ValueComparison
-from memolith.policies.changing.relation import Relation, find_relation, read_comparable
-from memolith.policies.changing.values import COMPARABLE_KINDS, compare
+from memolith.policies.supersession.entities import ValueComparison
+from memolith.policies.supersession.relation import (
+    COMPARABLE_KINDS,
+    Relation,
+    compare,
+    find_relation,
+    read_comparable,
+)
 from memolith.text.analysis import terms
-from memolith.text.normal import content_key
+from memolith.text.canonical_form import content_key
 from memolith.text.statements import parse_statements, search_terms
-from memolith.text.statements.reading import _compile_patterns, load_grammars
+from memolith.text.statements.parsing import _compile_patterns, load_grammars
 from support.rows import check_each
 
 PAIRS = load_changes()

@@ -10,14 +10,13 @@ from hypothesis import strategies as st
 from platformdirs import user_config_path, user_data_path
 
 from memolith.config import LoadedSettings, Settings, load
-from memolith.config.book import ProfileRegistry
 from memolith.config.fields import parse_value
 from memolith.config.loading import ALL_SETTINGS, BUILT_IN_PROFILES, default_store, user_folder
-from memolith.config.profiles import profile_factories
+from memolith.config.profiles import ProfileRegistry, profile_factories
 from memolith.config.reference import iter_effective_settings, mask_credentials
 from memolith.config.settings import Embedding
 from memolith.errors import InvalidConfiguration
-from memolith.policies.forgetting import DecayParameters
+from memolith.policies.decay import DecayParameters
 from memolith.profiles import companion as companion_profile
 from memolith.profiles import facts as facts_profile
 from memolith.profiles.chunks import ChunksSettings, chunks

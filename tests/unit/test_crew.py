@@ -9,7 +9,7 @@ from concurrent.futures import CancelledError
 
 import pytest
 
-from memolith.services.crew import DaemonExecutor
+from memolith.services.work import DaemonExecutor
 
 PATIENCE_S = 10.0
 
@@ -67,7 +67,7 @@ def test_what_was_taken_back_before_it_began_is_not_done() -> None:
 def test_a_process_ends_while_one_of_them_is_still_at_work() -> None:
     program = (
         "import threading\n"
-        "from memolith.services.crew import Crew\n"
+        "from memolith.services.work import Crew\n"
         "began = threading.Event()\n"
         "Crew(1, 'crew').submit(lambda: (began.set(), threading.Event().wait()))\n"
         "began.wait()\n"

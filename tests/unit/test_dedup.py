@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from memolith.domain.memories import Memory, State
-from memolith.policies.dedup import find_same_fact
+from memolith.policies.merging import find_same_fact
 from support.rows import check_each
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.policies.documents import (
+from memolith.policies.base_memory import (
     HEADINGS,
     get_heading,
     merge_notes,

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpora.hostile import HOSTILE
-from memolith.policies.echoes import is_echo, strip_context
+from memolith.policies.context_echo import is_echo, strip_context
 from memolith.policies.evidence import read_sources
-from memolith.policies.rendering.model import Rendering, RenderInput
+from memolith.policies.rendering.layout import Rendering, RenderInput
 from memolith.profiles.chunks import chunks
 from memolith.profiles.companion import companion
 from memolith.profiles.facts import facts

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.policies.batching import iter_batches
-from memolith.policies.embedding_models import KNOWN_MODELS, select_model
+from memolith.policies.embedding_models import KNOWN_MODELS, iter_batches, select_model
 from support.rows import check_each
 
 texts = st.lists(st.text(max_size=20), max_size=30)

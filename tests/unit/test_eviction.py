@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.policies.eviction import select_weakest
+from memolith.policies.decay import select_weakest
 
 Row = tuple[float, float, int]
 

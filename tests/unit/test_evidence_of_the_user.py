@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memolith.policies.evidence import read_sources
-from memolith.policies.support import find_support
+from memolith.policies.grounding import find_support
 from support.rows import check_each
 
 OSLO = "The user lives in Oslo."

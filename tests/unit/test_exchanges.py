@@ -9,15 +9,14 @@ from hypothesis import strategies as st
 
 from memolith.domain.memories import Origin
 from memolith.domain.messages import Message, Role
-from memolith.policies.exchanges import (
+from memolith.policies.classification import CueClassifier, get_companion_kind
+from memolith.policies.learning import (
     ExchangeLearning,
+    LearnedMemory,
     format_exchange,
     group_exchanges,
     truncate_text,
 )
-from memolith.policies.importance import get_companion_kind
-from memolith.policies.judging import CueClassifier
-from memolith.policies.learning import LearnedMemory
 from memolith.testing.builders import at, message
 from support.rows import check_each
 

@@ -5,13 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpora.hostile import HOSTILE
-from memolith.policies.extractive import (
+from memolith.policies.summaries import (
     EXTRACT_MARK,
     SentenceCandidate,
+    SummaryLimits,
+    SummaryProblem,
+    check_summary,
     extract_summary,
     find_candidates,
 )
-from memolith.policies.faithfulness import SummaryLimits, SummaryProblem, check_summary
 from support.rows import check_each
 
 SAID = (

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpora.grounding import SUPPORTED
-from memolith.policies.faithfulness import (
+from memolith.policies.summaries import (
     SummaryLimits,
     SummaryProblem,
     check_summary,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memolith.adapters.folders import make_folder, sync_folder
+from memolith.adapters.files import make_folder, sync_folder
 
 posix_only = pytest.mark.skipif(sys.platform == "win32", reason="there is no way to there")
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.policies.forgetting import DecayInputs, DecayParameters, EbbinghausDecay, freshness
+from memolith.policies.decay import DecayInputs, DecayParameters, EbbinghausDecay, freshness
 from support.rows import check_each
 
 COMPANION = {

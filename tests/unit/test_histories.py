@@ -27,7 +27,7 @@ from memolith.policies.histories import (
     select_newest,
     split_history,
 )
-from memolith.policies.rendering.defusing import QUOTED_LABEL
+from memolith.policies.rendering.layout import QUOTED_LABEL
 from support.rows import check_each
 
 ROLES = st.sampled_from(["user", "assistant", "tool", "call"])

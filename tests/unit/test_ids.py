@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memolith.errors import InvalidInput
-from memolith.policies.ids import parse_id, uuid7
+from memolith.policies.arguments import parse_id, uuid7
 from support.rows import check_each
 
 INSTANTS = st.datetimes(

@@ -1,6 +1,6 @@
 """Importance and kind by cues: the companion profile's arithmetic."""
 
-from memolith.policies.importance import get_companion_kind, get_standard_kind, score_importance
+from memolith.policies.classification import get_companion_kind, get_standard_kind, score_importance
 from memolith.text.cues import CueKind
 from support.rows import check_each
 

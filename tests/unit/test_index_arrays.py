@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.adapters.sql.arrays import AppendOnlyArray
-from memolith.adapters.sql.values import (
+from memolith.adapters.sql.codecs import (
     instant,
     micros,
     pack_id,
@@ -17,6 +16,7 @@ from memolith.adapters.sql.values import (
     unpack_id,
     unpack_ids,
 )
+from memolith.adapters.sql.quantised_codes import AppendOnlyArray
 from memolith.errors import InvalidInput
 
 

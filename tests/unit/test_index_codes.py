@@ -9,17 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from memolith.adapters.sql.codes import (
+from memolith.adapters.sql.index import SharedBuffers, empty_vectors
+from memolith.adapters.sql.quantised_codes import (
     TRAINING_ROWS,
     QuantisedCodes,
     approximate_scores,
     create_codes,
     extend_codes,
 )
-from memolith.adapters.sql.columns import empty_vectors
-from memolith.adapters.sql.index import SharedBuffers
-from memolith.adapters.sql.nearness import NearestRequest, QueryComparison, find_nearest
-from memolith.policies.vectors import cosines, norms, quantise
+from memolith.adapters.sql.vector_scan import NearestRequest, QueryComparison, find_nearest
+from memolith.policies.indexing import cosines, norms, quantise
 
 SIZE, DIMENSION = 6_000, 96
 _rng = np.random.default_rng(11)

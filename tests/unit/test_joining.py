@@ -6,8 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memolith.domain.memories import State
-from memolith.policies.folding import join_texts, sentence_keys
-from memolith.policies.joining import SimilarityMerging
 from memolith.policies.merging import (
     Candidate,
     Insert,
@@ -15,9 +13,11 @@ from memolith.policies.merging import (
     Operation,
     Restate,
     Rewrite,
+    SimilarityMerging,
     SimilarMemory,
     Verdict,
 )
+from memolith.policies.paraphrase import join_texts, sentence_keys
 from memolith.profiles.companion import KINDS
 from memolith.testing.builders import memory
 

@@ -16,8 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import memolith_minilm
-from memolith.adapters.embedders.local import LocalEmbedder
-from memolith.adapters.embedders.wordpiece import WordPieceCounter
+from memolith.adapters.models.local import LocalEmbedder, WordPieceCounter
 from memolith.errors import InvalidConfiguration
 from support.rows import check_each
 
@@ -172,8 +171,8 @@ def test_embedding_leaves_counts_as_they_were() -> None:
 def test_nothing_heavy_is_loaded_before_the_first_text() -> None:
     program = (
         "import json, sys\n"
-        "from memolith.adapters.embedders.local import LocalEmbedder\n"
-        "from memolith.adapters.embedders.wordpiece import WordPieceCounter\n"
+        "from memolith.adapters.models.local import LocalEmbedder\n"
+        "from memolith.adapters.models.local import WordPieceCounter\n"
         "LocalEmbedder(), WordPieceCounter()\n"
         "print(json.dumps(sorted({'onnxruntime', 'tokenizers'} & set(sys.modules))))\n"
     )

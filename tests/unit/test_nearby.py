@@ -9,9 +9,9 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from memolith.adapters.sql.nearby import ExternalVectorSearch, VectorCandidates
+from memolith.adapters.sql.external_vector_search import ExternalVectorSearch, VectorCandidates
 from memolith.domain.recall import SearchFilter
-from memolith.policies.vectors import cosines, quantise
+from memolith.policies.indexing import cosines, quantise
 from memolith.testing.builders import at
 from support.rows import check_each
 

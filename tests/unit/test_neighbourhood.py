@@ -4,7 +4,7 @@ import sys
 from types import FrameType
 
 from memolith import Memolith
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.fakes import HashingEmbedder, WordCounter
 from support.rows import check_each
 
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from memolith.policies.vectors import cosines
-from memolith.services.noted import PlannedVectors
+from memolith.policies.indexing import cosines
+from memolith.services.similar import PlannedVectors
 
 
 def vectors(seed: int, count: int) -> list[NDArray[np.int8]]:

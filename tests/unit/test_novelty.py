@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
-from memolith.policies.novelty import compute_novelty
-from memolith.policies.vectors import centroid, quantise
+from memolith.policies.indexing import centroid, compute_novelty, quantise
 
 matrices = hnp.arrays(
     np.float32, st.tuples(st.integers(0, 6), st.just(3)), elements=st.floats(-1, 1, width=16)

@@ -13,8 +13,7 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 
-from memolith.adapters.embedders.local import LocalEmbedder
-from memolith.adapters.embedders.wordpiece import WordPieceCounter
+from memolith.adapters.models.local import LocalEmbedder, WordPieceCounter
 from memolith.errors import InvalidConfiguration, ServiceFailed
 
 _WORDS = {"[UNK]": 0, "[START]": 1, "north": 2, "east": 3, "find": 4, "void": 5}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from corpora.hostile import PLANTED
 from memolith.domain.memories import Origin
-from memolith.policies.dialects import STANDARD_SCHEMA
-from memolith.policies.echoes import strip_context
+from memolith.policies.context_echo import strip_context
 from memolith.policies.evidence import read_sources
-from memolith.policies.support import find_grounding
-from memolith.prompts.extraction import build_extraction_prompt
-from memolith.prompts.transcripts import TranscriptTurn
+from memolith.policies.extraction import STANDARD_SCHEMA
+from memolith.policies.grounding import find_grounding
+from memolith.prompts.fencing import TranscriptTurn
+from memolith.prompts.learning import build_extraction_prompt
 from support.rows import check_each
 
 NONCE = "9f2c41d07ab3e586"

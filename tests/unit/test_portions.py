@@ -5,9 +5,13 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.policies.condensing import ConversationSummaryPolicy, SessionCompressionPolicy
-from memolith.policies.portions import get_portion_size, split_into_parts
-from memolith.policies.triggers import Cascade
+from memolith.policies.consolidation import (
+    Cascade,
+    ConversationSummaryPolicy,
+    SessionCompressionPolicy,
+    get_portion_size,
+    split_into_parts,
+)
 
 
 @given(st.integers(0, 5_000), st.integers(1, 60))

@@ -7,7 +7,7 @@ from functools import partial
 import psycopg
 import pytest
 
-from memolith.adapters.postgres.pool import Pool, PoolExhausted, PsycopgConnection
+from memolith.adapters.postgres.connections import Pool, PoolExhausted, PsycopgConnection
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.policies.postponing import BackoffPolicy
+from memolith.policies.retries import BackoffPolicy
 
 NOW = datetime(2026, 5, 8, tzinfo=UTC)
 POLICY = BackoffPolicy()

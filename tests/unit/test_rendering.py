@@ -6,21 +6,20 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.domain.items import Span
-from memolith.domain.memories import Memory
+from memolith.domain.memories import Memory, Span
 from memolith.domain.messages import Message, Role
 from memolith.domain.recall import RecalledItem, Score
-from memolith.policies.rendering.defusing import (
-    QUOTED_LABEL,
-    escape_name,
-    escape_text,
-    render_document_lines,
-)
-from memolith.policies.rendering.model import RenderInput
-from memolith.policies.rendering.standard import (
+from memolith.policies.rendering.formats import (
     STANDARD_CLOSING,
     STANDARD_OPENING,
     SectionedRendering,
+)
+from memolith.policies.rendering.layout import (
+    QUOTED_LABEL,
+    RenderInput,
+    escape_name,
+    escape_text,
+    render_document_lines,
 )
 from support.rows import check_each
 

@@ -9,19 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.domain.items import Span
-from memolith.domain.memories import Memory, Origin
+from memolith.domain.memories import Memory, Origin, Span
 from memolith.domain.messages import Message, Role
 from memolith.domain.recall import RecalledItem, Score
-from memolith.policies.budgeting import estimate_tokens
-from memolith.policies.rendering.companion import COMPANION_PREAMBLE, PriorityRendering
-from memolith.policies.rendering.facts import (
+from memolith.policies.rendering.formats import (
+    COMPANION_PREAMBLE,
     FACTS_HEADINGS,
     FlowingRendering,
+    PriorityRendering,
     format_conversation,
     format_memories,
 )
-from memolith.policies.rendering.model import Rendering, RenderInput
+from memolith.policies.rendering.layout import Rendering, RenderInput, estimate_tokens
 from memolith.profiles import companion
 from memolith.testing.builders import memory
 

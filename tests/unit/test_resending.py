@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memolith.domain.messages import Role
-from memolith.policies.resending import (
+from memolith.policies.resend_detection import (
     build_reply_id,
     derive_session_id,
     find_last_user_text,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import date
 
-from memolith.policies.documents import remove_from_document
-from memolith.policies.retold import build_paraphrase_detector
+from memolith.policies.base_memory import remove_from_document
+from memolith.policies.paraphrase import build_paraphrase_detector
 from support.rows import check_each
 
 LIVES = "We met a heron. I live in Oslo."

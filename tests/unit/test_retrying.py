@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.policies.retrying import BreakerPolicy, CircuitState, RetryPolicy, parse_retry_after
+from memolith.policies.retries import BreakerPolicy, CircuitState, RetryPolicy, parse_retry_after
 
 retryings = st.builds(
     RetryPolicy,

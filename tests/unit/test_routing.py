@@ -1,7 +1,7 @@
 """Routing by example: a labelled set, English and German."""
 
 from memolith.domain.memories import Origin
-from memolith.policies.routing import (
+from memolith.policies.salience import (
     EPISODIC,
     KINDS,
     PROCEDURAL,

@@ -6,21 +6,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from memolith.adapters.embedders.wordpiece import WordPieceCounter
-from memolith.policies.keeping import ChunkScore
-from memolith.policies.novelty import clamp_novelty
+from memolith.adapters.models.local import WordPieceCounter
+from memolith.policies.indexing import clamp_novelty
 from memolith.policies.salience import (
     MIN_STORED_IMPORTANCE,
+    ChunkScore,
     SalienceScoring,
     SalienceSignals,
     compute_importance,
     compute_salience,
     find_signals,
 )
-from memolith.text.entities import has_named_entity
-from memolith.text.quantities import has_number_or_date
-from memolith.text.signs import has_preference, is_about_now, is_statement
-from memolith.text.technical import has_technical_term
+from memolith.text.cues import has_preference, is_about_now, is_statement
+from memolith.text.entities import has_named_entity, has_number_or_date, has_technical_term
 from support.rows import check_each
 
 # A few of the golden values, for where they are not at hand: novelty, the four signals in order,

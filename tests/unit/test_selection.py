@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.policies.ranking.selection import find_unique, log_mean_exp, max_by_row, select_best
+from memolith.policies.ranking.scoring import find_unique, log_mean_exp, max_by_row, select_best
 
 SCORES = st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.0]), max_size=40)
 

@@ -10,9 +10,13 @@ from pathlib import Path
 import pytest
 
 from memolith import AsyncMemolith, AsyncOwnerMemory, Memolith, OwnerMemory
-from memolith.client.doors import RemoteOwnerMemory
-from memolith.doors import OwnerMethods
-from memolith.remote import AsyncRemoteMemolith, AsyncRemoteOwnerMemory, RemoteMemolith
+from memolith.api._generated import OwnerMethods
+from memolith.client.remote import (
+    AsyncRemoteMemolith,
+    AsyncRemoteOwnerMemory,
+    RemoteMemolith,
+    RemoteOwnerMemory,
+)
 from support.rows import check_each
 
 _BY_OWNER = {name for name in vars(OwnerMethods) if not name.startswith("_")}
@@ -83,4 +87,4 @@ def test_the_engines_methods_are_those_that_the_tool_writes() -> None:
     assert spec.loader is not None
     tool = module_from_spec(spec)
     spec.loader.exec_module(tool)
-    assert (root / "src/memolith/doors.py").read_text() == tool.written()
+    assert (root / "src/memolith/api/_generated.py").read_text() == tool.written()

@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 
 from memolith import Memolith
-from memolith.adapters.crypto.master import KeyFile
-from memolith.adapters.crypto.plain import PlainCipher
-from memolith.adapters.crypto.ring import KeyRing
+from memolith.adapters.crypto.ciphers import PlainCipher
+from memolith.adapters.crypto.key_ring import KeyRing
+from memolith.adapters.crypto.master_key import KeyFile
 from memolith.adapters.crypto.xchacha import KeyRingCiphers
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.fakes import HashingEmbedder, WordCounter
 
 _RECALL = """
 import json, sys
 from memolith import Memolith
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.fakes import HashingEmbedder, WordCounter
 with Memolith.open(sys.argv[1], embedder=HashingEmbedder(), tokens=WordCounter()) as memory:
     assert memory.recall("What is the gate's code?", owner="alice").memories
 print(json.dumps(sorted(sys.modules)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memolith import errors
-from memolith.entrypoints.statuses import HTTP_STATUSES, RPC_CODES, get_http_status, get_rpc_code
+from memolith.error_codes import HTTP_STATUSES, RPC_CODES, get_http_status, get_rpc_code
 
 
 def test_every_error_has_both() -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from memolith.steps import count, observe, span, traced
+from memolith.tracing import count, observe, span, traced
 
 
 @dataclass

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.adapters.sql.copying import compute_checksums
+from memolith.adapters.sql.tables import compute_checksums
 
 VALUES = st.one_of(
     st.none(), st.integers(-(2**63), 2**63 - 1), st.binary(max_size=5), st.text(max_size=5)

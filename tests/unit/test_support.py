@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from corpora.grounding import LOST, PASSED, SUPPORTED, UNSUPPORTED
 from memolith.domain.memories import Origin
 from memolith.policies.evidence import read_sources
-from memolith.policies.support import Grounding, find_grounding, find_support
+from memolith.policies.grounding import Grounding, find_grounding, find_support
 from support.rows import check_each
 
 TODAY = date(2024, 5, 1)

@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from corpora.thresholds.cases import cases
 from corpora.thresholds.fitting import Measured, fitted, measured
 from memolith.config import Settings, load
+from memolith.config.profiles import apply_embedder_thresholds as configured
 from memolith.config.reference import iter_effective_settings
-from memolith.config.thresholds import apply_embedder_thresholds as configured
-from memolith.policies.thresholds import (
+from memolith.policies.embedding_models import (
     ERROR_RATES,
     FITTED_THRESHOLDS,
     SOURCE_THRESHOLDS,
     SimilarityThresholds,
 )
-from memolith.testing.embedders import HashingEmbedder
+from memolith.testing.fakes import HashingEmbedder
 
 LOCAL = "all-MiniLM-L6-v2"
 

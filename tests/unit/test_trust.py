@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from memolith.domain.items import Trait
-from memolith.domain.memories import Origin
+from memolith.domain.memories import Origin, Trait
 from memolith.domain.messages import Role
 from memolith.policies.trust import (
     can_have_kind,

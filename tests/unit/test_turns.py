@@ -8,7 +8,7 @@ from time import sleep
 
 import pytest
 
-from memolith.adapters.sql.turns import FairSemaphore
+from memolith.adapters.sql.connection import FairSemaphore
 
 _PATIENCE_S = 30.0
 

@@ -5,7 +5,7 @@ from urllib.parse import quote
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.config.urls import is_conninfo, mask_password
+from memolith.config.loading import is_conninfo, mask_password
 from support.rows import check_each
 
 PASSWORDS = st.text(min_size=1, max_size=20).map(lambda text: f"\N{KEY}{text}\N{LOCK}")

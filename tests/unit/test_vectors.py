@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from memolith.policies.vectors import centroid, cosines, norms, quantise
+from memolith.policies.indexing import centroid, cosines, norms, quantise
 
 DIMENSION = 24
 

@@ -1,4 +1,4 @@
-"""The computer's own clock."""
+"""The clock of this computer."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 
 class SystemClock:
-    """Tells the time of this machine."""
+    """A `Clock` that reads the system time."""
 
     def now(self) -> datetime:
-        """Return the present instant in UTC."""
+        """Return the current time in UTC."""
         return datetime.now(UTC)

@@ -5,6 +5,8 @@
 `load` reads them; nothing is read when this package is imported.
 """
 
+from __future__ import annotations
+
 from memolith.config.loading import FILE_NAME, LoadedSettings, default_store, find_file, load
 from memolith.config.settings import Chat, Embedding, Settings, Standard
 

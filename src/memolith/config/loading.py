@@ -1,4 +1,4 @@
-"""Settings from a file, the environment and arguments, each stronger than the one before."""
+"""Where a store is, for people to read: without the password that may stand in it."""
 
 from __future__ import annotations
 
@@ -9,16 +9,193 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
-from memolith.config import toml
 from memolith.config.fields import Scalar, Setting, check_value, iter_settings, parse_value
-from memolith.config.paths import parse_file_path
 from memolith.config.settings import Settings
-from memolith.config.urls import is_conninfo
 from memolith.errors import InvalidConfiguration
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
+
+MASK = "***"
+
+_MASKED_NAMES = r"\w*(?:password|passphrase|secret|client_key|server_key)"
+"""The names that libpq has for what must not be seen, and what they might be called elsewhere."""
+
+_IS_SECRET = re.compile(_MASKED_NAMES, re.IGNORECASE)
+_URL = re.compile(r"\s*[A-Za-z][\w+.-]*://")
+# To the last "@": a password whose "@" or "/" was not encoded is none to libpq, but is one.
+_USER = re.compile(r"(?<=://).*:.*(?=@)", re.DOTALL)
+_PARAMETER = re.compile(r"(?<=[?&])([^=&]*)=([^&]*)")
+_PAIR = re.compile(
+    rf"\b({_MASKED_NAMES})(\s*=\s*)(?:'(?:\\.|[^'\\])*'?|(?:\\.|\S)*)", re.IGNORECASE | re.DOTALL
+)
+_CONNINFO = re.compile(r"\s*(?:host|hostaddr|port|dbname|user|password|passfile|service)\s*=")
+
+
+def mask_password(text: str) -> str:
+    """Return a URL, or what libpq takes instead of one, with what is secret in it hidden.
+
+    Rather too much is hidden than too little: also where it was written wrongly.
+    """
+    if not _URL.match(text):
+        return _PAIR.sub(rf"\1\2{MASK}", text)
+    return _PARAMETER.sub(_mask_parameter, _USER.sub(MASK, text, count=1))
+
+
+def _mask_parameter(parameter: re.Match[str]) -> str:
+    is_secret = _IS_SECRET.fullmatch(unquote(parameter[1]))
+    return f"{parameter[1]}={MASK}" if is_secret else parameter[0]
+
+
+def is_conninfo(text: str) -> bool:
+    """Tell whether a text is `host=… dbname=…`, which libpq takes instead of a URL."""
+    return "=" in text and _CONNINFO.match(text) is not None
+
+
+# --- Paths as people write them
+
+
+def parse_file_path(value: object, name: str, source: str | None = None) -> Path:
+    """Return a path, the home folder spelled out.
+
+    Args:
+        given: What was written: a text or a path.
+        name: The setting.
+        source: Where it was written.
+
+    Raises:
+        InvalidConfiguration: It is no path that SQLite can be given: empty, of bytes, with a
+            NUL, not UTF-8, or in the home folder of somebody unknown.
+    """
+    text = os.fspath(value) if isinstance(value, str | os.PathLike) else value
+    if not isinstance(text, str):
+        problem = f"must be a file's path, not {type(text).__name__}"
+        raise InvalidConfiguration(name, problem, source)
+    if not text.strip():
+        raise InvalidConfiguration(name, "is empty: give a file's path", source)
+    if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
+        raise InvalidConfiguration(name, "a path must be UTF-8 text without NUL", source)
+    try:
+        return Path(text).expanduser()
+    except RuntimeError as error:
+        raise InvalidConfiguration(name, "there is no such home folder", source) from error
+
+
+# --- A TOML file as a flat list of entries that know their lines
+
+
+@dataclass(frozen=True, slots=True)
+class TomlEntry:
+    """A value or a section of the file.
+
+    Attributes:
+        path: Its name in parts: ("memory", "embedding", "model").
+        value: The value; a mapping for a section.
+        line: Where it stands, from 1.
+    """
+
+    path: tuple[str, ...]
+    value: object
+    line: int
+
+    @property
+    def name(self) -> str:
+        """Its name with dots."""
+        return ".".join(self.path)
+
+    @property
+    def is_section(self) -> bool:
+        """Whether it holds other entries."""
+        return isinstance(self.value, dict)
+
+
+def read_toml(file: Path) -> list[TomlEntry]:
+    """Read a file: all its entries, a section before what it holds.
+
+    Raises:
+        InvalidConfiguration: It can't be read, or is not TOML; the source names the line.
+    """
+    import tomllib
+
+    try:
+        text = file.read_text(encoding="utf-8")
+        tree = tomllib.loads(text)
+    except OSError as error:
+        problem = (error.strerror or "can't be read").lower()
+        raise InvalidConfiguration(file.name, problem, str(file)) from error
+    except UnicodeDecodeError as error:
+        raise InvalidConfiguration(file.name, "is not UTF-8 text", str(file)) from error
+    except tomllib.TOMLDecodeError as error:
+        raise _toml_error(file, text, str(error)) from None
+    except RecursionError:
+        raise InvalidConfiguration(file.name, "is nested too deeply", str(file)) from None
+    except ValueError as error:
+        # Python refuses to read whole numbers of thousands of digits.
+        problem = "holds a number with too many digits"
+        raise InvalidConfiguration(file.name, problem, str(file)) from error
+    lines = _find_lines(text)
+    return [TomlEntry(path, value, _find_line(lines, path)) for path, value in _flatten(tree)]
+
+
+def _flatten(
+    tree: Mapping[str, Any], above: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], object]]:
+    for name, value in tree.items():
+        yield (*above, name), value
+        if isinstance(value, dict):
+            yield from _flatten(value, (*above, name))
+
+
+_ERROR_POSITION = re.compile(r"\s*\(at (?:line (?P<line>\d+), column \d+|end of document)\)$")
+
+
+def _toml_error(file: Path, text: str, message: str) -> InvalidConfiguration:
+    """Say in which line the file stops being TOML: the parser says it only in words."""
+    where = _ERROR_POSITION.search(message)
+    line = where["line"] if where else None
+    problem = _ERROR_POSITION.sub("", message)
+    at = line or str(text.count("\n") + 1)
+    return InvalidConfiguration(file.name, f"is not TOML: {problem}", f"{file}:{at}")
+
+
+_TOML_HEADER = re.compile(r"^\s*\[([^\[\]]+)\]")
+_TOML_KEY_PART = re.compile(r"""[\w-]+|"[^"]*"|'[^']*'""")
+_TOML_KEY = re.compile(
+    rf"\s*((?:{_TOML_KEY_PART.pattern})(?:\s*\.\s*(?:{_TOML_KEY_PART.pattern}))*)\s*="
+)
+
+
+def _find_lines(text: str) -> dict[tuple[str, ...], int]:
+    """Return the line of each section and key, which the standard parser does not keep."""
+    lines: dict[tuple[str, ...], int] = {}
+    section: tuple[str, ...] = ()
+    for number, line in enumerate(text.splitlines(), 1):
+        if header := _TOML_HEADER.match(line):
+            section = _split_key(header[1])
+            lines.setdefault(section, number)
+        elif key := _TOML_KEY.match(line):
+            lines.setdefault((*section, *_split_key(key[1])), number)
+    return lines
+
+
+def _split_key(name: str) -> tuple[str, ...]:
+    return tuple(part.strip("\"'") for part in _TOML_KEY_PART.findall(name))
+
+
+def _find_line(lines: Mapping[tuple[str, ...], int], path: tuple[str, ...]) -> int:
+    """Return the line of an entry: its own, or that of what begins with it or holds it."""
+    if path in lines:
+        return lines[path]
+    below = [line for name, line in lines.items() if name[: len(path)] == path]
+    if below:
+        return min(below)
+    return _find_line(lines, path[:-1]) if path else 1
+
+
+# --- Settings from a file, the environment and arguments, each stronger than the one before
+
 
 FILE_NAME = "memolith.toml"
 
@@ -174,8 +351,8 @@ def _uses_default_folder(variable: str) -> bool:
 def _read_file(file: Path) -> tuple[dict[str, _FoundValue], dict[str, dict[str, _FoundValue]]]:
     """Return the settings of a file, and those of each profile that it adds."""
     found: dict[str, _FoundValue] = {}
-    added: list[toml.TomlEntry] = []
-    for entry in toml.read_toml(file):
+    added: list[TomlEntry] = []
+    for entry in read_toml(file):
         source = f"{file}:{entry.line}"
         if entry.path[0] != "memory":
             raise InvalidConfiguration(entry.name, "all settings stand under [memory]", source)
@@ -194,7 +371,7 @@ def _read_file(file: Path) -> tuple[dict[str, _FoundValue], dict[str, dict[str, 
 
 
 def _parse_custom_profiles(
-    entries: Iterable[toml.TomlEntry], file: Path
+    entries: Iterable[TomlEntry], file: Path
 ) -> dict[str, dict[str, _FoundValue]]:
     """Return what `[memory.profiles.NAME]` says: its base, and settings by their names."""
     added: dict[str, dict[str, _FoundValue]] = {}
@@ -218,7 +395,7 @@ def _parse_custom_profiles(
     return added
 
 
-def _parse_base(entry: toml.TomlEntry, source: str) -> dict[str, _FoundValue]:
+def _parse_base(entry: TomlEntry, source: str) -> dict[str, _FoundValue]:
     values: Any = entry.value
     base = values.get("base", "standard")
     if base not in BUILT_IN_PROFILES:
@@ -251,7 +428,7 @@ def _find_profile_setting(base: str, key: str, source: str) -> Setting:
     return own[key]
 
 
-def _find_file_setting(entry: toml.TomlEntry, name: str, source: str) -> Setting:
+def _find_file_setting(entry: TomlEntry, name: str, source: str) -> Setting:
     if entry.is_section and name not in ALL_SETTINGS:
         raise _unknown_setting_error(
             f"[{entry.name}]", [f"[memory.{known}]" for known in _section_names()], source

@@ -1,23 +1,66 @@
-"""The profiles, with the numbers of the configuration.
-
-What a profile consists of is imported when it is made: most stores use one, and all six take as
-long to import as numpy does.
-"""
+"""The embedder's own thresholds, where the configuration does not say another one."""
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from memolith.config.loading import LoadedSettings
 from memolith.errors import InvalidConfiguration
-from memolith.policies.forgetting import DecayParameters
+from memolith.policies.decay import DecayParameters
+from memolith.policies.embedding_models import FITTED_THRESHOLDS
+from memolith.profiles.model import Profile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from importlib.metadata import EntryPoint
 
     from memolith.config.settings import DecaySection, Settings
-    from memolith.profiles.model import Profile
+    from memolith.policies.embedding_models import SimilarityThresholds
+
+
+def apply_embedder_thresholds(loaded: LoadedSettings, embedder: str) -> LoadedSettings:
+    """Return settings in which what was not set is what is right for an embedder.
+
+    One that is not known leaves the settings as they are: the sources' numbers are the defaults.
+    """
+    own = FITTED_THRESHOLDS.get(embedder)
+    if own is None:
+        return loaded
+    unset = {
+        name: value
+        for name, value in _iter_threshold_settings(own)
+        if loaded.origins[name] == "default"
+    }
+    origins = {**loaded.origins, **dict.fromkeys(unset, f"fitted to {embedder}")}
+    settings = _replace_values(loaded.settings, unset)
+    return dataclasses.replace(loaded, settings=settings, origins=origins)
+
+
+def _iter_threshold_settings(thresholds: SimilarityThresholds) -> Iterator[tuple[str, float]]:
+    yield "rag_threshold", thresholds.floor
+    yield "merge_threshold", thresholds.merge
+    yield "facts.auto_merge_threshold", thresholds.auto_merge
+    yield "facts.arbitration_threshold", thresholds.arbitration
+    yield "tiers.retrieval_min_similarity", thresholds.least
+    yield "tiers.duplicate_distance_threshold", round(1.0 - thresholds.duplicate, 2)
+
+
+def _replace_values(settings: Settings, values: Mapping[str, float]) -> Settings:
+    for name, value in values.items():
+        section, _, field = name.rpartition(".")
+        change: dict[str, Any] = {field: value}
+        if section:
+            change = {section: dataclasses.replace(getattr(settings, section), **change)}
+        settings = dataclasses.replace(settings, **change)
+    return settings
+
+
+# --- The profiles, with the numbers of the configuration
 
 
 def profile_factories(settings: Settings) -> dict[str, Callable[[], Profile]]:
@@ -113,7 +156,7 @@ def _build_chunks(settings: Settings) -> Profile:
 
 
 def _build_tiers(settings: Settings) -> Profile:
-    from memolith.policies.triggers import Cascade
+    from memolith.policies.consolidation import Cascade
     from memolith.profiles.tiers import tiers
 
     own = settings.tiers
@@ -127,7 +170,7 @@ def _build_tiers(settings: Settings) -> Profile:
 
 
 def _build_timeline(settings: Settings) -> Profile:
-    from memolith.policies.triggers import HistoryCompressionPolicy
+    from memolith.policies.consolidation import HistoryCompressionPolicy
     from memolith.profiles.timeline import timeline
 
     own = settings.timeline
@@ -135,3 +178,113 @@ def _build_timeline(settings: Settings) -> Profile:
         turns=own.consolidation_turn_threshold, idle_minutes=own.idle_consolidation_minutes
     )
     return timeline(own.recall_limit, own.timeline_retention_days, consolidating)
+
+
+# --- All profiles there are: those of Memolith, of the configuration, and of packages installed
+
+
+ENTRY_POINT_GROUP = "memolith.profiles"
+"""The entry points by which a package adds profiles: each a `Profile`, or a function that returns
+one."""
+
+
+class ProfileRegistry(Mapping[str, Profile]):
+    """Profiles by name, each made at first need.
+
+    Installed packages are asked only for names that nobody else has.
+    """
+
+    def __init__(self, factories: Mapping[str, Callable[[], Profile]]) -> None:
+        """Begin with what makes these."""
+        self._factories = dict(factories)
+        self._profiles: dict[str, Profile] = {}
+        self._is_complete = False
+
+    @classmethod
+    def from_settings(
+        cls, loaded: LoadedSettings, embedder: str, *extra_profiles: Profile
+    ) -> ProfileRegistry:
+        """Return the profiles of a configuration, with an embedder's thresholds, and these.
+
+        Raises:
+            InvalidConfiguration: Numbers contradict each other.
+        """
+        known = profile_factories(apply_embedder_thresholds(loaded, embedder).settings)
+        for name, own in loaded.custom_profiles.items():
+            base = profile_factories(
+                apply_embedder_thresholds(own.loaded_settings, embedder).settings
+            )[own.base]
+            known[name] = partial(
+                _rename_profile, base, name, f"{own.base}, with numbers of its own"
+            )
+        return cls(
+            {**known, **{each.name: partial(_return_profile, each) for each in extra_profiles}}
+        )
+
+    def __getitem__(self, name: str) -> Profile:
+        """Return the profile of that name.
+
+        Raises:
+            KeyError: There is none.
+            InvalidConfiguration: A package that should have it can't be used.
+        """
+        if name not in self._factories:
+            self._complete()
+        if name not in self._profiles:  # two threads may both make it: what they make is equal
+            self._profiles[name] = self._factories[name]()
+        return self._profiles[name]
+
+    def __contains__(self, name: object) -> bool:
+        """Return whether there is one of that name, without making it."""
+        if name not in self._factories:
+            self._complete()
+        return name in self._factories
+
+    def __iter__(self) -> Iterator[str]:
+        """Go through the names."""
+        self._complete()
+        return iter(self._factories)
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        self._complete()
+        return len(self._factories)
+
+    def _complete(self) -> None:
+        if not self._is_complete:
+            from importlib.metadata import entry_points  # slow to import, and seldom needed
+
+            found = {entry.name: entry for entry in entry_points(group=ENTRY_POINT_GROUP)}
+            new = {
+                name: partial(_return_profile, _load_entry_point(entry))
+                for name, entry in found.items()
+                if name not in self._factories
+            }
+            self._factories |= new
+            self._is_complete = True
+
+
+def _rename_profile(factory: Callable[[], Profile], name: str, description: str) -> Profile:
+    return replace(factory(), name=name, description=description)
+
+
+def _return_profile(profile: Profile) -> Profile:
+    return profile
+
+
+def _load_entry_point(entry: EntryPoint) -> Profile:
+    """Return what an entry point stands for.
+
+    Raises:
+        InvalidConfiguration: It can't be loaded, or is no profile of its name.
+    """
+    try:
+        found = entry.load()
+    except (ImportError, AttributeError) as error:
+        problem = f"can't be loaded from {entry.value}"
+        raise InvalidConfiguration(f"profiles.{entry.name}", problem, ENTRY_POINT_GROUP) from error
+    made = found if isinstance(found, Profile) else found()
+    if not isinstance(made, Profile) or made.name != entry.name:
+        problem = f"{entry.value} gives no profile of that name"
+        raise InvalidConfiguration(f"profiles.{entry.name}", problem, ENTRY_POINT_GROUP)
+    return made

@@ -8,8 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from memolith.config.loading import ALL_SETTINGS
-from memolith.config.urls import MASK, mask_password
+from memolith.config.loading import ALL_SETTINGS, MASK, mask_password
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

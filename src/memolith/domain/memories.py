@@ -1,14 +1,67 @@
-"""Memories: remembered things, their versions, and what has happened to them."""
+"""Items: what search sees of a memory's version or of a message, without its content."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import StrEnum
+from enum import IntFlag, StrEnum
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
+
+
+class Trait(IntFlag):
+    """What can be told of a text when it is written, so that ranking need not read it."""
+
+    NONE = 0
+    QUESTION = 1
+    """Ends in a question mark."""
+    TIME_EXPRESSION = 2
+    """Says when: a date, a weekday, "yesterday", "last week", "in 2019", …"""
+    FIRST_PERSON = 4
+    """Uses I, my, we, …"""
+    NUMBER = 8
+    PLACE = 16
+    """Names a place, or says where."""
+    PROPER_NOUN = 32
+    PREFERENCE = 64
+    """A wish, a liking, or a standing instruction ("always use …")."""
+    SUSPICIOUS = 128
+    """Tries to instruct a model that reads it."""
+    REVIEWED = 256
+    """Somebody has looked at it, and let it be recalled."""
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """What ranking needs to know of a text.
+
+    Attributes:
+        traits: The flags that hold of it.
+        words: How many words.
+        tokens: How many word pieces of the local embedder's tokenizer.
+    """
+
+    traits: Trait
+    words: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of a text, in characters: `text[start:end]`."""
+
+    start: int
+    end: int
+
+    def extract(self, text: str) -> str:
+        """Return the stretch."""
+        return text[self.start : self.end]
+
+
+# --- Memories: remembered things, their versions, and what has happened to them
+
 
 EPISODE = "episode"
 """What stands for the kind of a message where memories and messages are listed together."""
@@ -201,3 +254,25 @@ class Page:
     memories: tuple[Memory, ...]
     total: int
     cursor: str | None
+
+
+# --- The base memory: one living document of an owner, in versions
+
+
+@dataclass(frozen=True, slots=True)
+class BaseMemory:
+    """What is known of an owner in one text, at one version.
+
+    Attributes:
+        content: The text.
+        version: From 1.
+        valid_from: From when it stood so.
+        valid_to: Until when; None: it does.
+        sources: What it was made from: summaries and facts, or messages.
+    """
+
+    content: str
+    version: int
+    valid_from: datetime
+    valid_to: datetime | None = None
+    sources: tuple[Source, ...] = ()

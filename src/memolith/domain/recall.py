@@ -9,8 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-    from memolith.domain.items import Span
-    from memolith.domain.memories import Memory
+    from memolith.domain.memories import Memory, Span
     from memolith.domain.messages import Message
 
 SearchMode = Literal["hybrid", "vector", "keyword"]

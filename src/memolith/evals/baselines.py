@@ -17,11 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memolith.domain.messages import Message
-from memolith.evals.conversations import Conversation, Question
+from memolith.evals.datasets import Conversation, Question
 from memolith.evals.runner import Answer, Recall, System
 from memolith.policies.indexing import build_embedded_text
-from memolith.ports.embedder import Embedder
-from memolith.ports.tokens import TokenCounter
+from memolith.ports.models import Embedder, TokenCounter
 from memolith.text.analysis import terms
 from memolith.text.passages import passages
 

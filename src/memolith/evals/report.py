@@ -9,8 +9,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.table import Table
 
-from memolith.evals.metrics import Interval
-from memolith.evals.runner import ALL_CATEGORIES, Figures
+from memolith.evals.runner import ALL_CATEGORIES, Figures, Interval
 
 _COLUMN_TITLES = {
     "recall@5": "R@5",

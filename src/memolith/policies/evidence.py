@@ -7,18 +7,17 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from memolith.text.dates import find_dates
-from memolith.text.figures import parse_numbers
-from memolith.text.folding import fold
-from memolith.text.relative_dates import resolve_dates
-from memolith.text.stances import (
+from memolith.text.dates import find_dates, resolve_dates
+from memolith.text.deobfuscation import fold
+from memolith.text.numbers import parse_numbers
+from memolith.text.polarity import (
     FIRST_PERSON_PATTERN,
     NO_PATTERN,
     YES_PATTERN,
     Clause,
     split_clauses,
 )
-from memolith.text.wordings import NAME_TERM, content_terms, counted_terms, implied_terms
+from memolith.text.synonyms import NAME_TERM, content_terms, counted_terms, implied_terms
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence

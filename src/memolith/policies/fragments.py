@@ -8,18 +8,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from memolith.policies.support import names_and_numbers
-from memolith.text.hollow import get_filler_lexicon, is_incomplete
-from memolith.text.hollow.matching import plain_words
-from memolith.text.speech import guess_language
-from memolith.text.stances import FIRST_PERSON_PATTERN
-from memolith.text.stopwords import STOP_WORDS
-from memolith.text.wordings import content_terms
+from memolith.policies.grounding import names_and_numbers
+from memolith.text.filler import get_filler_lexicon, is_incomplete, plain_words
+from memolith.text.language_id import guess_language
+from memolith.text.lexicon import STOP_WORDS
+from memolith.text.polarity import FIRST_PERSON_PATTERN
+from memolith.text.synonyms import content_terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from memolith.text.hollow import FillerLexicon
+    from memolith.text.filler import FillerLexicon
 
 MAX_SHORT_WORDS = 4
 """So short a text may lack what a sentence needs: "Lives in", "The blue one". A guess."""

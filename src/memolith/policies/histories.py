@@ -13,7 +13,7 @@ from itertools import accumulate
 from typing import Any
 from uuid import UUID
 
-from memolith.policies.rendering.defusing import render_document_lines
+from memolith.policies.rendering.layout import render_document_lines
 
 HistoryMessage = Mapping[str, Any]
 

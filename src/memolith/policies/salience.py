@@ -1,17 +1,48 @@
-"""Salience: what in a text makes it worth keeping, and what that makes of its importance.
-
-The weights and the threshold are the `chunks` profile's own.
-"""
+"""What is worth keeping of a long text: the vocabulary."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
-from memolith.policies.keeping import ChunkScore
-from memolith.text.entities import has_named_entity
-from memolith.text.quantities import has_number_or_date
-from memolith.text.signs import has_preference
-from memolith.text.technical import has_technical_term
+from memolith.domain.memories import Origin
+from memolith.text.cues import has_preference, is_about_now, is_statement
+from memolith.text.entities import has_named_entity, has_number_or_date, has_technical_term
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkScore:
+    """What a stretch of text was found to be worth, each 0..1.
+
+    Attributes:
+        novelty: How far it is from what the owner has.
+        salience: How much of what matters it holds.
+        importance: What they come to.
+        kept: Whether that is enough.
+    """
+
+    novelty: float
+    salience: float
+    importance: float
+    is_kept: bool
+
+
+class ChunkScoring(Protocol):
+    """A judgement of the stretches of a text. Pure."""
+
+    def score_chunk(self, text: str, *, novelty: float, word_pieces: int) -> ChunkScore:
+        """Return what a stretch is worth.
+
+        Args:
+            text: The stretch.
+            novelty: Its distance from the centroid of what the owner has, 0..2.
+            pieces: Its word pieces.
+        """
+        ...
+
+
+# --- Salience: what in a text makes it worth keeping, and what that makes of its importance
+
 
 MIN_STORED_IMPORTANCE = 0.3
 """A chunk of less importance is not stored."""
@@ -90,3 +121,48 @@ class SalienceScoring:
         salient = compute_salience(find_signals(text, tokens=word_pieces))
         total = compute_importance(new, salient)
         return ChunkScore(new, salient, total, is_kept=total >= self.min_importance)
+
+
+# --- Routing: which kind of the profile `chunks` a text is, where the caller does not say
+
+
+WORKING = "working"
+SEMANTIC = "semantic"
+EPISODIC = "episodic"
+PROCEDURAL = "procedural"
+KINDS = (PROCEDURAL, SEMANTIC, EPISODIC, WORKING)
+"""In the order in which they are rendered."""
+
+
+def route(text: str, *, origin: Origin) -> str:
+    """Return the kind of a text: the first rule that holds.
+
+    A preference is procedural; what is about now or this session is working; a statement of a
+    subject, a predicate and an object is semantic; else episodic. Nobody but the user has
+    preferences here: of any other origin "I always …" is semantic.
+    """
+    if has_preference(text):
+        return restrict_kind(PROCEDURAL, origin)
+    if is_about_now(text):
+        return WORKING
+    return SEMANTIC if is_statement(text) else EPISODIC
+
+
+def restrict_kind(kind: str, origin: Origin) -> str:
+    """Return the kind that a text of that origin may have: semantic instead of procedural."""
+    return SEMANTIC if kind == PROCEDURAL and origin is not Origin.USER else kind
+
+
+@dataclass(frozen=True, slots=True)
+class RoutingClassifier:
+    """`chunks`: the kind by routing; the importance of what is told by itself, as if all new."""
+
+    def get_kind(self, text: str, origin: Origin) -> str:
+        """Return the kind that `route` makes of a text."""
+        return route(text, origin=origin)
+
+    def classify(self, text: str, origin: Origin) -> tuple[str, float]:
+        """Return that, and 0.6 and 0.4 of the salience: of technical terms their shape counts."""
+        return self.get_kind(text, origin), compute_importance(
+            1.0, compute_salience(find_signals(text, tokens=0))
+        )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memolith.domain.items import Trait
-from memolith.domain.memories import Memory, Origin
+from memolith.domain.memories import Memory, Origin, Trait
 from memolith.domain.messages import Role
 
 if TYPE_CHECKING:

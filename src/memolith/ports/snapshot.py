@@ -3,29 +3,242 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from memolith.ports.base_memory import BaseMemoryReader
-from memolith.ports.removal import MessageRevisionReader
-from memolith.ports.upkeep import MemoryStatsReader
 from memolith.ports.work import PendingWorkReader
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     import numpy as np
     from numpy.typing import NDArray
 
-    from memolith.domain.items import Span, Trait
-    from memolith.domain.memories import History, Memory, Page, State
+    from memolith.domain.memories import (
+        BaseMemory,
+        History,
+        Memory,
+        Page,
+        Source,
+        Span,
+        State,
+        Trait,
+    )
     from memolith.domain.messages import Message, Participant, Session
     from memolith.domain.owners import Statistics
     from memolith.domain.recall import SearchFilter
-    from memolith.ports.columns import Items, Postings, Similarities, UsageStats
+    from memolith.ports.index import Items, Postings, Similarities, UsageStats
+    from memolith.ports.store import IndexEntry
 
     Integers = NDArray[np.int64]
     Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class MessageRevision:
+    """What a message says in one of its versions.
+
+    Attributes:
+        message: The message in that version.
+        valid_from: From when it stood so.
+        valid_to: Until when; None: it does.
+    """
+
+    message: Message
+    valid_from: datetime
+    valid_to: datetime | None
+
+
+class MessageRevisionReader(Protocol):
+    """The part of a `Snapshot` that looks at all versions of messages."""
+
+    def message_revisions(self, ids: Sequence[str]) -> dict[str, list[MessageRevision]]:
+        """Return every version of these messages, oldest first, forgotten or not.
+
+        Ids that the owner has no message of are left out.
+        """
+        ...
+
+    def find_adjacent_message(self, id: str, step: Literal[-1, 1]) -> str | None:
+        """Return the message whose sequence is one lower or higher, forgotten or not."""
+        ...
+
+
+class PurgeWriter(Protocol):
+    """The part of a `Transaction` that removes for good.
+
+    Nothing of what is removed is left in the store, but for what others have too: not in old
+    versions, index entries, links or events. Indexes that were derived before are made anew.
+    """
+
+    def purge(self, ids: Sequence[str]) -> None:
+        """Remove memories and messages with all that belongs to them.
+
+        All versions go, with index entries, tags, events, and links from or to them. Other
+        memories lose them as a source and as what superseded them. A session no longer counts
+        them, but gives their places to no other message. Who has said nothing else is no longer
+        a participant. Ids that are not there are left out.
+        """
+        ...
+
+    def remove_sessions(self, ids: Sequence[str]) -> None:
+        """Remove conversations with all their messages, as `purge` does.
+
+        Memories outlive them, in no session. A conversation logged under such an id later is
+        another. Ids that are not there are left out.
+        """
+        ...
+
+    def rewrite_message(self, id: str, revisions: Sequence[tuple[Message, IndexEntry]]) -> None:
+        """Replace what versions of a message say, each by its number; remove the others.
+
+        Times, place and caller's id stay. The highest of these versions is the message as it
+        is, or, where that version had ended, as it was when it was forgotten.
+
+        Raises:
+            NotFound: There is no such message, or no such version of it.
+            InvalidInput: No version is given, or a vector is not of the store's length.
+        """
+        ...
+
+
+class OwnerEraser(Protocol):
+    """The part of a `Store` that removes an owner for good."""
+
+    def erase(self, owner_id: str, at: datetime) -> bool:
+        """Remove everything of an owner, and the owner's key; keep that it was done.
+
+        From then on writing for this owner raises `OwnerErased`, and reading finds nothing,
+        also in a backup that is restored over this store. Doing it again changes nothing.
+
+        Returns:
+            Whether there was anything: False also where the owner was erased before.
+        """
+        ...
+
+    def is_erased(self, owner_id: str) -> bool:
+        """Return whether an owner was erased, and not readmitted since."""
+        ...
+
+    def readmit(self, owner_id: str) -> bool:
+        """Let an erased owner begin again, with nothing; return whether they were erased."""
+        ...
+
+    def compact(self) -> bool:
+        """Overwrite what was removed wherever the store still has it, as in logs.
+
+        Returns:
+            False where somebody who is reading keeps it from being done; to be tried again.
+        """
+        ...
+
+
+# --- Looking after memories: what scheduled work needs of a snapshot and of a transaction
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryStats:
+    """All that decides whether memories live on, in columns, one row each.
+
+    Times are in microseconds since 1970.
+
+    Attributes:
+        number: The item of its latest version.
+        id: The memory's id.
+        kind: Its kind.
+        state: Where it is in its life.
+        importance: As judged when it was stored, 0..1.
+        strength: What is left of that, as last stored, 0..1.
+        access_count: How often it was recalled.
+        used_at: When it was last recalled, else created.
+        created_at: When its first version was stored.
+        updated_at: When this version was stored, or its state last changed.
+        expires_at: When it ends by itself; −1: never.
+        session: The session's number, as in `Items.session`; −1 without one.
+    """
+
+    number: Integers
+    id: Sequence[str]
+    kind: Sequence[str]
+    state: Sequence[State]
+    importance: Floats
+    strength: Floats
+    access_count: Integers
+    used_at: Integers
+    created_at: Integers
+    updated_at: Integers
+    expires_at: Integers
+    session: Integers
+
+
+class MemoryStatsReader(Protocol):
+    """The part of a `Snapshot` that tells how memories stand, without reading what they say."""
+
+    def memory_stats(self, *, states: frozenset[State]) -> MemoryStats:
+        """Return the vitals of all memories in these states, oldest first (by creation, then id).
+
+        A transaction sees in them what was written in it.
+        """
+        ...
+
+
+class StrengthWriter(Protocol):
+    """The part of a `Transaction` that looks after memories."""
+
+    def set_strengths(self, ids: Sequence[str], strengths: Sequence[float]) -> None:
+        """Store what is left of memories, each 0..1, in the order of their ids.
+
+        No event, no version, no change of `updated_at` or of the counter. Ids that are not there
+        are left out; of one that stands there twice, the last counts.
+        """
+        ...
+
+
+# --- The base memory in a store: what a snapshot and a transaction can do with it
+
+
+class BaseMemoryReader(Protocol):
+    """The part of a `Snapshot` that reads the base memory."""
+
+    def base_memory(self, *, as_of: datetime | None = None) -> BaseMemory | None:
+        """Return the base memory; None where there is none.
+
+        With `as_of`, in the version that was valid then.
+        """
+        ...
+
+    def base_memories(self) -> list[BaseMemory]:
+        """Return all its versions, oldest first."""
+        ...
+
+
+class BaseMemoryWriter(Protocol):
+    """The part of a `Transaction` that changes the base memory.
+
+    What is purged is no longer among the sources of any version.
+    """
+
+    def set_base_memory(self, content: str, *, sources: Sequence[Source], at: datetime) -> None:
+        """Close the open version, if any, and open the next.
+
+        Valid from `at`, but never from before the last version's beginning. The old ones stay.
+
+        Raises:
+            InvalidInput: A source's id is not a UUID.
+        """
+        ...
+
+    def rewrite_base_memory(self, contents: Mapping[int, str]) -> None:
+        """Replace for good what versions say, by their numbers; times and sources stay.
+
+        Raises:
+            NotFound: There is no such version.
+        """
+        ...
+
+
+# --- Reading and searching one owner's memory as it stood at one instant
 
 
 class Snapshot(

@@ -5,23 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from memolith.policies.condensing import ConsolidationPolicy, SessionCompressionPolicy
-from memolith.policies.forgetting import NoDecay
+from memolith.policies.consolidation import ConsolidationPolicy, SessionCompressionPolicy
+from memolith.policies.decay import NoDecay
 from memolith.policies.learning import NoLearning
-from memolith.policies.ranking.cosine import MIN_IMPORTANCE, ChunkReranking, CosineRanking
-from memolith.policies.rendering.chunks import TaggedRendering
-from memolith.policies.routing import (
+from memolith.policies.merging import IdenticalTextMerging
+from memolith.policies.ranking.weighted import MIN_IMPORTANCE, ChunkReranking, CosineRanking
+from memolith.policies.rendering.formats import TaggedRendering
+from memolith.policies.salience import (
     EPISODIC,
     KINDS,
+    MIN_STORED_IMPORTANCE,
     PROCEDURAL,
     SEMANTIC,
     WORKING,
     RoutingClassifier,
+    SalienceScoring,
 )
-from memolith.policies.salience import MIN_STORED_IMPORTANCE, SalienceScoring
-from memolith.policies.sameness import IdenticalTextMerging
 from memolith.profiles.model import Profile
-from memolith.text.chunking.model import ChunkSizes
+from memolith.text.chunking.chunks import ChunkSizes
 
 STANDARD_KINDS = {
     PROCEDURAL: "preference",

@@ -7,13 +7,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from memolith.domain.memories import Origin
-from memolith.policies.exchanges import ExchangeLearning
-from memolith.policies.forgetting import DecayParameters, EbbinghausDecay
-from memolith.policies.importance import get_companion_kind
-from memolith.policies.joining import SimilarityMerging
-from memolith.policies.judging import CueClassifier
-from memolith.policies.ranking.companion import FreshnessRanking
-from memolith.policies.rendering.companion import PriorityRendering
+from memolith.policies.classification import CueClassifier, get_companion_kind
+from memolith.policies.decay import DecayParameters, EbbinghausDecay
+from memolith.policies.learning import ExchangeLearning
+from memolith.policies.merging import SimilarityMerging
+from memolith.policies.ranking.weighted import FreshnessRanking
+from memolith.policies.rendering.formats import PriorityRendering
 from memolith.profiles.model import Profile
 
 if TYPE_CHECKING:

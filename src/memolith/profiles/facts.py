@@ -7,14 +7,14 @@ from datetime import timedelta
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from memolith.policies.arbitration import ThresholdMerging
-from memolith.policies.dialects import FACTS_SCHEMA
-from memolith.policies.forgetting import HalfLifeDecay
-from memolith.policies.judging import FixedClassifier
+from memolith.policies.classification import FixedClassifier
+from memolith.policies.decay import HalfLifeDecay
+from memolith.policies.extraction import FACTS_SCHEMA
 from memolith.policies.learning import NoLearning
-from memolith.policies.ranking.bm25 import SATURATION_MIDPOINT
-from memolith.policies.ranking.facts import HybridRanking
-from memolith.policies.rendering.facts import FACTS_HEADINGS, FlowingRendering
+from memolith.policies.merging import ThresholdMerging
+from memolith.policies.ranking.scoring import SATURATION_MIDPOINT
+from memolith.policies.ranking.weighted import HybridRanking
+from memolith.policies.rendering.formats import FACTS_HEADINGS, FlowingRendering
 from memolith.profiles.model import Profile
 
 if TYPE_CHECKING:

@@ -6,23 +6,23 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from memolith.policies.condensing import ConsolidationPolicy
-from memolith.text.chunking.model import ChunkSizes
+from memolith.policies.consolidation import ConsolidationPolicy
+from memolith.text.chunking.chunks import ChunkSizes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import timedelta
 
     from memolith.domain.memories import Origin
-    from memolith.policies.dialects import ExtractionSchema
-    from memolith.policies.forgetting import DecayPolicy
-    from memolith.policies.judging import Classifier
-    from memolith.policies.keeping import ChunkScoring
+    from memolith.policies.classification import Classifier
+    from memolith.policies.decay import DecayPolicy
+    from memolith.policies.extraction import ExtractionSchema
     from memolith.policies.learning import LearningPolicy
     from memolith.policies.merging import MergePolicy, SupersessionPolicy
     from memolith.policies.ranking.model import Ranking, Reranking
     from memolith.policies.ranking.relevance import Relevance
-    from memolith.policies.rendering.model import Rendering
+    from memolith.policies.rendering.layout import Rendering
+    from memolith.policies.salience import ChunkScoring
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,17 +6,20 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from memolith.domain.memories import Origin
-from memolith.policies.changing.arbiter import GrammarSupersession
-from memolith.policies.condensing import ConsolidationPolicy, ConversationSummaryPolicy
-from memolith.policies.dialects import STANDARD_SCHEMA
-from memolith.policies.forgetting import DecayParameters, EbbinghausDecay
-from memolith.policies.judging import CueClassifier
+from memolith.policies.classification import CueClassifier
+from memolith.policies.consolidation import (
+    LONG_CASCADE,
+    ConsolidationPolicy,
+    ConversationSummaryPolicy,
+)
+from memolith.policies.decay import DecayParameters, EbbinghausDecay
+from memolith.policies.extraction import STANDARD_SCHEMA
 from memolith.policies.learning import SentenceLearning
 from memolith.policies.merging import SameTextMerging
 from memolith.policies.ranking.relevance_fitted import FITTED as RELEVANCE
 from memolith.policies.ranking.standard import StandardRanking
-from memolith.policies.rendering.standard import SectionedRendering
-from memolith.policies.triggers import LONG_CASCADE
+from memolith.policies.rendering.formats import SectionedRendering
+from memolith.policies.supersession.arbiter import GrammarSupersession
 from memolith.profiles.model import Profile
 
 if TYPE_CHECKING:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from memolith.policies.condensing import ConsolidationPolicy
-from memolith.policies.dialects import TIERS_SCHEMA
-from memolith.policies.forgetting import NoDecay
-from memolith.policies.judging import FixedClassifier
+from memolith.policies.classification import FixedClassifier
+from memolith.policies.consolidation import (
+    LONG_CASCADE,
+    SHORT_CASCADE,
+    Cascade,
+    ConsolidationPolicy,
+)
+from memolith.policies.decay import NoDecay
+from memolith.policies.extraction import TIERS_SCHEMA
 from memolith.policies.learning import NoLearning
-from memolith.policies.ranking.cosine import MIN_SIMILARITY, CosineRanking
-from memolith.policies.rendering.tiers import LayeredRendering
-from memolith.policies.sameness import DUPLICATE_DISTANCE, NearestReplacement
-from memolith.policies.triggers import LONG_CASCADE, SHORT_CASCADE, Cascade
+from memolith.policies.merging import DUPLICATE_DISTANCE, NearestReplacement
+from memolith.policies.ranking.weighted import MIN_SIMILARITY, CosineRanking
+from memolith.policies.rendering.formats import LayeredRendering
 from memolith.profiles.model import Profile
 
 RETRIEVAL_TOP_K = 5

@@ -5,14 +5,17 @@ from __future__ import annotations
 from datetime import timedelta
 from types import MappingProxyType
 
-from memolith.policies.condensing import ConsolidationPolicy
-from memolith.policies.forgetting import NoDecay
-from memolith.policies.judging import FixedClassifier
+from memolith.policies.classification import FixedClassifier
+from memolith.policies.consolidation import (
+    DEFAULT_HISTORY_COMPRESSION,
+    ConsolidationPolicy,
+    HistoryCompressionPolicy,
+)
+from memolith.policies.decay import NoDecay
 from memolith.policies.learning import NoLearning
-from memolith.policies.ranking.keyword import KeywordRanking
-from memolith.policies.rendering.timeline import KeyedRendering
-from memolith.policies.sameness import KeyedMerging
-from memolith.policies.triggers import DEFAULT_HISTORY_COMPRESSION, HistoryCompressionPolicy
+from memolith.policies.merging import KeyedMerging
+from memolith.policies.ranking.weighted import KeywordRanking
+from memolith.policies.rendering.formats import KeyedRendering
 from memolith.profiles.model import Profile
 
 RECALL_LIMIT = 5

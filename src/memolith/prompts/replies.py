@@ -1,14 +1,28 @@
-"""Replies in JSON, read as what they were asked to be."""
+"""JSON schemas as the strict modes of services want them."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+
+
+def build_object_schema(properties: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the schema of an object that has all of these properties, and no others."""
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": [*properties],
+        "additionalProperties": False,
+    }
+
+
+# --- Replies in JSON, read as what they were asked to be
+
 
 T = TypeVar("T")
 

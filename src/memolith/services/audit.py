@@ -10,26 +10,25 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from memolith.domain.audits import Audit, AuditCategory, AuditEntry, AuditExample
 from memolith.domain.memories import Origin, State
+from memolith.domain.reports import Audit, AuditCategory, AuditEntry, AuditExample
 from memolith.policies import arguments
 from memolith.policies.arguments import DEFAULT_AUDIT_EXAMPLES
-from memolith.policies.auditing import JunkKind, classify_junk
+from memolith.policies.audit import JunkKind, classify_junk
+from memolith.policies.embedding_models import FITTED_THRESHOLDS, SOURCE_THRESHOLDS
 from memolith.policies.evidence import read_sources
-from memolith.policies.nearness import find_nearest_before
-from memolith.policies.support import find_support
-from memolith.policies.thresholds import FITTED_THRESHOLDS, SOURCE_THRESHOLDS
-from memolith.policies.vectors import quantise
-from memolith.services.embedding import embed_texts
-from memolith.text.normal import content_key
+from memolith.policies.grounding import find_support
+from memolith.policies.indexing import find_nearest_before, quantise
+from memolith.services.indexing import embed_texts
+from memolith.text.canonical_form import content_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from memolith.policies.thresholds import SimilarityThresholds
-    from memolith.ports.embedder import Embedder
+    from memolith.policies.embedding_models import SimilarityThresholds
+    from memolith.ports.models import Embedder
     from memolith.ports.store import Snapshot
     from memolith.services.access import Access
     from memolith.services.indexing import Indexer

@@ -2,26 +2,51 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import logging
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from memolith.domain.memories import State
+from memolith.domain.memories import Memory, Origin, Source, State
+from memolith.domain.messages import Role
+from memolith.domain.owners import ProcessingFlag
 from memolith.errors import NotFound
 from memolith.policies import arguments
-from memolith.policies.documents import remove_from_document
-from memolith.policies.folding import remove_sentences
-from memolith.services.condensed import build_forgotten_matcher
-from memolith.services.paging import iter_memories
-from memolith.services.remains import is_summary, stated_sentence_keys
-from memolith.services.screening import clean_and_redact
+from memolith.policies.base_memory import (
+    HISTORY,
+    get_heading,
+    merge_notes,
+    parse_notes,
+    remove_from_document,
+    render_document,
+)
+from memolith.policies.context_echo import strip_context
+from memolith.policies.evidence import read_sources
+from memolith.policies.grounding import find_support
+from memolith.policies.paraphrase import remove_sentences
+from memolith.prompts.fencing import MAX_TRANSCRIPT_CHARS, TranscriptTurn
+from memolith.prompts.summaries import CASCADE_STYLE, build_base_memory_prompt, parse_base_memory
+from memolith.services.access import iter_memories
+from memolith.services.chat import ask_model, new_nonce
+from memolith.services.provenance import build_forgotten_matcher, is_summary, stated_sentence_keys
+from memolith.services.summarise import ConsolidationResult, SourcesChanged, Summary
+from memolith.services.validation import clean_and_redact
+from memolith.text.canonical_form import content_key
+from memolith.text.injection import is_suspicious
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from memolith.domain.base_memory import BaseMemory
+    from memolith.domain.memories import BaseMemory
+    from memolith.policies.evidence import Sources
+    from memolith.ports.models import ChatModel
     from memolith.ports.store import Snapshot
+    from memolith.ports.work import WorkLease
+    from memolith.profiles.model import Profile
     from memolith.services.access import Access
+    from memolith.services.chat import ChatModels
+    from memolith.services.summarise import Summariser, SummaryWriter
 
 MAX_BASE_MEMORY_CHARS = 20_000
 """The longest document: a guess, several times the 400 words that a model is asked for, so that
@@ -113,3 +138,253 @@ def get_visible_versions(snapshot: Snapshot) -> tuple[BaseMemory, ...]:
         replace(each, content=remove_from_document(each.content, told))
         for each in snapshot.base_memories()
     )
+
+
+# --- Writing the base memory anew: by a model, checked against what the user said, or without one
+
+
+MAX_REWRITE_ATTEMPTS = 2
+"""How often a model is asked whose document can't be kept."""
+
+MIN_KEPT_SHARE = 0.5
+"""The share of a model's notes that the user's words must tell of, and of the notes there were
+before that must stay in some words; with less it is not believed. A guess."""
+
+_log = logging.getLogger(__name__)
+
+
+class BaseMemoryComposer:
+    """Writes base memories."""
+
+    def __init__(self, models: ChatModels, summariser: Summariser) -> None:
+        """Use these."""
+        self._models = models
+        self._summariser = summariser
+
+    def compose(self, owner_id: str, profile: Profile, material: BaseMemoryMaterial) -> Summary:
+        """Return what the base memory is to say.
+
+        What neither it nor the user has said is left out. Where a model can't be believed, or
+        there is none, it is the notes there were, the facts by their kinds, and sentences of the
+        user's.
+
+        Raises:
+            ServiceFailed: The model failed.
+        """
+        model = self._models.for_owner(owner_id)
+        for _ in range(MAX_REWRITE_ATTEMPTS if model is not None else 0):
+            text = self._ask_model(owner_id, model, material)
+            if text is not None:
+                return Summary(text, by_model=True)
+            _log.info("a base memory was not believed: it loses or adds too much")
+        return Summary(self._compose_without_model(owner_id, profile, material), by_model=False)
+
+    def _ask_model(
+        self, owner_id: str, model: ChatModel | None, material: BaseMemoryMaterial
+    ) -> str | None:
+        if model is None:
+            return None
+        prompt = build_base_memory_prompt(
+            material.current_text,
+            [each.content for each in material.summaries],
+            [each.content for each in material.facts],
+            new_nonce(),
+        )
+        given = parse_notes(ask_model(model, prompt, parse_base_memory))
+        told = _build_evidence(material, owner_id)
+        believed = {
+            heading: [
+                note for note in notes if find_support(note, told) and not is_suspicious(note)
+            ]
+            for heading, notes in given.items()
+        }
+        if _count_notes(believed) < MIN_KEPT_SHARE * _count_notes(given) or not _keeps_enough(
+            material, believed
+        ):
+            return None
+        return render_document(believed)
+
+    def _compose_without_model(
+        self, owner_id: str, profile: Profile, material: BaseMemoryMaterial
+    ) -> str:
+        facts: dict[str, list[str]] = {}
+        for fact in material.facts:
+            kind = profile.standard_kinds.get(fact.kind, fact.kind)
+            if not is_suspicious(fact.content):
+                facts.setdefault(get_heading(kind), []).append(" ".join(fact.content.split()))
+        history = self._summariser.extract_sentences(owner_id, material.user_words, CASCADE_STYLE)
+        before = {
+            heading: [note for note in notes if content_key(note) not in material.superseded_keys]
+            for heading, notes in parse_notes(material.current_text).items()
+        }
+        return render_document(merge_notes(before, facts, {HISTORY: history}))
+
+
+def _build_evidence(material: BaseMemoryMaterial, owner_id: str) -> Sources:
+    """Return what a note may rest on."""
+    facts = [TranscriptTurn(each.content, at=each.happened_at) for each in material.facts]
+    told = [
+        each
+        for each in (TranscriptTurn(material.current_text), *facts, *material.user_words)
+        if each.content
+    ]
+    days = [None if each.at is None else each.at.date() for each in told]
+    own = range(len(told) - len(material.user_words), len(told))
+    return read_sources([each.content for each in told], days, [owner_id], own)
+
+
+def _keeps_enough(material: BaseMemoryMaterial, notes: Mapping[str, Sequence[str]]) -> bool:
+    """Tell whether enough of what the document said is still told by a new one."""
+    before = [note for texts in parse_notes(material.current_text).values() for note in texts]
+    now = read_sources([note for texts in notes.values() for note in texts])
+    kept = sum(bool(find_support(note, now)) for note in before)
+    return kept >= MIN_KEPT_SHARE * len(before)
+
+
+def _count_notes(notes: Mapping[str, Sequence[str]]) -> int:
+    return sum(len(texts) for texts in notes.values())
+
+
+# --- Rewriting the base memory from summaries that have gathered, and the facts that matter most
+
+
+@dataclass(frozen=True, slots=True)
+class BaseMemoryMaterial:
+    """What a base memory is made of.
+
+    Attributes:
+        base: What it says now; empty where there is none.
+        version: Of what it says now; 0 where there is none.
+        summaries: The summaries to take up, oldest first.
+        facts: The memories that matter most, all of the user's own word.
+        words: What the user said that the summaries stand for: nothing else may come in.
+        retired: What memories said that were superseded, in normal form: no note says it.
+    """
+
+    current_text: str
+    version: int
+    summaries: Sequence[Memory]
+    facts: Sequence[Memory]
+    user_words: Sequence[TranscriptTurn]
+    superseded_keys: frozenset[str] = frozenset()
+
+
+class BaseMemoryRewriter:
+    """Rewrites base memories."""
+
+    def __init__(self, summary_writer: SummaryWriter, composer: BaseMemoryComposer) -> None:
+        """Use these."""
+        self._summary_writer = summary_writer
+        self._access = summary_writer.access
+        self._composer = composer
+
+    def rewrite(
+        self, owner_id: str, profile: Profile, claim: WorkLease | None
+    ) -> Iterator[ConsolidationResult]:
+        """Take up the oldest summaries where many have gathered; yield what was made.
+
+        Of very many some at a time, as many as a prompt holds.
+        """
+        rule = profile.consolidation
+        if rule.summaries is None:
+            return
+        while True:
+            with self._access.store.read(owner_id) as snapshot:
+                waiting = snapshot.memories_without_mark(
+                    ProcessingFlag.INCORPORATED, frozenset({rule.kind})
+                )
+                taken = _take_fitting(waiting[: rule.summaries.get_batch_size(len(waiting))])
+                if not taken:
+                    return
+                material = self._gather_material(snapshot, profile, taken)
+            yield self._write_document(owner_id, profile, material, claim)
+
+    def _write_document(
+        self, owner_id: str, profile: Profile, material: BaseMemoryMaterial, claim: WorkLease | None
+    ) -> ConsolidationResult:
+        made = self._composer.compose(owner_id, profile, material)
+        with self._access.store.write(owner_id) as tx:
+            self._summary_writer.check_claim(tx, claim)
+            if not _is_unchanged(tx, material):
+                raise SourcesChanged
+            sources = [Source(each.id, "memory") for each in (*material.summaries, *material.facts)]
+            if made.text and made.text != material.current_text:
+                tx.set_base_memory(made.text, sources=sources, at=self._access.clock.now())
+            tx.add_mark([each.id for each in material.summaries], ProcessingFlag.INCORPORATED)
+            document = tx.base_memory()
+        version = str(document.version) if document else "0"
+        count = len(material.summaries)
+        return ConsolidationResult("base memory", version, count, by_model=made.by_model)
+
+    def _gather_material(
+        self, snapshot: Snapshot, profile: Profile, summaries: Sequence[Memory]
+    ) -> BaseMemoryMaterial:
+        document = snapshot.base_memory()
+        retired = iter_memories(snapshot, frozenset({State.SUPERSEDED}))
+        return BaseMemoryMaterial(
+            current_text=""
+            if document is None
+            else hide_forgotten_sentences(snapshot, document).content,
+            version=0 if document is None else document.version,
+            summaries=summaries,
+            facts=_find_most_important(snapshot, profile),
+            user_words=list(_iter_user_words(snapshot, summaries)),
+            superseded_keys=frozenset(content_key(each.content) for each in retired),
+        )
+
+
+def _take_fitting(summaries: Sequence[Memory]) -> list[Memory]:
+    """Return as many of the first summaries as a prompt has room for, one in any case."""
+    taken: list[Memory] = []
+    left = MAX_TRANSCRIPT_CHARS
+    for each in summaries:
+        left -= len(each.content)
+        if taken and left < 0:
+            break
+        taken.append(each)
+    return taken
+
+
+def _find_most_important(snapshot: Snapshot, profile: Profile) -> list[Memory]:
+    """Return the user's memories that matter most; of equals those that were said last.
+
+    Not those that were stored last: when that was hangs on when a model had the time.
+    """
+    vitals = snapshot.memory_stats(states=frozenset({State.ACTIVE}))
+    kinds = frozenset(profile.kinds) - {profile.consolidation.kind}
+    rows = [row for row, kind in enumerate(vitals.kind) if kind in kinds]
+    said_at = snapshot.items(vitals.number).at
+    rows.sort(key=lambda row: (-vitals.importance[row], -said_at[row], vitals.id[row]))
+    found: list[Memory] = []
+    for row in rows:
+        if len(found) == profile.consolidation.facts:
+            break
+        found += [m for m in snapshot.memories([vitals.id[row]]) if m.origin is Origin.USER]
+    return found
+
+
+def _iter_user_words(snapshot: Snapshot, summaries: Sequence[Memory]) -> Iterator[TranscriptTurn]:
+    """Yield what the user said of all that summaries stand for."""
+    ids = [
+        source.id
+        for each in summaries
+        for source in each.sources
+        if source.record_type == "message"
+    ]
+    for message in snapshot.messages(ids=ids):
+        content = strip_context(message.content)
+        if message.role is Role.USER and content.strip():
+            yield TranscriptTurn(content, at=message.at)
+
+
+def _is_unchanged(tx: Snapshot, material: BaseMemoryMaterial) -> bool:
+    document = tx.base_memory()
+    version = 0 if document is None else document.version
+    read = (*material.summaries, *material.facts)
+    there = {each.id: (each.state, each.version) for each in tx.memories([m.id for m in read])}
+    unmoved = all(there.get(each.id) == (State.ACTIVE, each.version) for each in read)
+    waiting = tx.memories_without_mark(
+        ProcessingFlag.INCORPORATED, frozenset(each.kind for each in material.summaries)
+    )
+    taken = {each.id for each in material.summaries}
+    return unmoved and version == material.version and taken <= {each.id for each in waiting}

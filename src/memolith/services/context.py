@@ -6,20 +6,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from memolith.domain.memories import EPISODE
-from memolith.policies.budgeting import estimate_prompt_tokens
-from memolith.policies.rendering.model import RenderInput
+from memolith.policies.rendering.layout import RenderInput, estimate_prompt_tokens
 from memolith.services.base_memory import hide_forgotten_sentences
-from memolith.steps import traced
 from memolith.text.cleaning import clean
+from memolith.tracing import traced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from memolith.domain.recall import RecalledItem
-    from memolith.services.access import Access
+    from memolith.services.access import Access, AccessCounter
     from memolith.services.indexing import Indexer
     from memolith.services.recall import RecallRequest, Retriever
-    from memolith.services.touches import AccessCounter
 
 _OVERSAMPLING = 3
 """How much more is recalled than fits, where some of it is left out. A guess."""

@@ -1,4 +1,4 @@
-"""Making the index entries of texts: passages, keywords, vectors, features."""
+"""Asking an embedder, and seeing that what it gives are vectors."""
 
 from __future__ import annotations
 
@@ -8,29 +8,61 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from memolith.errors import ServiceFailed
 from memolith.policies.indexing import (
     add_key_terms,
     add_window_terms,
     build_embedded_text,
     count_passage_terms,
+    quantise,
     remove_key_terms,
 )
-from memolith.policies.vectors import quantise
-from memolith.ports.columns import IndexEntry, Passage
-from memolith.services.embedding import embed_texts
-from memolith.text.normal import content_key
+from memolith.ports.index import IndexEntry, Passage
+from memolith.text.canonical_form import content_key
+from memolith.tracing import span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from memolith.domain.messages import Message
-    from memolith.ports.embedder import Embedder, TextRole
+    from memolith.ports.models import Embedder, TextRole, TokenCounter
     from memolith.ports.store import Store
-    from memolith.ports.tokens import TokenCounter
     from memolith.profiles.model import Profile
+
+
+def embed_texts(embedder: Embedder, texts: Sequence[str], role: TextRole) -> NDArray[np.float32]:
+    """Return the vectors of texts, shape (len(texts), dimension), finite.
+
+    Raises:
+        ServiceFailed: The embedder failed, or gave what is no vector.
+    """
+    if not texts:  # nor is the dimension asked for: the model may have to be loaded for it
+        return np.empty((0, 0), dtype=np.float32)
+    dimension = embedder.dimension
+    with span("embed"):
+        given = embedder.embed(texts, role=role)
+    try:
+        with np.errstate(over="ignore"):  # what is too large becomes infinite, and is refused
+            vectors = np.asarray(given, dtype=np.float32)
+    except (TypeError, ValueError, OverflowError) as error:
+        problem = "gave what is no list of vectors"
+        raise ServiceFailed(embedder.name, problem) from error
+    if vectors.shape != (len(texts), dimension):
+        raise ServiceFailed(
+            embedder.name,
+            f"gave vectors of shape {vectors.shape}, not {(len(texts), dimension)}",
+        )
+    if not np.isfinite(vectors).all():
+        raise ServiceFailed(embedder.name, "gave a vector that is not finite")
+    return vectors
+
+
+# --- Making the index entries of texts: passages, keywords, vectors, features
+
 
 _DIGEST_BYTES = 16
 _PROBE_TEXT = "ready"

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 from memolith.domain.memories import History, Memory, Page, State
 from memolith.errors import InvalidInput, NotFound
-from memolith.policies import arguments, ids
-from memolith.policies.condensing import SUMMARY_KIND
+from memolith.policies import arguments
+from memolith.policies.classification import get_profile_kind
+from memolith.policies.consolidation import SUMMARY_KIND
 from memolith.policies.histories import is_entry
-from memolith.policies.kinds import get_profile_kind
-from memolith.ports.mirrored import SupportsExternalVectors
-from memolith.services.drafts import validate_kind
-from memolith.services.screening import validate_name
-from memolith.services.vitality import refresh_strengths
+from memolith.ports.admin import SupportsExternalVectors
+from memolith.services.maintenance import refresh_strengths
+from memolith.services.validation import validate_kind, validate_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -84,7 +83,7 @@ class MemoryReader:
             InvalidInput: That is no id.
             NotFound: The owner has no message with it, or it is forgotten.
         """
-        id_ = ids.parse_id(id)
+        id_ = arguments.parse_id(id)
         with self._access.store.read(owner_id) as snapshot:
             found = snapshot.messages(ids=[id_])
         if not found:
@@ -223,7 +222,7 @@ def _find_memory(snapshot: Snapshot, id: str | None, key: str | None) -> Memory:
         if keyed is None:
             raise NotFound("key", key)
         return keyed
-    id_ = ids.parse_id(str(id))
+    id_ = arguments.parse_id(str(id))
     found = snapshot.memories([id_])
     if not found:
         raise NotFound("memory", id_)

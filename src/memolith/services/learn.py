@@ -9,17 +9,16 @@ from memolith.domain.memories import Memory, Source
 from memolith.domain.messages import Message, Role, get_role
 from memolith.errors import InvalidInput
 from memolith.policies import arguments
-from memolith.policies.echoes import strip_context
+from memolith.policies.context_echo import strip_context
 from memolith.policies.learning import LearnedMemory
 from memolith.policies.trust import resolve_origins
-from memolith.services.drafts import NewMemory, classify_new_memory
 from memolith.services.indexing import IndexText, apply_window_passages, message_text
 from memolith.services.planning import WriteRequest
-from memolith.services.screening import validate_name
-from memolith.steps import traced
+from memolith.services.validation import NewMemory, classify_new_memory, validate_name
 from memolith.text.cleaning import clean
 from memolith.text.injection import is_suspicious
 from memolith.text.screening import redact, redact_lines
+from memolith.tracing import traced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,8 +28,8 @@ if TYPE_CHECKING:
     from memolith.profiles.model import Profile
     from memolith.services.access import Access
     from memolith.services.indexing import Indexer
-    from memolith.services.settling import WritePipeline
-    from memolith.services.weighing import ChunkScorer
+    from memolith.services.ingest import ChunkScorer
+    from memolith.services.write import WritePipeline
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,15 +8,14 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from memolith.errors import Conflict
+from memolith.ports.admin import Migration, SupportsReembedding, TableChecksum
 from memolith.ports.cipher import SupportsKeyCopy, SupportsKeyRotation
-from memolith.ports.moving import Migration, TableChecksum
-from memolith.ports.reembedding import SupportsReembedding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from memolith.ports.admin import Batches, SupportsMigration
     from memolith.ports.cipher import Cipher
-    from memolith.ports.moving import Batches, SupportsMigration
 
     Advance = Callable[[int], None]
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from memolith.domain.items import Trait
-from memolith.domain.memories import Action, Event, Memory, State
+from memolith.domain.memories import Action, Event, Memory, State, Trait
 from memolith.errors import Conflict
 from memolith.policies.merging import (
     AskArbitrator,
@@ -20,10 +19,15 @@ from memolith.policies.merging import (
     Verdict,
 )
 from memolith.policies.trust import get_least_trusted, is_outranked
-from memolith.services.drafts import NewMemory, merge_restatement, merge_sources, redaction_details
 from memolith.services.indexing import IndexText, memory_text
-from memolith.services.neighbourhood import SimilarMemories
-from memolith.services.vitality import refresh_strengths
+from memolith.services.maintenance import refresh_strengths
+from memolith.services.similar import SimilarMemories
+from memolith.services.validation import (
+    NewMemory,
+    merge_restatement,
+    merge_sources,
+    redaction_details,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

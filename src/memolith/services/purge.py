@@ -8,34 +8,34 @@ from typing import TYPE_CHECKING
 
 from memolith.domain.memories import Action, Event, Memory, State
 from memolith.errors import InvalidInput, NotFound
-from memolith.policies import arguments, ids
-from memolith.policies.documents import remove_from_document
-from memolith.policies.folding import remove_sentences, strip_speaker_label
-from memolith.services import condensed
+from memolith.policies import arguments
+from memolith.policies.base_memory import remove_from_document
+from memolith.policies.paraphrase import remove_sentences, strip_speaker_label
+from memolith.services import provenance
 from memolith.services.indexing import IndexText, apply_window, message_text
-from memolith.services.remains import (
+from memolith.services.provenance import (
     find_source_messages,
     is_summary,
     is_supported_without,
     stated_sentence_keys,
     supporting_sentence_keys,
 )
-from memolith.services.screening import validate_name
-from memolith.services.writing import TransactionRunner
-from memolith.text.normal import content_key
+from memolith.services.validation import validate_name
+from memolith.services.write import TransactionRunner
+from memolith.text.canonical_form import content_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from memolith.domain.messages import Message
-    from memolith.policies.retold import ParaphraseDetector
-    from memolith.ports.removal import MessageRevision
+    from memolith.policies.paraphrase import ParaphraseDetector
+    from memolith.ports.snapshot import MessageRevision
     from memolith.ports.store import IndexEntry, Snapshot, Transaction
     from memolith.profiles.model import Profile
     from memolith.services.access import Access
     from memolith.services.indexing import Indexer
-    from memolith.services.writing import WriteTransaction
+    from memolith.services.write import WriteTransaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class _PurgePlan:
     messages: Mapping[str, Sequence[MessageRevision]]
     windows: Mapping[str, Sequence[MessageRevision]]
     base_memory_versions: Mapping[int, str]
-    released_sources: condensed.SummarySources
+    released_sources: provenance.SummarySources
 
     @property
     def removed_ids(self) -> list[str]:
@@ -168,7 +168,7 @@ class Purger:
     ) -> _PurgePlan:
         if isinstance(target, Memory) and is_summary(snapshot, target):
             documents = _rewrite_base_memory(snapshot, stated_sentence_keys(snapshot, target), None)
-            return _PurgePlan((target.id,), {}, {}, documents, condensed.get_summary_sources(()))
+            return _PurgePlan((target.id,), {}, {}, documents, provenance.get_summary_sources(()))
         memories = (
             [target] if isinstance(target, Memory) else _find_memories_only_from(snapshot, target)
         )
@@ -176,9 +176,9 @@ class Purger:
             *(supporting_sentence_keys(snapshot, memory) for memory in memories)
         )
         messages, reached = _find_changed_messages(snapshot, target, said, now)
-        told = condensed.build_paraphrase_matcher(snapshot, [target, *memories])
+        told = provenance.build_paraphrase_matcher(snapshot, [target, *memories])
         ids = (target.id, *(memory.id for memory in memories), *reached)
-        made = condensed.find_derived_summaries(
+        made = provenance.find_derived_summaries(
             snapshot, ids, told, self._access.get_profile(snapshot.owner_id)
         )
         return _PurgePlan(
@@ -186,7 +186,7 @@ class Purger:
             messages,
             _find_following_messages(snapshot, messages),
             _rewrite_base_memory(snapshot, said, told),
-            condensed.get_summary_sources(each for each in made if each.state is State.ACTIVE),
+            provenance.get_summary_sources(each for each in made if each.state is State.ACTIVE),
         )
 
     def _apply_plan(self, write_tx: WriteTransaction, plan: _PurgePlan, now: datetime) -> None:
@@ -258,7 +258,7 @@ def _find_target(snapshot: Snapshot, id_: str | None, key: str | None) -> Memory
         if keyed is None:
             raise NotFound("key", key)
         return keyed
-    wanted = ids.parse_id(str(id_))
+    wanted = arguments.parse_id(str(id_))
     for memory in snapshot.memories([wanted]):
         return memory
     for message in snapshot.original_messages([wanted]):

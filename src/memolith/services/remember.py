@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memolith.domain.memories import Memory, Origin
-from memolith.services.drafts import build_new_memory
 from memolith.services.planning import WriteRequest
+from memolith.services.validation import build_new_memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
 
     from memolith.services.access import Access
-    from memolith.services.settling import WritePipeline
+    from memolith.services.write import WritePipeline
 
 
 class MemoryWriter:

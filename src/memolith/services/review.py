@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from memolith.domain.items import Trait
-from memolith.domain.memories import Action, Event, Memory, State
+from memolith.domain.memories import Action, Event, Memory, State, Trait
 from memolith.domain.messages import Role
 from memolith.domain.recall import SearchFilter
 from memolith.errors import NotFound
-from memolith.policies import ids
+from memolith.policies import arguments
 from memolith.policies.trust import is_quarantined
 from memolith.services.indexing import apply_window, memory_text, message_text
-from memolith.services.writing import TransactionRunner
+from memolith.services.write import TransactionRunner
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -21,9 +20,9 @@ if TYPE_CHECKING:
     from memolith.domain.messages import Message
     from memolith.ports.store import Snapshot
     from memolith.services.access import Access
-    from memolith.services.change import ForgetResult, MemoryEditor
     from memolith.services.indexing import Indexer
-    from memolith.services.writing import WriteTransaction
+    from memolith.services.lifecycle import ForgetResult, MemoryEditor
+    from memolith.services.write import WriteTransaction
 
 _UNSUPPORTED_STATES = frozenset({State.UNSUPPORTED})
 
@@ -58,7 +57,7 @@ class ReviewQueue:
             NotFound: Nothing with it waits for a review.
         """
         self._access.check_enabled()
-        id_ = ids.parse_id(id)
+        id_ = arguments.parse_id(id)
         now = self._access.clock.now()
 
         def change(write_tx: WriteTransaction) -> Memory | Message:
@@ -79,7 +78,7 @@ class ReviewQueue:
             InvalidInput: That is no id.
             NotFound: Nothing with it waits for a review.
         """
-        id_ = ids.parse_id(id)
+        id_ = arguments.parse_id(id)
         with self._access.store.read(owner_id) as snapshot:
             _check_quarantined(snapshot, id_, self._access.clock.now())
         return self._editor.forget(owner_id, id_, None)

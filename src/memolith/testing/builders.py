@@ -8,11 +8,10 @@ from uuid import UUID
 
 import numpy as np
 
-from memolith.domain.items import Features, Span, Trait
-from memolith.domain.memories import Memory
+from memolith.domain.memories import Features, Memory, Span, Trait
 from memolith.domain.messages import Message, Role
+from memolith.policies.indexing import quantise
 from memolith.policies.ranking.model import Candidates
-from memolith.policies.vectors import quantise
 from memolith.ports.store import IndexEntry, Passage
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from memolith.domain.items import Span
+from memolith.domain.memories import Span
 from memolith.errors import Conflict, InvalidInput, WrongEmbeddingModel
-from memolith.policies.vectors import quantise
-from memolith.ports.reembedding import EmbeddingModel, SupportsReembedding
+from memolith.policies.indexing import quantise
+from memolith.ports.admin import EmbeddingModel, SupportsReembedding
 from memolith.ports.store import Passage
 from memolith.testing.builders import (
     DIMENSION,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from memolith.ports.reembedding import UnembeddedPassage
+    from memolith.ports.admin import UnembeddedPassage
     from memolith.ports.store import Snapshot, Store
 
     Make = Callable[[UnembeddedPassage], NDArray[np.int8]]

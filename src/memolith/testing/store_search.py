@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from memolith.domain.items import Span, Trait
-from memolith.domain.memories import EPISODE, Origin, State
+from memolith.domain.memories import EPISODE, Origin, Span, State, Trait
 from memolith.domain.messages import Role
 from memolith.domain.recall import SearchFilter
 from memolith.errors import InvalidInput
-from memolith.policies.vectors import cosines
+from memolith.policies.indexing import cosines
 from memolith.ports.store import PART_BITS
 from memolith.testing.builders import (
     DIMENSION,

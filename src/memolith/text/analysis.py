@@ -14,7 +14,7 @@ from itertools import chain, pairwise
 
 import Stemmer
 
-from memolith.text.stopwords import STOP_WORDS
+from memolith.text.lexicon import STOP_WORDS
 
 ANALYSER_VERSION = 1
 """Changes when the same text gets other terms; what was indexed under another is indexed anew."""

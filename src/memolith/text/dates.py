@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
-from memolith.domain.items import Span
+from memolith.domain.memories import Span
+from memolith.text.numbers import NUMBER_WORD_VALUES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -168,3 +169,249 @@ def _resolve_range(year: int, month: int | None, day: int | None) -> DateRange |
     if day is None:
         return whole
     return build_range(date(year, month, day), 1) if day <= whole.count_days else None
+
+
+# --- What "yesterday" and "last week" mean on the day they are said, English and German
+
+
+_DAY_OFFSETS = {
+    **dict.fromkeys(("today", "tonight", "heute", "now"), 0),
+    **dict.fromkeys(("yesterday", "last night", "gestern"), -1),
+    **dict.fromkeys(("tomorrow", "morgen"), 1),
+    **dict.fromkeys(("the day before yesterday", "day before yesterday", "vorgestern"), -2),
+    **dict.fromkeys(("the day after tomorrow", "übermorgen"), 2),
+}
+WEEKDAYS = {
+    name: number
+    for number, names in enumerate(
+        (
+            "monday montag",
+            "tuesday dienstag",
+            "wednesday mittwoch",
+            "thursday donnerstag",
+            "friday freitag",
+            "saturday samstag sonnabend",
+            "sunday sonntag",
+        )
+    )
+    for name in names.split()
+}
+"""Names of weekdays in small letters; Monday is 0."""
+
+_SEASONS = {
+    **dict.fromkeys(("spring", "frühling", "frühjahr"), 3),
+    **dict.fromkeys(("summer", "sommer"), 6),
+    **dict.fromkeys(("autumn", "fall", "herbst"), 9),
+    "winter": 12,
+}
+_UNITS = {
+    **dict.fromkeys(("day", "days", "tag", "tage", "tagen"), "day"),
+    **dict.fromkeys(("week", "weeks", "woche", "wochen"), "week"),
+    **dict.fromkeys(("weekend", "weekends", "wochenende", "wochenenden"), "weekend"),
+    **dict.fromkeys(("month", "months", "monat", "monate", "monaten"), "month"),
+    **dict.fromkeys(("year", "years", "jahr", "jahre", "jahren"), "year"),
+}
+_MAX_UNIT_DAYS = {"day": 1, "week": 7, "weekend": 7, "month": 31, "year": 366}
+_SHIFTS = {
+    **dict.fromkeys(("last", "past", "previous", "letzt", "vorig", "vergangen"), -1),
+    **dict.fromkeys(("this", "current", "dies", "laufend"), 0),
+    **dict.fromkeys(("next", "coming", "following", "nächst", "kommend"), 1),
+}
+_COUNTS = {
+    **{word: (number, number) for word, number in NUMBER_WORD_VALUES.items()},
+    **dict.fromkeys(("a", "an", "einem", "einer", "einen"), (1, 1)),
+    **dict.fromkeys(("couple of", "a couple of"), (2, 3)),
+    **dict.fromkeys(("few", "a few", "several", "paar", "ein paar", "einigen"), (2, 7)),
+}
+
+
+def _match_any(words: Iterable[str]) -> str:
+    return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
+
+
+_COUNT = rf"(?P<count>\d{{1,3}}|{_match_any(_COUNTS)})"
+_UNIT = rf"(?P<unit>{_match_any(_UNITS)})"
+_SINGLE_DAY = re.compile(rf"\b({_match_any(_DAY_OFFSETS)})\b")
+_AGO = re.compile(rf"\b{_COUNT}\s+{_UNIT}\s+ago\b")
+_AGO_DE = re.compile(rf"\bvor\s+{_COUNT}\s+{_UNIT}\b")
+_AHEAD = re.compile(rf"\bin\s+{_COUNT}\s+{_UNIT}\b")
+_SHIFTED_UNIT = re.compile(rf"\b(?P<step>{_match_any(_SHIFTS)})(?:e[mnrs]?)?\s+{_UNIT}\b")
+_WEEKDAY = re.compile(rf"\b({_match_any(WEEKDAYS)})s?\b")
+_MONTH_NAME = re.compile(rf"\b({_match_any(MONTHS)})\b")
+_SEASON = re.compile(rf"\b({_match_any(_SEASONS)})\b")
+_PAST = rf"(?:{_match_any(name for name, step in _SHIFTS.items() if step < 0)})(?:e[mnrs]?)?"
+_NOT_OF = r"(?!\s+(?:of|in|at|on|der|des|im|vom|von|am)\b)"
+"""The last week of a course may be any week."""
+_LAST_UNIT = re.compile(rf"\b(?P<which>{_PAST})\s+{_UNIT}\b{_NOT_OF}")
+_LAST_UNITS = re.compile(rf"\b{_PAST}\s+{_COUNT}\s+{_UNIT}\b")
+_LAST_NAMED = re.compile(rf"\b{_PAST}\s+(?P<name>{_match_any((*WEEKDAYS, *MONTHS, *_SEASONS))})\b")
+_DAY_OF_MONTH = re.compile(r"\b(?:the|am)\s+([12]?\d|3[01])(?:st|nd|rd|th|\.)")
+
+# So far from the calendar's ends that no step of three figures leaves it.
+_FIRST_YEAR, _LAST_YEAR = 1_001, 8_999
+
+
+def resolve_dates(text: str, reference_date: date) -> tuple[DateRange, ...]:
+    """Return the days that a text may stand for: those it names, and those it means.
+
+    The day it is said is always among them. Days, months and years that it means count as a
+    whole; where only a weekday, a month or a season is named, the ones before and after count.
+
+    Args:
+        text: Anything.
+        said: The day.
+    """
+    if not _FIRST_YEAR < reference_date.year < _LAST_YEAR:
+        return (build_range(reference_date, 1),)
+    named = list(find_dates(text, range(reference_date.year - 1, reference_date.year + 2)))
+    days = [build_range(reference_date, 1), *(days for one in named for days in one.ranges)]
+    # The May of "8 May 2023" is no other May.
+    return tuple(
+        dict.fromkeys([*days, *_resolve_mentioned(mask_dates(text, named), reference_date)])
+    )
+
+
+def resolve_past_dates(text: str, query_date: date) -> tuple[DateRange, ...]:
+    """Return the past days that a question means, in the order of their forms.
+
+    "Today", "this week" and "on Monday" mean none: they are asked of plans as often, and a question
+    held to no time is better off than one held to the wrong one. A week begins on the Sunday before
+    the Monday it begins on, so that it is the whole week by either calendar.
+
+    Args:
+        text: Anything.
+        asked: The day it is asked.
+    """
+    if not _FIRST_YEAR < query_date.year < _LAST_YEAR:
+        return ()
+    found = [*_resolve_past(text.lower(), query_date)]
+    return tuple(dict.fromkeys(days for days in found if days.first <= query_date))
+
+
+def _resolve_past(lower: str, query_date: date) -> Iterator[DateRange]:
+    for match in _SINGLE_DAY.finditer(lower):
+        if _DAY_OFFSETS[match[1]] < 0:
+            yield build_range(query_date + timedelta(days=_DAY_OFFSETS[match[1]]), 1)
+    for form in (_AGO, _AGO_DE):
+        for match in form.finditer(lower):
+            least, most = _parse_count(match["count"])
+            yield from (
+                _get_whole_unit(match["unit"], -number, query_date)
+                for number in range(least, most + 1)
+            )
+    for match in _LAST_UNIT.finditer(lower):
+        yield from _resolve_last_unit(match["which"], match["unit"], query_date)
+    for match in _LAST_UNITS.finditer(lower):
+        yield _get_range_until(query_date, _parse_count(match["count"])[1], match["unit"])
+    for match in _LAST_NAMED.finditer(lower):
+        yield _get_last_named(match["name"], query_date)
+
+
+def _resolve_last_unit(which: str, unit: str, query_date: date) -> Iterator[DateRange]:
+    """Yield the days of "last week", or of "the past week"; none of "the last day" of whatever."""
+    if which == "past":
+        yield _get_range_until(query_date, 1, unit)
+    elif _UNITS[unit] != "day":
+        yield _get_whole_unit(unit, -1, query_date)
+
+
+def _get_range_until(query_date: date, count: int, unit: str) -> DateRange:
+    """Return the days of so many units that end with a day."""
+    back = min(count * _MAX_UNIT_DAYS[_UNITS[unit]], query_date.toordinal() - 1)
+    return DateRange(query_date - timedelta(days=back), query_date)
+
+
+def _get_whole_unit(unit: str, step: int, query_date: date) -> DateRange:
+    """Return the day, week, weekend, month or year so many steps away, as a whole."""
+    days = next(_shift_unit(_UNITS[unit], step, query_date), build_range(query_date, 1))
+    return DateRange(days.first - timedelta(days=1), days.last) if _UNITS[unit] == "week" else days
+
+
+def _get_last_named(name: str, query_date: date) -> DateRange:
+    """Return the last weekday, month or season of a name that is over, or has begun, before."""
+    if name in WEEKDAYS:
+        return build_range(
+            query_date - timedelta(days=(query_date.weekday() - WEEKDAYS[name] - 1) % 7 + 1), 1
+        )
+    years = (query_date.year - back for back in (0, 1, 2))
+    named = (
+        (
+            get_month_range(year, MONTHS[name])
+            if name in MONTHS
+            else _get_season(year, _SEASONS[name])
+        )
+        for year in years
+    )
+    return next(days for days in named if days.last < query_date)
+
+
+def _parse_count(count: str) -> tuple[int, int]:
+    return (int(count), int(count)) if count.isdigit() else _COUNTS[count]
+
+
+def _resolve_mentioned(text: str, reference_date: date) -> Iterator[DateRange]:
+    lower = text.lower()
+    for match in _SINGLE_DAY.finditer(lower):
+        yield build_range(reference_date + timedelta(days=_DAY_OFFSETS[match[1]]), 1)
+    for form, sign in ((_AGO, -1), (_AGO_DE, -1), (_AHEAD, 1)):
+        for match in form.finditer(lower):
+            yield from _resolve_counted(match["count"], match["unit"], sign, reference_date)
+    for match in _SHIFTED_UNIT.finditer(lower):
+        yield from _shift_unit(_UNITS[match["unit"]], _SHIFTS[match["step"]], reference_date)
+    for match in _WEEKDAY.finditer(lower):
+        yield from _get_nearby_weekdays(WEEKDAYS[match[1]], reference_date)
+    for match in _MONTH_NAME.finditer(lower):
+        yield from (
+            get_month_range(reference_date.year + step, MONTHS[match[1]]) for step in (-1, 0, 1)
+        )
+    for match in _SEASON.finditer(lower):
+        yield from (
+            _get_season(reference_date.year + step, _SEASONS[match[1]]) for step in (-1, 0, 1)
+        )
+    for match in _DAY_OF_MONTH.finditer(lower):
+        yield from _get_nearby_days_of_month(int(match[1]), reference_date)
+
+
+def _resolve_counted(count: str, unit: str, sign: int, reference_date: date) -> Iterator[DateRange]:
+    least, most = _parse_count(count)
+    for number in range(least, most + 1):
+        yield from _shift_unit(_UNITS[unit], sign * number, reference_date)
+
+
+def _shift_unit(unit: str, step: int, reference_date: date) -> Iterator[DateRange]:
+    """Yield the day, week, weekend, month or year so many steps away."""
+    monday = reference_date - timedelta(days=reference_date.weekday())
+    month = reference_date.year * 12 + reference_date.month - 1 + step
+    year = reference_date.year + step
+    if unit == "day":
+        yield build_range(reference_date + timedelta(days=step), 1)
+    elif unit == "week":
+        yield build_range(monday + timedelta(weeks=step), 7)
+        yield build_range(reference_date + timedelta(weeks=step), 1)
+    elif unit == "weekend":
+        yield build_range(monday + timedelta(weeks=step, days=5), 2)
+    elif unit == "month" and _FIRST_YEAR < month // 12 < _LAST_YEAR:
+        yield get_month_range(month // 12, month % 12 + 1)
+    elif unit == "year" and _FIRST_YEAR < year < _LAST_YEAR:
+        yield get_year_range(year)
+
+
+def _get_nearby_weekdays(weekday: int, reference_date: date) -> Iterator[DateRange]:
+    """Yield the two such weekdays before a day, itself, and the two after it."""
+    ahead = reference_date + timedelta(days=(weekday - reference_date.weekday()) % 7)
+    for week in (-2, -1, 0, 1, 2):
+        yield build_range(ahead + timedelta(weeks=week), 1)
+
+
+def _get_season(year: int, month: int) -> DateRange:
+    last = (
+        get_month_range(year, month + 2) if month < MONTHS["dec"] else get_month_range(year + 1, 2)
+    )
+    return DateRange(date(year, month, 1), last.last)
+
+
+def _get_nearby_days_of_month(day: int, reference_date: date) -> Iterator[DateRange]:
+    for step in (-1, 0, 1):
+        month = next(_shift_unit("month", step, reference_date))
+        if 1 <= day <= month.count_days:
+            yield build_range(month.first.replace(day=day), 1)

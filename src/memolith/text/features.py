@@ -1,24 +1,212 @@
-"""Features: what can be told of a text when it is written, so that ranking need not read it."""
+"""The words and patterns by which a text's traits are told, English and German.
+
+All of them are guesses at what conversations say, to be tuned by measurement; they are in one
+place for that. A trait holds where one of its words stands in the text (case aside), or one of its
+patterns matches. Patterns are looked for only where one of their triggers, words again, stands.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 
-from memolith.domain.items import Features, Trait
-from memolith.text.code import mask_code
+from memolith.domain.memories import Features, Trait
 from memolith.text.injection import is_suspicious
-from memolith.text.patterns import (
-    FIRST_PERSON_WORDS,
-    NUMBER_WORDS,
-    PLACE_PATTERNS,
-    PLACE_WORDS,
-    PREFERENCE_PATTERNS,
-    PREFERENCE_WORDS,
-    PROPER_NOUN,
-    TIME_PATTERNS,
-    TIME_WORDS,
-    TriggeredPattern,
+from memolith.text.lexicon.language import word_set
+from memolith.text.segmentation import mask_code
+
+
+@dataclass(frozen=True, slots=True)
+class TriggeredPattern:
+    """A pattern, and the words (lower case) of which one must stand in the text for it to match.
+
+    No triggers: it is always looked for; with `figures`, only where there is a digit. (Where there
+    are triggers, few texts are left to look at.)
+    """
+
+    regex: re.Pattern[str]
+    triggers: frozenset[str] = frozenset()
+    needs_digits: bool = False
+
+
+def _build_pattern(
+    regex: str, triggers: str = "", *, case: bool = False, needs_digits: bool = False
+) -> TriggeredPattern:
+    flags = 0 if case else re.IGNORECASE
+    return TriggeredPattern(re.compile(regex, flags), word_set(triggers), needs_digits)
+
+
+def _match_any(words: Iterable[str]) -> str:
+    """Return what matches any of the words: with a first letter, only those that begin with it."""
+    begun = groupby(sorted(words), key=itemgetter(0))
+    return "|".join(f"{first}(?:{'|'.join(word[1:] for word in some)})" for first, some in begun)
+
+
+_NUMBER_WORDS = """
+two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
+seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred
+hundreds thousand thousands million millions billion dozen dozens twice thrice
+zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn sechzehn
+siebzehn achtzehn neunzehn zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig hundert
+tausend million millionen milliarde dutzend zweimal dreimal
+"""
+NUMBER_WORDS = word_set(_NUMBER_WORDS)
+"""Without "one" and "ein", which mostly count nothing."""
+
+FIRST_PERSON_WORDS = word_set(
+    "i me my mine myself we our ours ourselves i'm i've i'll i'd we're we've we'll we'd "
+    "ich mich mir mein meine meinem meinen meiner meines wir uns unser unsere unserem unseren "
+    "unserer unseres"
 )
+
+# --- time -----------------------------------------------------------------------------------------
+
+_WEEKDAYS = (
+    "monday tuesday wednesday thursday friday saturday sunday "
+    "montag dienstag mittwoch donnerstag freitag samstag sonnabend sonntag"
+)
+_SEASONS = "spring summer autumn fall winter frühling frühjahr sommer herbst"
+_UNITS = (
+    "second seconds minute minutes hour hours day days night nights week weeks weekend weekends "
+    "month months year years decade decades century centuries quarter semester "
+    "sekunde sekunden minute minuten stunde stunden tag tage tagen nacht woche wochen wochenende "
+    "monat monate monaten jahr jahre jahren jahrzehnt jahrhundert"
+)
+TIME_WORDS = word_set(
+    f"""
+    {_WEEKDAYS} mondays tuesdays wednesdays thursdays fridays saturdays sundays
+    january february april june july august september october november december
+    januar februar märz mai juni juli oktober dezember
+    yesterday today tomorrow tonight ago o'clock noon midnight nowadays lately recently
+    gestern vorgestern heute übermorgen uhr mitternacht neulich kürzlich
+    """
+)
+"""March and May are left to patterns."""
+
+_COUNT = (
+    r"(?:\d+|an?|one|few|several|some|many|couple(?:\s+of)?|ein(?:e[mnr]?)?|paar|einigen?|"
+    + _match_any(NUMBER_WORDS)
+    + ")"
+)
+_UNIT = f"(?:{_match_any(word_set(_UNITS))})"
+_RELATIVE = r"(?:last|next|this|past|coming|previous|following|every|each|the\s+(?:other|same))"
+_RELATIVE_DE = r"(?:letzte|nächste|diese|vorige|vergangene|kommende|jede)[mnrs]?"
+_PERIOD = f"(?:{_match_any(word_set(f'{_UNITS} {_SEASONS} {_WEEKDAYS}'))})"
+
+TIME_PATTERNS = (
+    _build_pattern(
+        r"(?<![\d.,$€£-])(?:1[6-9]|20)\d\d(?![\d,-]|\.\d)|(?<!\d)(?:1[6-9]|20)?\d0['’]?s\b",
+        needs_digits=True,
+    ),
+    _build_pattern(
+        r"\b\d{4}-\d\d-\d\d\b|\b\d{1,2}/\d{1,2}/\d{2,4}\b"
+        r"|\b(?:0?[1-9]|[12]\d|3[01])\.(?:0?[1-9]|1[0-2])\.(?:(?:\d\d){1,2}\b|(?!\w))",
+        needs_digits=True,
+    ),
+    _build_pattern(r"\b[012]?\d:[0-5]\d\b|\b\d{1,2}(?::\d\d)?\s?[ap]\.?m\b", needs_digits=True),
+    _build_pattern(
+        r"\bin\s+(?:may|march)\b|\b(?:may|march)\s+\d{1,2}(?:st|nd|rd|th)?\b", "may march"
+    ),
+    _build_pattern(r"\b\d{1,2}(?:st|nd|rd|th)?\s+(?:of\s+)?(?:may|march)\b", "may march"),
+    _build_pattern(
+        r"\b(?:[Oo]f|[Oo]n|[Bb]y|[Ss]ince|[Uu]ntil|[Tt]ill|[Ll]ast|[Nn]ext|[Tt]his|[Ee]arly|[Mm]id"
+        r"|[Ll]ate|[Dd]uring|[Ff]rom)[\s-]+(?:May|March)\b",
+        "may march",
+        case=True,
+    ),
+    _build_pattern(
+        r"\b(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\.?\s+\d{1,4}\b",
+        case=True,
+        needs_digits=True,
+    ),
+    _build_pattern(rf"\b(?:{_RELATIVE}|{_RELATIVE_DE})\s+{_PERIOD}\b", f"{_UNITS} {_SEASONS}"),
+    _build_pattern(rf"\b{_COUNT}\s+(?:more\s+)?{_UNIT}\b", _UNITS),
+    _build_pattern(
+        r"\b(?:in|during|since)\s+(?:the\s+)?(?:early\s+|late\s+)?"
+        r"(?:spring|summer|autumn|fall|winter|morning|afternoon|evening)\b"
+        r"|\b(?:this|yesterday|every|in\s+the)\s+(?:morning|afternoon|evening)\b|\bat\s+night\b"
+        r"|\b(?:im|seit|am|diesen)\s+(?:frühling|frühjahr|sommer|herbst|winter|morgen|abend)\b"
+        r"|\bmorgen\s+(?:früh|abend|mittag|nachmittag)\b",
+        f"{_SEASONS} morning afternoon evening night morgen abend",
+    ),
+    _build_pattern(r"\b(?:wann|bis|erst|ab|sehen\s+uns|wir|ich)\s+morgen\b", "morgen"),
+)
+
+# --- places ---------------------------------------------------------------------------------------
+
+PLACE_WORDS = word_set(
+    """
+    park beach hotel restaurant cafe café museum airport hospital school university library church
+    city town village country street downtown station theater theatre gym stadium mountain mountains
+    lake river forest island bakery bar pub mall supermarket office studio gallery zoo
+    strand schule universität bibliothek kirche stadt dorf straße bahnhof flughafen krankenhaus
+    insel bäckerei laden büro kneipe
+    """
+)
+PLACE_PATTERNS = (
+    _build_pattern(
+        r"\b(?:in|In|at|At|from|From|to|To|near|Near|around|outside|visit|visited|aus|nach)\s+"
+        r"(?:the\s+)?(?!I\b|January|February|March|April|May|June|July|August|September|October"
+        r"|November|December|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)"
+        r"[A-ZÀ-ÖØ-Þ][\w’'-]+",
+        "in at from to near around outside visit visited aus nach",
+        case=True,
+    ),
+)
+
+# --- names ----------------------------------------------------------------------------------------
+
+PROPER_NOUN = re.compile(r"(?<=[\w,;:\"'”’)\]] )(?!I\b|OK\b|[A-Z]\b)[A-ZÀ-ÖØ-ÞĀŁŚŠŽА-Я][\w’'-]*")
+"""A capitalised word that begins no sentence. German writes every noun so: there it says little."""
+
+# --- preferences and standing instructions --------------------------------------------------------
+
+PREFERENCE_WORDS = word_set(
+    """
+    prefer prefers preferred preference preferences favorite favourite favorites favourites
+    bevorzuge bevorzugt lieblingsessen lieblingsfarbe lieblingsbuch lieblingsfilm lieblingsmusik
+    lieblingsort lieblingstier lieblingsgetränk lieblingsserie lieblingsfach
+    """
+)
+_FILLER = r"(?:\s+(?:really|also|just|always|absolutely|usually|still|do|don['’]?t|do\s+not))*"
+PREFERENCE_PATTERNS = (
+    _build_pattern(
+        rf"\bi{_FILLER}\s+(?:like|love|hate|dislike|enjoy|adore|loathe)\b"
+        r"|\bi\s+(?:can['’]?t|cannot)\s+stand\b|\bi(?:['’]d|\s+would)\s+(?:rather|prefer|love)\b"
+        r"|\bi['’]?m\s+(?:a\s+(?:big\s+|huge\s+)?fan\s+of|into|not\s+a\s+fan)\b",
+        "like love hate dislike enjoy adore loathe stand rather fan into",
+    ),
+    _build_pattern(
+        r"(?:^|[.!?,;:\n]\s*|\b(?:and|but|please|should|must|you|to)\s+)(?:always|never)\s+\w+"
+        r"|\bi\s+(?:always|never|usually)\b",
+        "always never usually",
+    ),
+    _build_pattern(
+        r"\bfrom\s+now\s+on\b|\bin\s+(?:the\s+)?future\b|\bgoing\s+forward\b"
+        r"|\bmake\s+sure\s+you\b|(?:^|[.!?,;:\n]\s*|\bplease\s+|\balways\s+)make\s+sure\b"
+        r"|\bi(?:['’]d\s+(?:like|want)|\s+want|\s+need|\s+would\s+like)\s+you\s+to\b"
+        r"|\bplease\s+(?:use|do|don['’]?t|avoid|keep|include|remember|call|stop|write|answer)\b"
+        r"|(?:^|[.!?\n]\s*)(?:don['’]?t|do\s+not|avoid)\s+\w+"
+        r"|\b(?:remember|don['’]?t\s+forget)\s+(?:to|that)\b|\bwhenever\s+(?:i|you)\b",
+        "now future forward sure you please don't don’t dont not avoid remember whenever",
+    ),
+    _build_pattern(
+        r"\bich\s+(?:mag|liebe|hasse|möchte|will|trinke|esse)\b|\b(?:mag|liebe|hasse)\s+ich\b"
+        r"|\bam\s+liebsten\b|\blieber\s+(?:mag|habe|trinke|esse)\b"
+        r"|\bab\s+(?:jetzt|sofort)\b|\bin\s+zukunft\b|\bbitte\s+(?:immer|nie|niemals|kein|keine)\b"
+        r"|(?:^|[.!?,]\s*)(?:immer|nie|niemals)\s+\w+|\bverwende\s+(?:immer|nie|bitte)\b"
+        r"|\bachte\s+darauf\b|\bdenk\s+daran\b",
+        "ich mag liebe hasse liebsten lieber jetzt sofort zukunft immer nie niemals bitte "
+        "achte denk",
+    ),
+)
+
+
+# --- Features: what can be told of a text when it is written, so that ranking need not read it
+
 
 # The last part leaves out "i.e.".
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?(?!\.\w|[^\W\d_])")
@@ -37,7 +225,7 @@ _CHARACTERS_PER_WORD = 2
 def extract_features(text: str, *, tokens: int) -> Features:
     """Return a text's features; `tokens` is its count of word pieces, taken as it is.
 
-    The traits are guesses by words and patterns (`memolith.text.patterns`), English and German;
+    The traits are guesses by words and patterns (`memolith.text.features`), English and German;
     code does not count, but for what is suspicious. German capitalises every noun, so that
     PROPER_NOUN and PLACE say little there.
     """

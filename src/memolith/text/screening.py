@@ -25,7 +25,6 @@ __all__ = [
     "screen",
 ]
 
-
 _MAX_PASSES = 8
 """How often what was redacted is looked at again; mostly it shows no other secret. A guess."""
 

@@ -15,13 +15,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from memolith.tools.answered import ToolResult
-from memolith.tools.calling import call
 from memolith.tools.files import MemoryFiles
-from memolith.tools.offered import TOOLS, Tool
+from memolith.tools.registry import TOOLS, Tool, call
+from memolith.tools.schemas import ToolResult
 
 if TYPE_CHECKING:
-    from memolith.owner import OwnerMemory
+    from memolith.api.owner import OwnerMemory
     from memolith.tools.anthropic_memory import AsyncMemoryTool, MemoryTool
 
 __all__ = [
@@ -66,7 +65,7 @@ def memory_tool(memory: OwnerMemory) -> MemoryTool:
     Raises:
         InvalidConfiguration: Anthropic's SDK is not installed.
     """
-    from memolith.adapters.clients.wire import require_package
+    from memolith.adapters.models.http import require_package
 
     require_package("anthropic", "tools")
     from memolith.tools.anthropic_memory import MemoryTool
@@ -80,7 +79,7 @@ def async_memory_tool(memory: OwnerMemory) -> AsyncMemoryTool:
     Raises:
         InvalidConfiguration: Anthropic's SDK is not installed.
     """
-    from memolith.adapters.clients.wire import require_package
+    from memolith.adapters.models.http import require_package
 
     require_package("anthropic", "tools")
     from memolith.tools.anthropic_memory import AsyncMemoryTool

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         BetaMemoryTool20250818ViewCommand,
     )
 
-    from memolith.owner import OwnerMemory
+    from memolith.api.owner import OwnerMemory
 
 
 def _run_command(files: MemoryFiles, command: object) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from memolith.policies.thresholds import ERROR_RATES, SimilarityThresholds
+from memolith.policies.embedding_models import ERROR_RATES, SimilarityThresholds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from corpora.thresholds.cases import Case
-    from memolith.ports.embedder import Embedder, TextRole
+    from memolith.ports.models import Embedder, TextRole
 
     Floats = NDArray[np.float64]
 

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from memolith import Memolith, OwnerMemory
-from memolith.entrypoints.http.app import ServerOptions, create_app
-from memolith.testing.clock import SettableClock
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.server.app import ServerOptions, create_app
+from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
 from support.http_server import running
 
 

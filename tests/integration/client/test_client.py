@@ -13,7 +13,7 @@ from itertools import islice
 import pytest
 
 from memolith import AsyncMemolith, Memolith, Message, OwnerMemory
-from memolith.client.upkeep import LOCAL_ONLY
+from memolith.client.endpoints import LOCAL_ONLY
 from memolith.errors import (
     Forbidden,
     InvalidConfiguration,
@@ -23,8 +23,8 @@ from memolith.errors import (
     OwnerErased,
     StoreUnavailable,
 )
-from memolith.exchange.jsonl import ImportedMemory
-from memolith.exchange.records import MemoryRecord, Record
+from memolith.import_export.jsonl import ImportedMemory
+from memolith.import_export.records import MemoryRecord, Record
 from support.rows import check_each
 
 NAMES = ["a/b", "..", ".", "%2e%2e", "a?b=c#d", "Å ñ 日本", "x/messages", "recent", " spaced "]

@@ -10,7 +10,7 @@ import pytest
 
 from memolith import AsyncMemolith, Memolith, Message, OwnerMemory
 from memolith.errors import StoreUnavailable
-from memolith.exchange.jsonl import ImportedMemory
+from memolith.import_export.jsonl import ImportedMemory
 from support.broken_connections import Wire, wired
 
 WRITES: dict[str, Callable[[OwnerMemory], object]] = {

@@ -19,10 +19,9 @@ import httpx
 import pytest
 
 from memolith import Memolith
-from memolith.entrypoints.http.app import ServerOptions, create_app
-from memolith.entrypoints.http.proxying.asking import ChatRequest
-from memolith.entrypoints.http.proxying.upstreams import UpstreamResponse
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.server.app import ServerOptions, create_app
+from memolith.server.proxy.openai import ChatRequest, UpstreamResponse
+from memolith.testing.fakes import HashingEmbedder, WordCounter
 from support.http_server import running
 
 pytestmark = pytest.mark.soak

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from memolith import Memolith
-from memolith.entrypoints.http.app import ServerOptions, create_app
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.server.app import ServerOptions, create_app
+from memolith.testing.fakes import HashingEmbedder, WordCounter
 from support.browser import Page, Report, Route, browser, serving, show
 from support.chat_proxy import Echo
 from support.http_server import running

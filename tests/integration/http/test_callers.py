@@ -13,9 +13,9 @@ import pytest
 from fastapi.testclient import TestClient
 
 from memolith import Memolith
+from memolith.cli.commands.server import serve_command
 from memolith.config import load
-from memolith.entrypoints.cli.commands.serve import serve_command
-from memolith.entrypoints.http.app import ServerOptions, create_app
+from memolith.server.app import ServerOptions, create_app
 from support.server_process import PROGRAM, environment, served
 
 from .conftest import Caller

@@ -15,7 +15,7 @@ import pytest
 from integration.http.test_device import Assistant, wait_until_learned
 from memolith import Memolith
 from memolith.config import load
-from memolith.testing.model_server import ModelServer
+from memolith.demo.model_server import ModelServer
 from support.server_process import environment, served
 
 pytestmark = pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl here")

@@ -11,12 +11,12 @@ import pytest
 from fastapi.testclient import TestClient
 
 from memolith import Memolith
-from memolith.adapters.transcription.openai import OpenAITranscriber
+from memolith.adapters.models.openai import OpenAITranscriber
 from memolith.config import load
-from memolith.entrypoints.http.app import ServerOptions, create_app
-from memolith.entrypoints.http.device import DeviceService
-from memolith.testing.embedders import HashingEmbedder, WordCounter
-from memolith.testing.model_server import Asked, ModelServer
+from memolith.demo.model_server import Asked, ModelServer
+from memolith.server.app import ServerOptions, create_app
+from memolith.server.rest.device import DeviceService
+from memolith.testing.fakes import HashingEmbedder, WordCounter
 from support.scripted_learning import client
 from support.server_process import environment, served
 

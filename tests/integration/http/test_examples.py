@@ -11,8 +11,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from memolith import Memolith, OwnerMemory
-from memolith.testing.clock import SettableClock
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
 from support.openapi import document
 
 from .conftest import Caller

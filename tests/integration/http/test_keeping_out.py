@@ -8,13 +8,13 @@ import pytest
 from fastapi.testclient import TestClient
 
 from memolith import Memolith
-from memolith.config.sections import Serve
-from memolith.entrypoints.http.app import ServerOptions, create_app
-from memolith.entrypoints.http.callers import Authenticator
-from memolith.entrypoints.http.problems import Problem
-from memolith.entrypoints.http.serving import build_server_options, is_local
+from memolith.config.settings import Serve
 from memolith.errors import InvalidConfiguration
-from memolith.services.api_keys import KEY_PREFIX, _hash_secret
+from memolith.server.app import ServerOptions, create_app
+from memolith.server.auth import Authenticator
+from memolith.server.problems import Problem
+from memolith.server.serve import build_server_options, is_local
+from memolith.services.keys import KEY_PREFIX, _hash_secret
 
 from .conftest import Caller
 

@@ -17,9 +17,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from memolith import Memolith
-from memolith.entrypoints.http.app import ServerOptions, create_app
-from memolith.testing.clock import SettableClock
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.server.app import ServerOptions, create_app
+from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
 from support.openapi import document
 from support.tenant_isolation import PATTERNS, Things, furnish
 

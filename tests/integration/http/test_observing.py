@@ -11,9 +11,9 @@ import pytest
 from fastapi.testclient import TestClient
 
 from memolith import Memolith
-from memolith.adapters.tracing.spans import SpanRecorder, build_span_recorder
-from memolith.entrypoints.http.app import ServerOptions, create_app
-from memolith.steps import span
+from memolith.adapters.telemetry import SpanRecorder, build_span_recorder
+from memolith.server.app import ServerOptions, create_app
+from memolith.tracing import span
 
 from .conftest import Caller
 

@@ -8,9 +8,9 @@ import pytest
 from fastapi.testclient import TestClient
 
 from memolith import Memolith
-from memolith.adapters.sql.idempotency import REQUEST_TIMEOUT
-from memolith.entrypoints.http.once import IdempotentRequest
-from memolith.testing.clock import SettableClock
+from memolith.adapters.sql.service_tables import REQUEST_TIMEOUT
+from memolith.server.idempotency import IdempotentRequest
+from memolith.testing.fakes import SettableClock
 
 from .conftest import Caller
 

@@ -15,12 +15,11 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance
 from schemathesis.specs.openapi.schemas import OpenApiSchema
 
 from memolith import Memolith
-from memolith.adapters.transcription.openai import OpenAITranscriber
-from memolith.entrypoints.http.app import ServerOptions, create_app
-from memolith.entrypoints.http.device import DeviceService
-from memolith.testing.clock import SettableClock
-from memolith.testing.embedders import HashingEmbedder, WordCounter
-from memolith.testing.model_server import Asked, ModelServer
+from memolith.adapters.models.openai import OpenAITranscriber
+from memolith.demo.model_server import Asked, ModelServer
+from memolith.server.app import ServerOptions, create_app
+from memolith.server.rest.device import DeviceService
+from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
 from support.chat_proxy import Echo
 from support.openapi import document
 from support.scripted_learning import client

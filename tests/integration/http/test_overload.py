@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memolith import Memolith
-from memolith.entrypoints.http.app import ServerOptions, create_app
-from memolith.ports.embedder import TextRole
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.ports.models import TextRole
+from memolith.server.app import ServerOptions, create_app
+from memolith.testing.fakes import HashingEmbedder, WordCounter
 from support.http_server import running
 
 CALLERS = 300

@@ -10,10 +10,10 @@ import openai
 import pytest
 
 from memolith import Memolith
-from memolith.entrypoints.http.proxying.relaying import ProxyOptions
-from memolith.entrypoints.http.proxying.upstreams import OpenAIUpstream
-from memolith.testing.embedders import HashingEmbedder, WordCounter
-from memolith.testing.model_server import Answer, Asked, ModelServer, cut_off, refused
+from memolith.demo.model_server import Answer, Asked, ModelServer, cut_off, refused
+from memolith.server.proxy.openai import OpenAIUpstream
+from memolith.server.proxy.service import ProxyOptions
+from memolith.testing.fakes import HashingEmbedder, WordCounter
 from support.chat_proxy import Proxied, assistant, proxied, said, streamed, user
 
 KEY = "sk-upstream-0123456789abcdef"

@@ -8,8 +8,8 @@ from typing import Any
 import openai
 import pytest
 
-from memolith.entrypoints.http.proxying.anthropic import AnthropicUpstream
-from memolith.testing.model_server import Answer, Asked, ModelServer, cut_off, refused
+from memolith.demo.model_server import Answer, Asked, ModelServer, cut_off, refused
+from memolith.server.proxy.anthropic import AnthropicUpstream
 from support.chat_proxy import Proxied, proxied, said, streamed, user
 
 KEY = "sk-ant-0123456789abcdef"

@@ -21,13 +21,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from memolith import Memolith
-from memolith.entrypoints.http.proxying.relaying import ProxyOptions
-from memolith.entrypoints.http.proxying.upstreams import OpenAIUpstream
+from memolith.demo.model_server import Answer, Asked, ModelServer
+from memolith.demo.model_server.openai import streamed as events
 from memolith.errors import ServiceFailed
-from memolith.ports.embedder import TextRole
-from memolith.testing.embedders import HashingEmbedder, WordCounter
-from memolith.testing.model_server import Answer, Asked, ModelServer
-from memolith.testing.model_server.openai import streamed as events
+from memolith.ports.models import TextRole
+from memolith.server.proxy.openai import OpenAIUpstream
+from memolith.server.proxy.service import ProxyOptions
+from memolith.testing.fakes import HashingEmbedder, WordCounter
 from support.chat_proxy import Proxied, proxied, said, streamed, user
 
 HELLO = "I live in Oslo."

@@ -11,12 +11,12 @@ from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
 from memolith import Memolith
-from memolith.adapters.chat.openai import OpenAIChat
-from memolith.entrypoints.http.proxying.relaying import ProxyOptions
-from memolith.entrypoints.http.proxying.upstreams import OpenAIUpstream
+from memolith.adapters.models.openai import OpenAIChat
+from memolith.demo.model_server import Asked, ModelServer
 from memolith.policies.histories import SUMMARY_MARK
-from memolith.testing.embedders import HashingEmbedder, WordCounter
-from memolith.testing.model_server import Asked, ModelServer
+from memolith.server.proxy.openai import OpenAIUpstream
+from memolith.server.proxy.service import ProxyOptions
+from memolith.testing.fakes import HashingEmbedder, WordCounter
 from support.chat_proxy import Proxied, assistant, proxied, said, user
 
 WINDOW = 512

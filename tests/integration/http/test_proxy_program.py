@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from memolith.testing.model_server import Asked, ModelServer
+from memolith.demo.model_server import Asked, ModelServer
 from support.chat_proxy import user
 from support.server_process import environment, served
 

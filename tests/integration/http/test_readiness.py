@@ -16,17 +16,17 @@ import pytest
 from fastapi.testclient import TestClient
 
 from memolith import Memolith
-from memolith.adapters.chat.steady import ServiceGuard
-from memolith.adapters.embedders.openai import OpenAIVectorService
-from memolith.adapters.embedders.service import ServiceEmbedder
+from memolith.adapters.models.embedding_service import ServiceEmbedder
+from memolith.adapters.models.openai import OpenAIVectorService
+from memolith.adapters.models.resilience import ServiceGuard
 from memolith.config import load
-from memolith.entrypoints.http.app import ServerOptions, create_app
-from memolith.entrypoints.http.readiness import Check, Readiness
+from memolith.demo.model_server import Answer, Asked, ModelServer, refused
 from memolith.errors import StoreUnavailable
 from memolith.policies.embedding_models import select_model
-from memolith.policies.retrying import BreakerPolicy, RetryPolicy
-from memolith.testing.embedders import HashingEmbedder, WordCounter
-from memolith.testing.model_server import Answer, Asked, ModelServer, refused
+from memolith.policies.retries import BreakerPolicy, RetryPolicy
+from memolith.server.app import ServerOptions, create_app
+from memolith.server.readiness import Check, Readiness
+from memolith.testing.fakes import HashingEmbedder, WordCounter
 from support.mount_namespace import filled, make_read_only, make_writable, mount_tmpfs, run_apart
 from support.postgres import new_database, on_server
 from support.postgres_proxy import proxy

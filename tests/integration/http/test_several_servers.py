@@ -15,10 +15,10 @@ from fastapi.testclient import TestClient
 
 from memolith import Memolith
 from memolith.config import load
-from memolith.entrypoints.http.app import ServerOptions, create_app
-from memolith.entrypoints.http.proxying.configured import build_proxy_options, build_upstream
-from memolith.testing.embedders import HashingEmbedder, WordCounter
-from memolith.testing.model_server import Asked, ModelServer
+from memolith.demo.model_server import Asked, ModelServer
+from memolith.server.app import ServerOptions, create_app
+from memolith.server.serve import build_proxy_options, build_upstream
+from memolith.testing.fakes import HashingEmbedder, WordCounter
 from support.chat_proxy import user
 from support.postgres import new_database, on_server
 from support.scripted_learning import client

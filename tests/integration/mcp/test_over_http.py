@@ -12,9 +12,8 @@ from fastapi.testclient import TestClient
 from mcp import Client, MCPError
 
 from memolith import Memolith
-from memolith.entrypoints.http.app import ServerOptions, create_app
-from memolith.testing.clock import SettableClock
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.server.app import ServerOptions, create_app
+from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
 from memolith.tools import TOOLS
 from support.http_server import running
 from support.mcp_client import MODES, asked, headers, text_of
@@ -210,7 +209,7 @@ def test_requests_are_counted_by_their_route(address: str, key: Callable[..., st
 
 
 def test_without_the_sdk_it_says_so(memory: Memolith, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memolith.entrypoints.mcp.over_http.find_spec", lambda _name: None)
+    monkeypatch.setattr("memolith.server.mcp.endpoint.find_spec", lambda _name: None)
     app = create_app(memory, ServerOptions(anonymous_owner="alice"))
     with TestClient(app, base_url="http://localhost") as anybody:
         answer = anybody.post("/mcp", json=HELLO)

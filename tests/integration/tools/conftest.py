@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from memolith import Memolith
-from memolith.testing.clock import SettableClock
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
 
 
 @pytest.fixture

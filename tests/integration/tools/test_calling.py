@@ -10,7 +10,7 @@ import pytest
 
 from corpora.hostile import HOSTILE
 from memolith import Memolith, OwnerMemory, tools
-from memolith.testing.clock import SettableClock
+from memolith.testing.fakes import SettableClock
 from support.rows import check_each
 from support.tenant_isolation import PATTERNS, furnish
 

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memolith import Memolith
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.testing.fakes import HashingEmbedder, WordCounter
 from memolith.tools import MemoryFiles, memory_tool
 from memolith.tools.files import TAG
 from support.rows import check_each

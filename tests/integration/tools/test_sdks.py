@@ -12,8 +12,8 @@ from anthropic import Anthropic, AsyncAnthropic
 from openai import OpenAI
 
 from memolith import Memolith, tools
+from memolith.demo.model_server import Answer, Asked, ModelServer
 from memolith.errors import InvalidConfiguration
-from memolith.testing.model_server import Answer, Asked, ModelServer
 
 NOTES = "/memories/notes.md"
 
@@ -189,6 +189,6 @@ def test_openais_model_calls_the_five_tools(memory: Memolith) -> None:
 def test_without_the_sdk_it_is_said_which_extra_brings_it(
     memory: Memolith, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memolith.adapters.clients.wire.find_spec", lambda _name: None)
+    monkeypatch.setattr("memolith.adapters.models.http.find_spec", lambda _name: None)
     with pytest.raises(InvalidConfiguration, match=r"pip install 'memolith\[anthropic\]'"):
         tools.memory_tool(memory.owner("alice"))

@@ -8,8 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memolith.text.chunking.blocks import blocks
-from memolith.text.chunking.chunks import split_chunks, stream_chunks
-from memolith.text.chunking.model import Chunk, ChunkSizes
+from memolith.text.chunking.chunks import Chunk, ChunkSizes, split_chunks, stream_chunks
 
 _PARTS = [
     "Dr. ",

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from memolith.errors import InvalidInput
 from memolith.text.cleaning import clean
-from memolith.text.code import code_blocks, mask_code
+from memolith.text.segmentation import code_blocks, mask_code
 
 # Any code point, lone surrogates and all; and texts dense with what cleaning looks at.
 anything = st.text(st.characters(codec=None, exclude_categories=()))

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from corpora.meaning_edits import swaps
 from corpora.pairs import load_pairs
 from memolith.errors import InvalidInput
+from memolith.text.canonical_form import canonical_words, content_key
 from memolith.text.cleaning import clean
-from memolith.text.normal import canonical_words, content_key
 
 SENTENCES = sorted({text for pair in load_pairs() for text in (pair.a, pair.b)})
 sentences = st.sampled_from(SENTENCES)

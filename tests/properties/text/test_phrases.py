@@ -3,9 +3,15 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.text.cues import CueKind, load_cues
-from memolith.text.cues.matching import build_phrase_regex, compile_phrases, fold_prose
-from memolith.text.cues.phrases import PhraseIndex, get_runs
+from memolith.text.cues import (
+    CueKind,
+    PhraseIndex,
+    build_phrase_regex,
+    compile_phrases,
+    fold_prose,
+    get_runs,
+    load_cues,
+)
 
 _CUES = [(cues.fillers, cues.phrases(kind)) for cues in load_cues() for kind in CueKind]
 _WORDS = sorted({word for _, phrases in _CUES for phrase in phrases for word in phrase.split()})

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from corpora.hostile import HOSTILE, TALK
 from corpora.secret_samples import HARMLESS, SECRETS
 from memolith.text.cleaning import clean
-from memolith.text.folding import fold
+from memolith.text.deobfuscation import fold
 from memolith.text.screening import contains_secrets, redact, sanitize_lines, screen
 
 PIECES = (

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.domain.items import Span
+from memolith.domain.memories import Span
 from memolith.text.cues import find_cue_sentences
 from memolith.text.passages import passages
-from memolith.text.sentences import sentences
+from memolith.text.segmentation import sentences
 
 prose = st.lists(
     st.sampled_from(

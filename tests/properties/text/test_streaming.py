@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memolith.errors import InvalidInput
-from memolith.text.cleaning import clean_text
-from memolith.text.streaming import clean_stream
+from memolith.text.cleaning import clean_stream, clean_text
 
 TEXTS = st.lists(
     st.sampled_from(

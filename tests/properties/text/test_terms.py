@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.policies.importance import get_companion_kind, get_standard_kind, score_importance
+from memolith.policies.classification import get_companion_kind, get_standard_kind, score_importance
 from memolith.text.analysis import MAX_TERM_CHARS, terms
 from memolith.text.cleaning import clean
 from memolith.text.cues import CueKind, find_cue_kinds

@@ -7,7 +7,7 @@ from multiprocessing.connection import Connection
 
 import msgspec
 
-from memolith.testing.clock import SettableClock
+from memolith.testing.fakes import SettableClock
 from support.stores import PLAIN, opened
 
 

@@ -11,7 +11,7 @@ import msgspec
 
 from corpora.exchanges import Scripted, load_script
 from memolith import Memolith
-from memolith.testing.clock import SettableClock
+from memolith.testing.fakes import SettableClock
 from support.scripted_learning import OWNER, client, end_session_after, opened, say_one
 from support.stores import ciphers
 

@@ -14,9 +14,9 @@ from typing import Any
 
 from corpora.exchanges import KnowingModel, Scripted, load_script
 from memolith import Memolith
-from memolith.services.turns import LEASE_S
-from memolith.testing.clock import SettableClock
-from memolith.testing.model_server import Asked, ModelServer, late
+from memolith.demo.model_server import Asked, ModelServer, late
+from memolith.services.work import LEASE_S
+from memolith.testing.fakes import SettableClock
 from support.durability.outcomes import deeds, unlearned
 from support.durability.store_checks import Tally
 from support.scripted_learning import (

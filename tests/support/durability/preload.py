@@ -10,8 +10,8 @@ import tempfile
 from pathlib import Path
 
 from corpora.exchanges import KnowingModel, load_script
-from memolith.testing.clock import SettableClock
-from memolith.testing.model_server import ModelServer
+from memolith.demo.model_server import ModelServer
+from memolith.testing.fakes import SettableClock
 from support.scripted_learning import START, client, opened, say
 from support.stores import ciphers
 

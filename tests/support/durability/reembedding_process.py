@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memolith import Memolith
+from memolith.admin import reembed
 from memolith.errors import WrongEmbeddingModel
-from memolith.ports.embedder import TextRole
-from memolith.services import reembed
-from memolith.testing.embedders import HashingEmbedder
+from memolith.ports.models import TextRole
+from memolith.testing.fakes import HashingEmbedder
 from support.stores import ciphers, opened
 
 DIMENSION = 48

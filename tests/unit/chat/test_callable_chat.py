@@ -6,9 +6,9 @@ import threading
 
 import pytest
 
-from memolith.adapters.chat.callable import CallableChat
+from memolith.adapters.models.callables import CallableChat
 from memolith.errors import ServiceFailed
-from memolith.ports.chat import ChatMessage, Completion, Prompt, ResponseSchema
+from memolith.ports.models import ChatMessage, Completion, Prompt, ResponseSchema
 
 ASKED = Prompt((ChatMessage("system", "Be brief."), ChatMessage("user", "My PIN is 4711")))
 

@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 
 from memolith import Memolith
-from memolith.adapters.chat.anthropic import AnthropicChat
-from memolith.adapters.chat.configured import build_chat_model
-from memolith.adapters.chat.ollama import OllamaChat
-from memolith.adapters.chat.openai import OpenAIChat
+from memolith.adapters.models.anthropic import AnthropicChat
+from memolith.adapters.models.factory import build_chat_model
+from memolith.adapters.models.ollama import OllamaChat
+from memolith.adapters.models.openai import OpenAIChat
 from memolith.bootstrap import open_chat
 from memolith.config import load
 from memolith.config.reference import iter_effective_settings
 from memolith.config.settings import Chat
 from memolith.errors import InvalidConfiguration, InvalidInput
-from memolith.ports.chat import ChatMessage, Completion, Prompt
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.ports.models import ChatMessage, Completion, Prompt
+from memolith.testing.fakes import HashingEmbedder, WordCounter
 from support.rows import check_each
 
 KEYS = {"OPENAI_API_KEY": "sk-open", "ANTHROPIC_API_KEY": "sk-anthropic", "MINE": "sk-mine"}

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from memolith.adapters.chat.callable import CallableChat
-from memolith.adapters.chat.steady import ResilientChat, ServiceGuard
+from memolith.adapters.models.callables import CallableChat
+from memolith.adapters.models.resilience import ResilientChat, ServiceGuard
 from memolith.errors import LimitReached, ServiceFailed
-from memolith.policies.retrying import BreakerPolicy, RetryPolicy
-from memolith.ports.chat import ChatMessage, Completion, Prompt
+from memolith.policies.retries import BreakerPolicy, RetryPolicy
+from memolith.ports.models import ChatMessage, Completion, Prompt
 
 ASKED = Prompt((ChatMessage("user", "Hello"),))
 

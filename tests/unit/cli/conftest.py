@@ -13,14 +13,12 @@ import pytest
 from click.testing import CliRunner
 
 from memolith import Memolith
+from memolith.cli.main import cli
 from memolith.config import LoadedSettings
-from memolith.entrypoints.cli.main import cli
+from memolith.demo.model_server import ModelServer
 from memolith.ports.clock import Clock
-from memolith.ports.embedder import Embedder
-from memolith.ports.tokens import TokenCounter
-from memolith.testing.clock import SettableClock
-from memolith.testing.embedders import HashingEmbedder, WordCounter
-from memolith.testing.model_server import ModelServer
+from memolith.ports.models import Embedder, TokenCounter
+from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
 from support.scripted_chat import Model, settings
 
 

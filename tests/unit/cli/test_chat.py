@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from memolith.testing.model_server import Answer, Asked, ModelServer, cut_off, refused
+from memolith.demo.model_server import Answer, Asked, ModelServer, cut_off, refused
 from support.scripted_chat import FACT, Model
 
 pytestmark = pytest.mark.usefixtures("server")

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from memolith.entrypoints.cli import imports
-from memolith.testing.clock import SettableClock
+from memolith.cli.commands import transfer
+from memolith.testing.fakes import SettableClock
 
 LOCOMO = [
     {
@@ -235,7 +235,7 @@ def test_what_comes_before_a_bad_conversation_is_kept_and_said(memolith: Any) ->
 def test_an_interrupted_import_keeps_whole_batches(
     memolith: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = imports.store_batch
+    store = transfer.store_batch
     calls = []
 
     def interrupted(*args: Any) -> int:
@@ -244,7 +244,7 @@ def test_an_interrupted_import_keeps_whole_batches(
             raise KeyboardInterrupt
         return store(*args)
 
-    monkeypatch.setattr("memolith.entrypoints.cli.commands.import_.store", interrupted)
+    monkeypatch.setattr("memolith.cli.commands.transfer.store", interrupted)
     answer = memolith("import", "jsonl", file_of(LINES))
     assert answer.code == 130
     assert "stopped after 2 messages" in answer.err
@@ -284,7 +284,7 @@ def test_a_message_that_says_nothing_is_passed_over_and_counted(memolith: Any) -
 
 
 def test_a_missing_file_is_an_error(memolith: Any) -> None:
-    for format_ in imports.IMPORT_FORMATS:
+    for format_ in transfer.IMPORT_FORMATS:
         answer = memolith("import", format_, "none.json")
         assert answer.code == 2
         assert "none.json" in answer.err
@@ -347,7 +347,7 @@ def test_bringing_it_back_twice_or_into_its_own_store_adds_nothing(eventful: Any
 def test_a_successor_may_come_batches_later_and_what_was_there_is_not_counted_twice(
     eventful: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(imports, "STRETCH", 1)
+    monkeypatch.setattr(transfer, "STRETCH", 1)
     eventful.ok("export", "--output", "all.jsonl")
     brought = eventful.json("import", "jsonl", "all.jsonl", "--store", "other.db")
     assert exported(eventful, "--store", "other.db") == exported(eventful)
@@ -397,7 +397,7 @@ def test_an_export_that_fails_leaves_the_old_file(
         yield b"new"
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("memolith.entrypoints.cli.commands.export.write", broken)
+    monkeypatch.setattr("memolith.cli.commands.transfer.write", broken)
     assert eventful("export", "--output", "all.jsonl").code == 130
     assert Path("all.jsonl").read_text() == "old"
     assert not list(Path().glob(".memolith-*"))

@@ -4,9 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from memolith import errors
-from memolith.entrypoints import exits
-from memolith.entrypoints.cli.main import run_to_exit_code
+from memolith import error_codes, errors
+from memolith.cli.main import run_to_exit_code
 
 
 def all_errors(kind: type[errors.MemolithError] = errors.MemolithError) -> Iterator[type]:
@@ -16,25 +15,28 @@ def all_errors(kind: type[errors.MemolithError] = errors.MemolithError) -> Itera
 
 
 def test_every_error_of_ours_has_a_code_and_no_two_the_same() -> None:
-    assert set(exits.EXIT_CODES) == {
+    assert set(error_codes.EXIT_CODES) == {
         kind for kind in all_errors() if kind.__module__ == errors.__name__
     }
-    assert len(set(exits.EXIT_CODES.values())) == len(exits.EXIT_CODES)
+    assert len(set(error_codes.EXIT_CODES.values())) == len(error_codes.EXIT_CODES)
     others = {
         0,
-        exits.EXIT_FILE_ERROR,
-        exits.EXIT_FINDINGS,
-        exits.EXIT_INTERRUPTED,
-        exits.EXIT_PIPE_CLOSED,
+        error_codes.EXIT_FILE_ERROR,
+        error_codes.EXIT_FINDINGS,
+        error_codes.EXIT_INTERRUPTED,
+        error_codes.EXIT_PIPE_CLOSED,
     }
-    assert others.isdisjoint(exits.EXIT_CODES.values())
+    assert others.isdisjoint(error_codes.EXIT_CODES.values())
 
 
 def test_an_error_below_ours_has_the_code_of_the_nearest_above() -> None:
     class Timeout(errors.ServiceFailed):
         pass
 
-    assert exits.get_exit_code(Timeout("s", "slow")) == exits.EXIT_CODES[errors.ServiceFailed]
+    assert (
+        error_codes.get_exit_code(Timeout("s", "slow"))
+        == error_codes.EXIT_CODES[errors.ServiceFailed]
+    )
 
 
 def raising(error: BaseException) -> object:

@@ -73,7 +73,7 @@ def test_ctrl_c_says_what_is_kept(
 ) -> None:
     words = (" ".join(f"w{n}x{place}" for place in range(60)) for n in range(600))
     (tmp_path / "long.txt").write_text("\n\n".join(words))
-    hashing = memolith.wiring.hashing
+    hashing = memolith.bootstrap.hashing
     embed, calls = hashing.embed, []
 
     def interrupted(texts: list[str], *, role: Any) -> Any:

@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 
 from memolith import Memolith
-from memolith.entrypoints.cli.commands import COMMANDS
-from memolith.testing.clock import SettableClock
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.cli.commands import COMMANDS
+from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
 from support.tenant_isolation import Things, furnish
 
 WORD, OWN_WORD = "zufibolema", "kovadirune"

@@ -13,9 +13,9 @@ from typing import Any
 import click
 import pytest
 
-from memolith.entrypoints.cli import commands
-from memolith.entrypoints.cli.commands import COMMANDS
-from memolith.entrypoints.cli.main import cli
+from memolith.cli import commands
+from memolith.cli.commands import COMMANDS
+from memolith.cli.main import cli
 from support.rows import check_each
 
 HEAVY = ("numpy", "rich", "apsw", "onnxruntime", "msgspec", "platformdirs", "tokenizers")
@@ -39,7 +39,7 @@ def test_python_runs_it_as_a_module() -> None:
 def test_help_needs_nothing_heavy() -> None:
     program = (
         "import sys\n"
-        "from memolith.entrypoints.cli.main import main\n"
+        "from memolith.cli.main import main\n"
         "try: main()\n"
         f"finally: print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)\n"
     )

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from memolith.entrypoints.mcp.clients import CLIENTS, ClientEnvironment
 from memolith.errors import InvalidInput
+from memolith.server.mcp.clients import CLIENTS, ClientEnvironment
 from support.rows import check_each
 
 COMMAND = ["/opt/memolith", "--owner", "alice", "mcp"]
@@ -115,7 +115,7 @@ def test_options_of_install_go_with_install(memolith: Any) -> None:
 def test_without_the_sdk_it_is_said_which_extra_brings_it(
     memolith: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memolith.adapters.clients.wire.find_spec", lambda _name: None)
+    monkeypatch.setattr("memolith.adapters.models.http.find_spec", lambda _name: None)
     refused = memolith("mcp")
     assert refused.code == 3
     assert "pip install 'memolith[mcp]'" in refused.err

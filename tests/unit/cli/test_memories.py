@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memolith.testing.clock import SettableClock
+from memolith.testing.fakes import SettableClock
 
 UNITS = "I prefer metric units for everything"
 NOBODYS = "01933b6e-1c5f-7a7e-8a3c-5d0f2f4b9e11"

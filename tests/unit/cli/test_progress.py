@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from memolith.entrypoints.cli.progress import progress
+from memolith.cli.output import progress
 
 
 class Terminal(io.StringIO):

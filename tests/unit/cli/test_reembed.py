@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from memolith.ports.embedder import TextRole
-from memolith.testing.embedders import HashingEmbedder
+from memolith.ports.models import TextRole
+from memolith.testing.fakes import HashingEmbedder
 from unit.cli.conftest import Program
 
 OTHER = HashingEmbedder(16, "other")

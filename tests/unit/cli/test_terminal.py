@@ -7,12 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.entrypoints.cli.terminal import (
-    StreamEscaper,
-    escape_controls,
-    escape_json,
-    to_one_line,
-)
+from memolith.cli.output import StreamEscaper, escape_controls, escape_json, to_one_line
 from support.rows import check_each
 
 ANY_TEXT = st.text(st.characters() | st.sampled_from("\x1b\x9b\x07\r\n\t\u202e\u2066\ufeff\ud800"))

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from memolith.testing.clock import SettableClock
-from memolith.testing.model_server import ModelServer, refused
+from memolith.demo.model_server import ModelServer, refused
+from memolith.testing.fakes import SettableClock
 from support.scripted_chat import FACT, Model, fact
 
 pytestmark = pytest.mark.usefixtures("server")

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from memolith.client.asking import OWNER_METHODS
-from memolith.client.calls import Call
-from memolith.client.service import (
+from memolith.client.endpoints import OWNER_METHODS
+from memolith.client.protocol import (
     AttemptResult,
+    Call,
     CallRunner,
     RequestAttempt,
     RequestFailure,

@@ -13,29 +13,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memolith import errors
-from memolith.client.decoding import _get_field_types, decode, encode
-from memolith.domain.base_memory import BaseMemory
-from memolith.domain.ingestion import IngestResult
-from memolith.domain.memories import History, Memory, Page
+from memolith.client.protocol import _get_field_types, decode, encode
+from memolith.domain.memories import BaseMemory, History, Memory, Page
 from memolith.domain.messages import Message, Role, Session
-from memolith.domain.owners import Statistics
+from memolith.domain.owners import PendingWork, Statistics
 from memolith.domain.recall import RecallResult
-from memolith.domain.work import PendingWork
-from memolith.entrypoints.http.problems import build_document, build_problem
-from memolith.entrypoints.http.wire import answers
+from memolith.domain.reports import IngestResult
 from memolith.errors import InvalidInput, MemolithError
-from memolith.exchange.problems import build_error, get_error_facts, get_problem_type
-from memolith.services.change import ForgetResult
-from memolith.services.compressing import CompressionResult
-from memolith.services.consolidation.staging import ConsolidationResult
+from memolith.import_export.problems import build_error, get_error_facts, get_problem_type
+from memolith.server.problems import build_document, build_problem
+from memolith.server.rest import responses
+from memolith.services.chat import UsageReport
+from memolith.services.compress import CompressionResult
 from memolith.services.context import Context
 from memolith.services.inspect import ProfileInfo
 from memolith.services.learn import LearnResult
+from memolith.services.lifecycle import ForgetResult
 from memolith.services.purge import EraseResult, PurgeResult
-from memolith.services.spending import UsageReport
-from memolith.services.switching import ProfileSwitch
+from memolith.services.summarise import ConsolidationResult
+from memolith.services.switch_profile import ProfileSwitch
 from memolith.services.transfer import ImportResult
-from memolith.services.working import WorkResult
+from memolith.services.work import WorkResult
 from support.rows import check_each
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
@@ -56,29 +54,29 @@ PLAIN: Mapping[Any, st.SearchStrategy[Any]] = {
 STORED = {"role", "at", "learn"}
 """What every message has that is stored, or that is not kept."""
 
-SENT: dict[type, type[answers.ResponseModel]] = {
-    Memory: answers.MemoryOut,
-    Message: answers.MessageOut,
-    Page: answers.PageOut,
-    History: answers.HistoryOut,
-    LearnResult: answers.LearnOut,
-    RecallResult: answers.RecallOut,
-    Context: answers.ContextOut,
-    IngestResult: answers.IngestOut,
-    Session: answers.SessionOut,
-    Statistics: answers.StatisticsOut,
-    BaseMemory: answers.BaseMemoryOut,
-    PendingWork: answers.PendingWorkOut,
-    UsageReport: answers.UsageOut,
-    CompressionResult: answers.CompressOut,
-    ProfileSwitch: answers.ProfileSwitchOut,
-    ImportResult: answers.ImportOut,
-    ForgetResult: answers.ForgetOut,
-    PurgeResult: answers.PurgeOut,
-    EraseResult: answers.EraseOut,
-    ConsolidationResult: answers.ConsolidationOut,
-    WorkResult: answers.WorkOut,
-    ProfileInfo: answers.ProfileOut,
+SENT: dict[type, type[responses.ResponseModel]] = {
+    Memory: responses.MemoryOut,
+    Message: responses.MessageOut,
+    Page: responses.PageOut,
+    History: responses.HistoryOut,
+    LearnResult: responses.LearnOut,
+    RecallResult: responses.RecallOut,
+    Context: responses.ContextOut,
+    IngestResult: responses.IngestOut,
+    Session: responses.SessionOut,
+    Statistics: responses.StatisticsOut,
+    BaseMemory: responses.BaseMemoryOut,
+    PendingWork: responses.PendingWorkOut,
+    UsageReport: responses.UsageOut,
+    CompressionResult: responses.CompressOut,
+    ProfileSwitch: responses.ProfileSwitchOut,
+    ImportResult: responses.ImportOut,
+    ForgetResult: responses.ForgetOut,
+    PurgeResult: responses.PurgeOut,
+    EraseResult: responses.EraseOut,
+    ConsolidationResult: responses.ConsolidationOut,
+    WorkResult: responses.WorkOut,
+    ProfileInfo: responses.ProfileOut,
 }
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from nacl import pwhash
 
-from memolith.adapters.crypto.master import KeyFile, MasterKeySource
-from memolith.adapters.crypto.ring import KeyRing
-from memolith.adapters.postgres.places import parse_dsn
-from memolith.adapters.postgres.ring import PostgresKeyStorage
+from memolith.adapters.crypto.key_ring import KeyRing
+from memolith.adapters.crypto.master_key import KeyFile, MasterKeySource
+from memolith.adapters.postgres.dsn import parse_dsn
+from memolith.adapters.postgres.key_storage import PostgresKeyStorage
 from support.postgres import dropped, own
 
 CHEAP = (pwhash.argon2id.OPSLIMIT_MIN, pwhash.argon2id.MEMLIMIT_MIN)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from memolith.adapters.crypto.backup import back_up_keys, needs_passphrase, restore_keys
-from memolith.adapters.crypto.master import KeyFile, Passphrase
-from memolith.adapters.crypto.ring import KeyRing
+from memolith.adapters.crypto.key_backup import back_up_keys, needs_passphrase, restore_keys
+from memolith.adapters.crypto.key_ring import KeyRing
+from memolith.adapters.crypto.master_key import KeyFile, Passphrase
 from memolith.errors import Conflict, KeyUnavailable
 
 from .conftest import CHEAP, Rings

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.adapters.crypto.master import (
+from memolith.adapters.crypto.master_key import (
     KeyDerivation,
     Passphrase,
     ProvidedKey,

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from memolith.adapters.crypto.master import KeyFile, Passphrase, ProvidedKey
-from memolith.adapters.crypto.ring import KeyRing
-from memolith.adapters.crypto.sealed import generate_key
-from memolith.adapters.postgres.places import session
-from memolith.adapters.postgres.ring import PostgresKeyStorage
+from memolith.adapters.crypto.key_ring import KeyRing
+from memolith.adapters.crypto.master_key import KeyFile, Passphrase, ProvidedKey
+from memolith.adapters.crypto.primitives import generate_key
+from memolith.adapters.postgres.dsn import session
+from memolith.adapters.postgres.key_storage import PostgresKeyStorage
 from memolith.errors import KeyUnavailable
 from support.postgres import own
 from support.processes import killed
@@ -27,10 +27,10 @@ OWNER = b"digest of alice."
 OPENED = """
 import sys
 from pathlib import Path
-from memolith.adapters.crypto.master import KeyFile
-from memolith.adapters.crypto.ring import KeyRing
-from memolith.adapters.postgres.places import place_of
-from memolith.adapters.postgres.ring import RingTables
+from memolith.adapters.crypto.master_key import KeyFile
+from memolith.adapters.crypto.key_ring import KeyRing
+from memolith.adapters.postgres.dsn import place_of
+from memolith.adapters.postgres.key_storage import RingTables
 key, where, schema = sys.argv[1:]
 place = RingTables(place_of(where, schema, 10)) if schema else Path(where)
 ring = KeyRing(place, KeyFile(Path(key)))

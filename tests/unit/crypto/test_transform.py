@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from memolith.adapters.crypto.transform import STRETCH, VectorTransform
+from memolith.adapters.crypto.primitives import STRETCH, VectorTransform
 from support.rows import check_each
 
 KEY = bytes(range(32))

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from memolith.adapters.crypto.configured import ConfiguredCiphers
-from memolith.adapters.crypto.master import KeyFile
-from memolith.adapters.crypto.plain import PlainCipher
-from memolith.adapters.crypto.ring import KeyRing
+from memolith.adapters.crypto.ciphers import ConfiguredCiphers, PlainCipher
+from memolith.adapters.crypto.key_ring import KeyRing
+from memolith.adapters.crypto.master_key import KeyFile
 from memolith.adapters.crypto.xchacha import KeyRingCiphers, XChaChaCipher
 from memolith.errors import KeyUnavailable
 from memolith.ports.cipher import EncryptionContext, SupportsClone, SupportsKeyCopy

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.adapters.crypto.sealed import OVERHEAD_BYTES
+from memolith.adapters.crypto.primitives import OVERHEAD_BYTES
 from memolith.adapters.crypto.xchacha import KeyRingCiphers, XChaChaCipher, XChaChaOwnerCipher
 from memolith.errors import KeyUnavailable, StoreDamaged
 from memolith.ports.cipher import EncryptionContext

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from memolith.domain.messages import Message, Role
 from memolith.evals.baselines import Baselines
-from memolith.evals.conversations import Conversation, DialogueSession, Question
-from memolith.ports.embedder import TextRole
+from memolith.evals.datasets import Conversation, DialogueSession, Question
+from memolith.ports.models import TextRole
 
 AT = datetime(2024, 5, 1, tzinfo=UTC)
 DIRECTIONS = ("boat", "kayak", "bread")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from memolith.evals.relevance import AskedQuestion, auc, fit_relevance
+from memolith.evals.fitting import AskedQuestion, auc, fit_relevance
 from memolith.policies.ranking.relevance import Relevance, RelevanceSignals
 
 TRUE = Relevance(constant=-3.0, nearness=8.0, words=2.0, extent=-0.5, said=0.5, ahead=2.0)

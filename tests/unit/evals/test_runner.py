@@ -10,19 +10,20 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from memolith.domain.items import Span
-from memolith.domain.memories import Memory, Source
+from memolith.domain.memories import Memory, Source, Span
 from memolith.domain.messages import Message, Role
 from memolith.domain.recall import RecalledItem, RecallResult, Score
-from memolith.evals.conversations import Conversation, DialogueSession, Question
-from memolith.evals.engine import QuestionClock, build_system, get_message_ids
+from memolith.evals.datasets import Conversation, DialogueSession, Question
 from memolith.evals.report import Report, render_report, report_as_json
 from memolith.evals.runner import (
     ALL_CATEGORIES,
     Answer,
+    QuestionClock,
     Recall,
+    build_system,
     compute_figures,
     count_steps,
+    get_message_ids,
     run_questions,
 )
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memolith.errors import InvalidInput
-from memolith.exchange import arrays
-from memolith.exchange.arrays import iter_elements
+from memolith.import_export import files
+from memolith.import_export.files import iter_elements
 from memolith.policies.arguments import MAX_MESSAGE_CHARS
 from support.rows import check_each
 
@@ -39,7 +39,7 @@ def test_it_gives_what_the_standard_parser_gives_whatever_the_size_of_reads(
 ) -> None:
     data = json.dumps(values, ensure_ascii=ascii_only, indent=1).encode("utf-8", "surrogatepass")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(arrays, "CHUNK_BYTES", chunk)
+        patch.setattr(files, "CHUNK_BYTES", chunk)
         try:
             found = [value for _, value in read(data)]
         except InvalidInput:
@@ -84,9 +84,9 @@ def test_what_is_no_array_is_an_error_with_its_line(data: bytes, field: str, pro
 def test_an_element_over_the_limit_is_refused_without_reading_on(
     element: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(arrays, "CHUNK_BYTES", 100)
-    monkeypatch.setattr(arrays, "MAX_CHUNK_BYTES", 400)
-    monkeypatch.setattr(arrays, "MAX_ELEMENT_CHARS", 1_000)
+    monkeypatch.setattr(files, "CHUNK_BYTES", 100)
+    monkeypatch.setattr(files, "MAX_CHUNK_BYTES", 400)
+    monkeypatch.setattr(files, "MAX_ELEMENT_CHARS", 1_000)
     file = io.BytesIO(b"[1,\n" + element % (b"1," * 50_000) + b"]")
     with pytest.raises(InvalidInput) as caught:
         list(iter_elements(file, "file.json"))
@@ -96,8 +96,8 @@ def test_an_element_over_the_limit_is_refused_without_reading_on(
 
 
 def test_a_list_of_many_elements_may_be_longer_than_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arrays, "CHUNK_BYTES", 100)
-    monkeypatch.setattr(arrays, "MAX_ELEMENT_CHARS", 1_000)
+    monkeypatch.setattr(files, "CHUNK_BYTES", 100)
+    monkeypatch.setattr(files, "MAX_ELEMENT_CHARS", 1_000)
     text = "a" * 900
     data = json.dumps([text] * 20, indent=600).encode()
     assert [value for _, value in read(data)] == [text] * 20

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from memolith.domain.memories import Action, Event, History, Memory, Origin, Source, State, Version
 from memolith.domain.messages import Message, Role
 from memolith.errors import InvalidInput
-from memolith.exchange import backup
-from memolith.exchange.jsonl import ImportedMemory
-from memolith.exchange.records import MemoryRecord, Record, SessionEnd
+from memolith.import_export import jsonl
+from memolith.import_export.jsonl import ImportedMemory
+from memolith.import_export.records import MemoryRecord, Record, SessionEnd
 from support.rows import check_each
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678, tzinfo=UTC)
@@ -93,17 +93,17 @@ RECORDS = st.lists(
 
 
 def written(records: list[Record | ImportedMemory]) -> bytes:
-    return b"".join(backup.write_export(records, "alice", NOW))
+    return b"".join(jsonl.write_export(records, "alice", NOW))
 
 
 def read(data: bytes, owner: str = "alice") -> list[Record | ImportedMemory]:
-    return list(backup.read_export(io.BytesIO(data), "file", owner))
+    return list(jsonl.read_export(io.BytesIO(data), "file", owner))
 
 
 @given(RECORDS)
 def test_what_was_written_is_read_back(records: list[Record | ImportedMemory]) -> None:
     data = written(records)
-    assert backup.is_export(io.BytesIO(data))
+    assert jsonl.is_export(io.BytesIO(data))
     assert read(data) == records
     assert data.count(b"\n") == len(records) + 1
 
@@ -122,7 +122,7 @@ def test_it_can_be_read_for_another_owner() -> None:
 @check_each("data", [b"", b"\n", b'{"content": "x"}', b"[]", b"{", b"\xff", b"[" * 9999])
 def test_other_files_are_no_backups(data: bytes) -> None:
     file = io.BytesIO(data)
-    assert not backup.is_export(file)
+    assert not jsonl.is_export(file)
     assert file.tell() == 0
 
 
@@ -150,9 +150,7 @@ def test_a_newer_form_is_refused() -> None:
 def test_a_bad_line_is_an_error_that_names_it_before_anything_is_given(
     line: bytes, problem: str
 ) -> None:
-    reading = backup.read_export(
-        io.BytesIO(written([SessionEnd("s", NOW)]) + line), "file", "alice"
-    )
+    reading = jsonl.read_export(io.BytesIO(written([SessionEnd("s", NOW)]) + line), "file", "alice")
     with pytest.raises(InvalidInput) as caught:
         next(reading)
     assert caught.value.field == "file:3"

@@ -9,8 +9,8 @@ import pytest
 
 from memolith.domain.messages import Role
 from memolith.errors import InvalidInput
-from memolith.exchange.chatgpt import read_chatgpt
-from memolith.exchange.transcripts import Transcript
+from memolith.import_export.chats import read_chatgpt
+from memolith.import_export.records import Transcript
 from support.rows import check_each
 
 

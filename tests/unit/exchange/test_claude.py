@@ -9,8 +9,8 @@ import pytest
 
 from memolith.domain.messages import Role
 from memolith.errors import InvalidInput
-from memolith.exchange.claude import read_claude
-from memolith.exchange.transcripts import Transcript
+from memolith.import_export.chats import read_claude
+from memolith.import_export.records import Transcript
 
 
 def said(uuid: str, sender: str, text: str = "", **more: Any) -> dict[str, Any]:

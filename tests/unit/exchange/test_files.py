@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from memolith.errors import InvalidInput
-from memolith.exchange.files import iter_conversation_files, open_binary, open_rereadable
+from memolith.import_export.files import iter_conversation_files, open_binary, open_rereadable
 
 
 def archive(members: dict[str, str]) -> io.BytesIO:

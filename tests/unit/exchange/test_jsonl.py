@@ -8,8 +8,8 @@ import pytest
 from memolith.domain.memories import Origin
 from memolith.domain.messages import Message, Role
 from memolith.errors import InvalidInput
-from memolith.exchange.jsonl import IMPORT_BATCH_SIZE, ImportedMemory, read_jsonl
-from memolith.exchange.transcripts import Transcript
+from memolith.import_export.jsonl import IMPORT_BATCH_SIZE, ImportedMemory, read_jsonl
+from memolith.import_export.records import Transcript
 from support.rows import check_each
 
 

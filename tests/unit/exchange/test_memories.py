@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 
 from memolith import Memolith
-from memolith.domain.audits import AuditEntry
 from memolith.domain.memories import Origin
+from memolith.domain.reports import AuditEntry
 from memolith.errors import InvalidInput
-from memolith.exchange import backup
-from memolith.exchange.memories import MemoryFormat, detect_format, read_memories
-from memolith.testing.clock import SettableClock
-from memolith.testing.embedders import HashingEmbedder, WordCounter
+from memolith.import_export import jsonl
+from memolith.import_export.memories import MemoryFormat, detect_format, read_memories
+from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
 from support.rows import check_each
 
 MEM0 = {
@@ -70,7 +69,7 @@ def exported(text: str, key: str) -> bytes:
     with Memolith.open(":memory:", embedder=HashingEmbedder(), tokens=WordCounter()) as memory:
         owner = memory.owner("alice")
         owner.remember(text, key=key)
-        return b"".join(backup.write_export(owner.export(), "alice", clock.now()))
+        return b"".join(jsonl.write_export(owner.export(), "alice", clock.now()))
 
 
 def test_of_our_own_export_the_active_memories_are_read() -> None:
@@ -82,7 +81,7 @@ def test_of_our_own_export_the_active_memories_are_read() -> None:
         owner.learn("Hello!", "Hi!")
         kept = owner.remember("Likes tea", key="tea", origin="tool")
         owner.supersede(owner.remember("Likes milk").id, kept.id)
-        lines = b"".join(backup.write_export(owner.export(), "alice", clock.now()))
+        lines = b"".join(jsonl.write_export(owner.export(), "alice", clock.now()))
     assert found(lines) == [AuditEntry(kept.id, "Likes tea", "tea", Origin.TOOL)]
 
 

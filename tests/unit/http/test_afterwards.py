@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from memolith.entrypoints.http.proxying.afterwards import BackgroundQueue
 from memolith.errors import InvalidInput, StoreUnavailable
+from memolith.server.proxy.background import BackgroundQueue
 
 
 @pytest.fixture

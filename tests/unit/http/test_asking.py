@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.entrypoints.http.problems import Problem
-from memolith.entrypoints.http.proxying.asking import add_system_text, parse_chat_request
+from memolith.server.problems import Problem
+from memolith.server.proxy.openai import add_system_text, parse_chat_request
 from support.rows import check_each
 
 HI = {"role": "user", "content": "Hi"}

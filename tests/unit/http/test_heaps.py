@@ -8,7 +8,7 @@ import pytest
 
 COUNTED = """
 import ctypes, sys, threading
-from memolith.entrypoints.http import heaps
+from memolith.server import heaps
 if sys.argv[1] == "few" and not heaps.keep_few():
     raise SystemExit("not glibc")
 library = ctypes.CDLL(None)

@@ -9,10 +9,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.entrypoints.http.proxying.hearing import ModelReply, ReplyAccumulator, parse_reply
-from memolith.testing.model_server import Answer
-from memolith.testing.model_server.asked import Asked
-from memolith.testing.model_server.openai import plain, streamed
+from memolith.demo.model_server import Answer
+from memolith.demo.model_server.messages import Asked
+from memolith.demo.model_server.openai import plain, streamed
+from memolith.server.proxy.openai import ModelReply, ReplyAccumulator, parse_reply
 from support.rows import check_each
 
 ASKED = Asked("openai", "/v1/chat/completions", "m")

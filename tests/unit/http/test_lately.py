@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from memolith.entrypoints.http.lately import put_bounded
-from memolith.entrypoints.http.metrics import Metrics
+from memolith.server.auth import put_bounded
+from memolith.server.metrics import Metrics
 
 
 def test_over_so_many_the_oldest_goes() -> None:

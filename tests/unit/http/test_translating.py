@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.entrypoints.http.problems import Problem
-from memolith.entrypoints.http.proxying.translating import (
+from memolith.server.problems import Problem
+from memolith.server.proxy.anthropic import (
     translate_completion,
     translate_error_body,
     translate_request,

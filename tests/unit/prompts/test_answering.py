@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.ports.chat import ChatMessage
-from memolith.prompts.answering import (
+from memolith.ports.models import ChatMessage
+from memolith.prompts.chat import (
     ANSWER_MAX_TOKENS,
     WindowAllocation,
     count_fitting_turns,

@@ -10,13 +10,18 @@ from hypothesis import strategies as st
 
 from corpora.hostile import HOSTILE
 from memolith.domain.messages import Message, Role
-from memolith.policies.dialects import FACTS_SCHEMA, STANDARD_SCHEMA, TIERS_SCHEMA, ExtractionSchema
+from memolith.policies.extraction import (
+    FACTS_SCHEMA,
+    STANDARD_SCHEMA,
+    TIERS_SCHEMA,
+    ExtractionSchema,
+)
 from memolith.profiles.facts import KINDS
 from memolith.profiles.standard import HEADINGS
 from memolith.profiles.tiers import STANDARD_KINDS
-from memolith.prompts.extraction import MAX_FACTS, Fact, build_extraction_prompt, parse_facts
+from memolith.prompts.fencing import TranscriptTurn, build_transcript_turn
+from memolith.prompts.learning import MAX_FACTS, Fact, build_extraction_prompt, parse_facts
 from memolith.prompts.replies import InvalidReply
-from memolith.prompts.transcripts import TranscriptTurn, build_transcript_turn
 from support.rows import check_each
 
 NONCE = "9f2c41d07ab3e586"

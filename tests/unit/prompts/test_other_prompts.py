@@ -8,20 +8,21 @@ from hypothesis import strategies as st
 
 from corpora.hostile import HOSTILE
 from memolith.policies.merging import Operation, Verdict
-from memolith.ports.chat import ChatMessage, Prompt
-from memolith.prompts.answering import MEMORY_HEADING, build_answer_prompt
-from memolith.prompts.arbitration import build_arbitration_prompt, parse_verdict
-from memolith.prompts.base_memory import build_base_memory_prompt, parse_base_memory
+from memolith.ports.models import ChatMessage, Prompt
+from memolith.prompts.chat import MEMORY_HEADING, build_answer_prompt
+from memolith.prompts.fencing import TranscriptTurn
+from memolith.prompts.learning import build_arbitration_prompt, parse_verdict
 from memolith.prompts.replies import InvalidReply
-from memolith.prompts.summary import (
+from memolith.prompts.summaries import (
     CASCADE_STYLE,
     HISTORY_STYLE,
     SESSION_STYLE,
     SummaryStyle,
+    build_base_memory_prompt,
     build_summary_prompt,
+    parse_base_memory,
     parse_summary,
 )
-from memolith.prompts.transcripts import TranscriptTurn
 from support.rows import check_each
 
 NONCE = "9f2c41d07ab3e586"

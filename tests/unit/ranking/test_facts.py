@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.policies.ranking.bm25 import SATURATION_MIDPOINT, saturate
-from memolith.policies.ranking.facts import HybridRanking
 from memolith.policies.ranking.model import Query, Ranking
+from memolith.policies.ranking.scoring import SATURATION_MIDPOINT, saturate
+from memolith.policies.ranking.weighted import HybridRanking
 from memolith.testing.builders import candidates
 from support.rows import check_each
 

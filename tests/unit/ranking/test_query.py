@@ -2,11 +2,16 @@
 
 from datetime import UTC, datetime, timedelta, timezone
 
-from memolith.domain.items import Trait
+from memolith.domain.memories import Trait
 from memolith.domain.messages import Participant, Role
-from memolith.policies.ranking.query import QueryCues, get_cues, prepare_query
-from memolith.policies.ranking.query_dates import MAX_YEARS_BACK, find_periods
-from memolith.policies.ranking.query_phrasing import strip_phrasing
+from memolith.policies.ranking.query import (
+    MAX_YEARS_BACK,
+    QueryCues,
+    find_periods,
+    get_cues,
+    prepare_query,
+    strip_phrasing,
+)
 from support.rows import check_each
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)

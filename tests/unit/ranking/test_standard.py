@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from memolith.domain.items import Trait
+from memolith.domain.memories import Trait
 from memolith.domain.messages import Participant, Role
 from memolith.policies.ranking.model import Candidates, Query, Ranking
 from memolith.policies.ranking.query import QueryCues

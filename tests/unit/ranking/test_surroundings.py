@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.policies.ranking.surroundings import WINDOW_DECAY, max_score_by_item, score_windows
+from memolith.policies.ranking.scoring import WINDOW_DECAY, max_score_by_item, score_windows
 
 NONE = -1
 

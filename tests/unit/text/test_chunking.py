@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from memolith.adapters.embedders.wordpiece import WordPieceCounter
+from memolith.adapters.models.local import WordPieceCounter
 from memolith.errors import InvalidInput
-from memolith.text.chunking.chunks import split_chunks, stream_chunks
-from memolith.text.chunking.model import ChunkSizes
+from memolith.text.chunking.chunks import ChunkSizes, split_chunks, stream_chunks
 from memolith.text.cleaning import clean
 from support.rows import check_each
 

@@ -1,6 +1,6 @@
 """Code in a text, by example."""
 
-from memolith.text.code import code_blocks, mask_code
+from memolith.text.segmentation import code_blocks, mask_code
 from support.rows import check_each
 
 

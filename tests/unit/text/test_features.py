@@ -2,7 +2,7 @@
 
 import pytest
 
-from memolith.domain.items import Trait
+from memolith.domain.memories import Trait
 from memolith.text.features import count_words, extract_features
 from support.rows import check_each
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.text.figures import parse_numbers
+from memolith.text.numbers import parse_numbers
 from support.rows import check_each
 
 

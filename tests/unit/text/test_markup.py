@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from corpora.hostile import HOSTILE, TALK
+from memolith.text.deobfuscation import decode_escapes, remove_markup
 from memolith.text.injection import is_suspicious
-from memolith.text.markup import decode_escapes, remove_markup
 from support.rows import check_each
 
 

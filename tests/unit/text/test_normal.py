@@ -4,7 +4,7 @@ import pytest
 
 from corpora.meaning_edits import swaps
 from corpora.pairs import Pair, load_pairs
-from memolith.text.normal import canonical_words, content_key
+from memolith.text.canonical_form import canonical_words, content_key
 from support.rows import check_each
 
 PAIRS = load_pairs()

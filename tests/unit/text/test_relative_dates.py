@@ -5,8 +5,7 @@ from datetime import date
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.text.dates import DateRange
-from memolith.text.relative_dates import resolve_dates, resolve_past_dates
+from memolith.text.dates import DateRange, resolve_dates, resolve_past_dates
 from support.rows import check_each
 
 SAID = date(2024, 5, 1)  # a Wednesday

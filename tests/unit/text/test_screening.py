@@ -6,9 +6,9 @@ import pytest
 
 from corpora.hostile import HOSTILE, TALK
 from corpora.secret_samples import HARMLESS, SECRETS, Sample
-from memolith.domain.items import Span
+from memolith.domain.memories import Span
 from memolith.text import screening
-from memolith.text.folding import fold
+from memolith.text.deobfuscation import fold
 from memolith.text.injection import is_suspicious
 from memolith.text.screening import contains_secrets, redact, sanitize_lines, screen
 from support.rows import check_each

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memolith.text.sentences import sentences
+from memolith.text.segmentation import sentences
 from support.rows import check_each
 
 

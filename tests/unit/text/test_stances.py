@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memolith.text.stances import Clause, split_clauses
+from memolith.text.polarity import Clause, split_clauses
 from support.rows import check_each
 
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memolith.errors import InvalidInput
-from memolith.tools.paths import ROOT, FileCommandError, format_size, list_directory, normalise_path
-from memolith.tools.times import parse_instant
+from memolith.tools.files import ROOT, FileCommandError, format_size, list_directory, normalise_path
+from memolith.tools.handlers import parse_instant
 from support.rows import check_each
 
 PIECES = st.sampled_from(

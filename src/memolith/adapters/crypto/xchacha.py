@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from memolith.adapters.crypto.joining import join_length_prefixed
-from memolith.adapters.crypto.ring import original_store_id
-from memolith.adapters.crypto.sealed import (
+from memolith.adapters.crypto.ciphers import join_length_prefixed
+from memolith.adapters.crypto.key_ring import original_store_id
+from memolith.adapters.crypto.primitives import (
     DecryptionFailed,
+    VectorTransform,
     decrypt,
     derive_subkey,
     encrypt,
     generate_key,
     keyed_digest,
 )
-from memolith.adapters.crypto.transform import VectorTransform
 from memolith.errors import KeyUnavailable, StoreDamaged
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from memolith.adapters.crypto.ring import KeyRing
+    from memolith.adapters.crypto.key_ring import KeyRing
     from memolith.ports.cipher import Cipher, EncryptionContext
 
 NAME = "xchacha20-poly1305"

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from memolith.adapters.sql.substrings import count_contained
-from memolith.adapters.sql.values import micros, micros_or_none
+from memolith.adapters.sql.codecs import micros, micros_or_none
+from memolith.adapters.sql.search import count_contained
 from memolith.domain.messages import Role
 from memolith.errors import InvalidInput
+from memolith.policies.indexing import centroid, cosines
 from memolith.policies.trust import is_quarantined
-from memolith.policies.vectors import centroid, cosines
-from memolith.ports.columns import PART_BITS, Items, Postings, Similarities, UsageStats
+from memolith.ports.index import PART_BITS, Items, Postings, Similarities, UsageStats
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from memolith.adapters.inmemory.state import Item, OwnerState
-    from memolith.domain.items import Span, Trait
+    from memolith.domain.memories import Span, Trait
     from memolith.domain.recall import SearchFilter
     from memolith.ports.store import Passage
 

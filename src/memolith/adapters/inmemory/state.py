@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from memolith.adapters.sql.values import NEVER
-from memolith.adapters.sql.work import PENDING
+from memolith.adapters.sql.codecs import NEVER, PENDING
 from memolith.domain.memories import DORMANT, EPISODE
-from memolith.domain.work import ConsolidationProgress
+from memolith.domain.owners import ConsolidationProgress
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -16,13 +15,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from memolith.domain.base_memory import BaseMemory
-    from memolith.domain.items import Features
-    from memolith.domain.memories import Event, Link, Memory
+    from memolith.domain.memories import BaseMemory, Event, Features, Link, Memory
     from memolith.domain.messages import Message, Role
-    from memolith.domain.work import ProcessingFlag, WorkKind
+    from memolith.domain.owners import ProcessingFlag, WorkKind
+    from memolith.ports.service import ModelUsage
     from memolith.ports.store import Passage
-    from memolith.ports.usage import ModelUsage
 
 
 @dataclass(frozen=True, slots=True)

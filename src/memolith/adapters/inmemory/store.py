@@ -1,44 +1,334 @@
-"""The reference store: plain dictionaries, and searches that look at everything."""
+"""Which model the vectors of the reference store are of, and making them anew by another one."""
 
 from __future__ import annotations
 
 import threading
-from contextlib import contextmanager
+from abc import abstractmethod
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import UTC
 from typing import TYPE_CHECKING
 
-from memolith.adapters.crypto.plain import PlainCipher
-from memolith.adapters.inmemory.api_keys import InMemoryApiKeys
-from memolith.adapters.inmemory.base_memory import BaseMemoryWriter
-from memolith.adapters.inmemory.claims import InMemoryClaims
-from memolith.adapters.inmemory.idempotency import InMemoryIdempotency
-from memolith.adapters.inmemory.jobs import InMemoryJobs
-from memolith.adapters.inmemory.purging import PurgeWriter
-from memolith.adapters.inmemory.reembedding import ReembeddingMixin
+from memolith.adapters.crypto.ciphers import PlainCipher
+from memolith.adapters.inmemory.purge import PurgeWriter
+from memolith.adapters.inmemory.reads import PendingWorkReader
 from memolith.adapters.inmemory.search import LinearSearch
+from memolith.adapters.inmemory.service_tables import (
+    InMemoryApiKeys,
+    InMemoryClaims,
+    InMemoryIdempotency,
+    InMemoryJobs,
+    InMemoryUsage,
+)
 from memolith.adapters.inmemory.state import OwnerState
-from memolith.adapters.inmemory.upkeep import StrengthWriter
-from memolith.adapters.inmemory.usage import InMemoryUsage
-from memolith.adapters.inmemory.waiting import PendingWorkReader
-from memolith.adapters.inmemory.work_changes import WorkWriter
-from memolith.adapters.sql.sealing import OwnerEncryption
-from memolith.errors import OwnerErased, StoreUnavailable
+from memolith.adapters.inmemory.writes import BaseMemoryWriter, StrengthWriter, WorkWriter
+from memolith.adapters.sql.codecs import OwnerEncryption
+from memolith.adapters.sql.embedding_generations import ExpectedGeneration
+from memolith.errors import (
+    Conflict,
+    InvalidInput,
+    OwnerErased,
+    StoreUnavailable,
+    WrongEmbeddingModel,
+)
+from memolith.ports.admin import (
+    MAX_WRITE_PAUSE_S,
+    EmbeddingModel,
+    UnembeddedPassage,
+    UnembeddedPassages,
+)
 from memolith.ports.store import StoreMeta
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from datetime import datetime
 
     import numpy as np
     from numpy.typing import NDArray
 
-    from memolith.ports.api_keys import ApiKeys
-    from memolith.ports.idempotency import IdempotencyStore
-    from memolith.ports.jobs import JobStore
+    from memolith.adapters.inmemory.state import Item
+    from memolith.ports.service import ApiKeys, IdempotencyStore, UsageCounter
     from memolith.ports.store import Snapshot, Transaction
-    from memolith.ports.usage import UsageCounter
-    from memolith.ports.work import WorkLeases
+    from memolith.ports.work import JobStore, WorkLeases
+
+    PassagePosition = tuple[int, int]
+
+
+class ReembeddingMixin:
+    """The half of the reference store that knows the model, and changes it."""
+
+    _busy_timeout_s: float
+    _states: dict[str, OwnerState]
+    _locks: dict[str, threading.Lock]
+    _lock: threading.Lock
+    _meta: StoreMeta
+
+    def __init__(self) -> None:
+        """Begin with nothing under way."""
+        self._space = 0
+        self._expected: ExpectedGeneration | None = None
+        self._next_model: EmbeddingModel | None = None
+        self._is_emptying = False
+        self._unheld = threading.Event()
+        self._unheld.set()
+
+    # --- the model in use -----------------------------------------------------------------------
+
+    def expect_embedder(self, name: str, dimension: int | None) -> None:
+        """See the port."""
+        self._require_open()
+        meta = self._meta
+        given = EmbeddingModel(name, dimension or 0)
+        if meta.embedder is not None and (
+            meta.embedder != name or dimension not in (None, meta.dimension)
+        ):
+            raise WrongEmbeddingModel(
+                str(self._model), str(given), is_reembedding=self._next_model == given
+            )
+        self._expected = ExpectedGeneration(self._space, str(given))
+
+    def check_embedder(self) -> None:
+        """See the port."""
+        self._require_open()
+        self._build_check()()
+
+    def adopt_embedder(self, name: str, dimension: int) -> None:
+        """See the port."""
+        given = EmbeddingModel(name, dimension)
+        with self._lock:
+            self._require_open()
+            if self._model not in (None, given) and self._has_vectors():
+                self._build_check()()
+                raise WrongEmbeddingModel(str(self._model), str(given))
+            digests = self._meta.digest_name if self._model == given or self._space else name
+            self._meta = replace(
+                self._meta, embedder=name, dimension=dimension, digest_name=digests
+            )
+        self._expected = ExpectedGeneration(self._space, str(given))
+
+    @property
+    def _model(self) -> EmbeddingModel | None:
+        meta = self._meta
+        return EmbeddingModel(meta.embedder, meta.dimension or 0) if meta.embedder else None
+
+    def _build_check(self) -> Callable[[], None]:
+        """Return what refuses whoever expects other vectors than those in use now."""
+        space = self._space
+
+        def check() -> None:
+            expected = self._expected
+            if expected is not None and expected.generation != space:
+                raise WrongEmbeddingModel(str(self._model), expected.model, is_changed=True)
+
+        return check
+
+    def _has_vectors(self) -> bool:
+        return any(
+            passage.vector is not None
+            for state in self._states.values()
+            for item in state.items.values()
+            for passage in item.passages
+        )
+
+    # --- making vectors anew --------------------------------------------------------------------
+
+    @property
+    def reembedding_model(self) -> EmbeddingModel | None:
+        """See `Reembeddable`."""
+        return self._next_model
+
+    @property
+    def has_unused_vectors(self) -> bool:
+        """See `Reembeddable`."""
+        return self._is_emptying
+
+    def begin_reembedding(self, model: EmbeddingModel) -> None:
+        """See `Reembeddable`."""
+        with self._lock:
+            if self._next_model not in (None, model):
+                raise Conflict(
+                    f"vectors of {self._next_model} are being made: finish that, or give it up"
+                )
+            if self._is_emptying:
+                raise Conflict("vectors that were in use before are not removed yet")
+            self._next_model = model
+
+    def owners_missing_vectors(self) -> list[str]:
+        """See `Reembeddable`."""
+        return sorted(owner for owner in self._states if self.count_missing_vectors(owner))
+
+    def count_missing_vectors(self, owner_id: str) -> int:
+        """See `Reembeddable`."""
+        state = self._states.get(owner_id)
+        return len(_find_missing_vectors(state)) if state and self._next_model else 0
+
+    def passages_missing_vectors(self, owner_id: str, limit: int) -> UnembeddedPassages:
+        """See `Reembeddable`."""
+        state = self._states.get(owner_id)
+        if self._next_model is None:
+            raise Conflict("no vectors are being made: begin again")
+        bare = _find_missing_vectors(state) if state else []
+        stamp, is_last = (self._space, self._next_model), len(bare) <= limit
+        return UnembeddedPassages(stamp, tuple(bare[:limit]), 0, is_last)
+
+    def add_vectors(
+        self,
+        owner_id: str,
+        passages: UnembeddedPassages,
+        vectors: Mapping[PassagePosition, NDArray[np.int8]],
+    ) -> bool:
+        """See `Reembeddable`."""
+        with self._lock_owner(owner_id):
+            following, state = self._next_model, self._states.get(owner_id)
+            if following is None or state is None:
+                return False
+            if passages.state != (self._space, following):
+                return False
+            for vector in vectors.values():
+                if vector.dtype.name != "int8" or vector.shape != (following.dimension,):
+                    raise InvalidInput("vectors", f"must be int8 of length {following.dimension}")
+            if not all(number in state.items for number, _ in vectors):
+                return False
+            changed = state.copy()
+            changed.next_vectors |= {place: vector.copy() for place, vector in vectors.items()}
+            self._states[owner_id] = changed
+            return True
+
+    def switch_vectors(self) -> bool:
+        """See `Reembeddable`."""
+        with self._lock_all():
+            if self._next_model is None:
+                raise Conflict("no vectors are being made: begin again")
+            if any(map(_find_missing_vectors, self._states.values())):
+                return False
+            for owner_id, state in self._states.items():
+                self._states[owner_id] = _switch_state(state)
+            name, dimension = self._next_model.name, self._next_model.dimension
+            digests = self._meta.digest_name or name
+            self._space += 1
+            self._meta = replace(
+                self._meta,
+                embedder=name,
+                dimension=dimension,
+                digest_name=digests,
+                embedding_generation=self._space,
+            )
+            self._end_reembedding()
+            return True
+
+    def pause_writers(self) -> None:
+        """See `Reembeddable`."""
+        self._unheld.clear()
+
+    def resume_writers(self) -> None:
+        """See `Reembeddable`."""
+        self._unheld.set()
+
+    def _wait_for_hold(self) -> None:
+        self._unheld.wait(MAX_WRITE_PAUSE_S)
+
+    def abandon_reembedding(self) -> bool:
+        """See `Reembeddable`."""
+        with self._lock_all():
+            was = self._next_model is not None
+            if was:
+                self._end_reembedding()
+            return was
+
+    def _end_reembedding(self) -> None:
+        self._next_model, self._is_emptying = None, True
+        self._unheld.set()
+
+    def remove_unused_vectors(self, owner_id: str, after: int, limit: int) -> int | None:
+        """See `Reembeddable`: those that were in use before are gone already."""
+        with self._lock_owner(owner_id):
+            state = self._states.get(owner_id)
+            if state is None or not self._is_emptying:
+                return None
+            places = sorted(place for place in state.next_vectors if place[0] > after)[:limit]
+            if not places:
+                return None
+            changed, last = state.copy(), places[-1][0]
+            for place in [each for each in changed.next_vectors if after < each[0] <= last]:
+                del changed.next_vectors[place]
+            self._states[owner_id] = changed
+            return last
+
+    def mark_unused_removed(self) -> None:
+        """See `Reembeddable`."""
+        self._is_emptying = False
+
+    @abstractmethod
+    def _lock_owner(self, owner_id: str) -> AbstractContextManager[None]:
+        """Keep all others from writing for an owner."""
+
+    @abstractmethod
+    def _require_open(self) -> None:
+        """Refuse to do anything once the store is closed."""
+
+    @contextmanager
+    def _lock_all(self) -> Iterator[None]:
+        """Keep all writers out, new ones too."""
+        with self._lock, ExitStack() as held:
+            for lock in self._locks.values():
+                if not lock.acquire(timeout=self._busy_timeout_s):
+                    raise StoreUnavailable("an owner is written to", self._busy_timeout_s)
+                held.callback(lock.release)
+            yield
+
+
+def _find_missing_vectors(state: OwnerState) -> list[UnembeddedPassage]:
+    """Return the passages that have a vector in use and no new one."""
+    known = _vectors_by_digest(state)
+    return [
+        UnembeddedPassage(
+            place, passage.span.extract(text), speaker, known.get(passage.digest or b"")
+        )
+        for item in state.items.values()
+        for text, speaker in _item_texts(state, item)
+        for part, passage in enumerate(item.passages)
+        for place in ((item.number, part),)
+        if passage.vector is not None and place not in state.next_vectors
+    ]
+
+
+def _vectors_by_digest(state: OwnerState) -> dict[bytes, NDArray[np.int8]]:
+    """Return new vectors by the digests of their texts."""
+    return {
+        digest: vector
+        for (number, part), vector in state.next_vectors.items()
+        if (digest := state.items[number].passages[part].digest) is not None
+    }
+
+
+def _item_texts(state: OwnerState, item: Item) -> list[tuple[str, str | None]]:
+    """Return an item's text, and who said it; none of an item that was replaced."""
+    if item.kind is None:
+        said = state.messages.get(item.record_id, ())
+        return [(v.message.content, v.message.speaker) for v in said if v.item == item.number]
+    kept = state.memories.get(item.record_id, ())
+    return [(v.memory.content, None) for v in kept if v.item == item.number]
+
+
+def _switch_state(state: OwnerState) -> OwnerState:
+    """Return a state with the new vectors in the place of those in use."""
+    changed = state.copy()
+    changed.items = {
+        number: replace(
+            item,
+            passages=tuple(
+                replace(passage, vector=state.next_vectors.get((number, part)))
+                for part, passage in enumerate(item.passages)
+            ),
+        )
+        for number, item in state.items.items()
+    }
+    changed.next_vectors = {}
+    return changed
+
+
+# --- The reference store: plain dictionaries, and searches that look at everything
 
 
 class InMemorySnapshot(LinearSearch, PendingWorkReader):

@@ -7,23 +7,31 @@ from dataclasses import replace
 from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
-from memolith.adapters.inmemory.state import Item, MemoryVersion, MessageVersion, SessionState
-from memolith.adapters.inmemory.waiting import PendingWorkReader
-from memolith.adapters.sql.entries import check_entry, require_role_and_time, role_of_origin
-from memolith.adapters.sql.values import NEVER, micros, pack_id
-from memolith.domain.items import Trait
-from memolith.domain.memories import State
+from memolith.adapters.inmemory.reads import PendingWorkReader
+from memolith.adapters.inmemory.state import (
+    Item,
+    MemoryVersion,
+    MessageVersion,
+    MessageWork,
+    SessionState,
+)
+from memolith.adapters.sql.codecs import DEAD_LETTER, NEVER, PENDING, micros, pack_id
+from memolith.adapters.sql.index_rows import check_entry, require_role_and_time, role_of_origin
+from memolith.domain.memories import BaseMemory, State, Trait
+from memolith.domain.owners import ProcessingFlag
 from memolith.errors import Conflict, MemolithError, NotFound
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from memolith.adapters.inmemory.state import OwnerState
-    from memolith.adapters.sql.sealing import OwnerEncryption
-    from memolith.domain.memories import Event, Link, Memory
+    from memolith.adapters.sql.codecs import OwnerEncryption
+    from memolith.domain.memories import Event, Link, Memory, Source
     from memolith.domain.messages import Message, Role
+    from memolith.domain.owners import ConsolidationProgress
     from memolith.ports.store import IndexEntry, Passage
+    from memolith.ports.work import WorkLease
 
 
 class RecordWriter(PendingWorkReader):
@@ -385,3 +393,122 @@ def _memory_in_utc(memory: Memory) -> Memory:
         happened_at=utc(memory.happened_at),
         expires_at=utc(memory.expires_at),
     )
+
+
+# --- The base memory of one owner
+
+
+class BaseMemoryWriter(RecordWriter):
+    """The ways to change it."""
+
+    def set_base_memory(self, content: str, *, sources: Sequence[Source], at: datetime) -> None:
+        """See the port."""
+        with self._change():
+            for source in sources:
+                pack_id(source.id, "sources")
+            versions = self._state.base_memories
+            since = max([at.astimezone(UTC), *(one.valid_from for one in versions[-1:])])
+            closed = [replace(one, valid_to=since) for one in versions[-1:]]
+            new = BaseMemory(content, len(versions) + 1, since, sources=tuple(sources))
+            self._state.base_memories = (*versions[:-1], *closed, new)
+
+    def rewrite_base_memory(self, contents: Mapping[int, str]) -> None:
+        """See the port."""
+        with self._change(changes=bool(contents)):
+            versions = {one.version: one for one in self._state.base_memories}
+            for number, content in contents.items():
+                if number not in versions:
+                    raise NotFound("version of the base memory", str(number))
+                versions[number] = replace(versions[number], content=content)
+            self._state.base_memories = tuple(versions.values())
+
+
+# --- Looking after one owner's memories
+
+
+class StrengthWriter(RecordWriter):
+    """The ways to look after memories."""
+
+    def set_strengths(self, ids: Sequence[str], strengths: Sequence[float]) -> None:
+        """See the port."""
+        memories = self._state.memories
+        for id_, strength in zip(ids, strengths, strict=True):
+            for last in memories.get(id_, ())[-1:]:
+                kept = replace(last.memory, strength=float(strength))
+                memories[id_] = (*memories[id_][:-1], replace(last, memory=kept))
+                self._is_touched = True
+
+
+# --- Saying what was done for one owner
+
+
+class WorkWriter(RecordWriter):
+    """The ways to say what was done."""
+
+    def holds_lease(self, lease: WorkLease) -> bool:
+        """See the port. Claims change only under the owner's lock, which is held here."""
+        held = self._state.claims.get(lease.work)
+        return lease.owner_id == self.owner_id and held is not None and held.token == lease.token
+
+    def mark_pending(self, ids: Sequence[str]) -> None:
+        """See the port."""
+        self._set(
+            ids,
+            lambda work: work if work.marks else replace(work, marks=PENDING, learned_at=None),
+        )
+
+    def mark_learned(self, ids: Sequence[str], at: datetime) -> None:
+        """See the port."""
+        done = at.astimezone(UTC)
+        self._set(
+            ids,
+            lambda work: MessageWork(learned_at=done, summarised_at=work.summarised_at),
+        )
+
+    def schedule_retry(self, ids: Sequence[str], *, retry_at: datetime | None) -> None:
+        """See the port."""
+        until = None if retry_at is None else retry_at.astimezone(UTC)
+        self._set(ids, lambda work: _postpone(work, until) if work.marks else work)
+
+    def mark_summarised(self, ids: Sequence[str], at: datetime | None) -> None:
+        """See the port."""
+        done = None if at is None else at.astimezone(UTC)
+        self._set(ids, lambda work: replace(work, summarised_at=done))
+
+    def add_mark(self, ids: Sequence[str], mark: ProcessingFlag) -> None:
+        """See the port."""
+        self._set_marks(ids, lambda before: before | mark)
+
+    def remove_mark(self, ids: Sequence[str], mark: ProcessingFlag) -> None:
+        """See the port."""
+        self._set_marks(ids, lambda before: before & ~mark)
+
+    def set_progress(self, session_id: str, progress: ConsolidationProgress) -> None:
+        """See the port."""
+        at = None if progress.at is None else progress.at.astimezone(UTC)
+        session = replace(self._session(session_id), progress=replace(progress, at=at))
+        self._state.sessions[session_id] = session
+        self._is_changed = True
+
+    def _set_marks(
+        self, ids: Sequence[str], change: Callable[[ProcessingFlag], ProcessingFlag]
+    ) -> None:
+        marks = self._state.marks
+        for id_ in self._state.memories.keys() & set(ids):
+            before = marks.get(id_, ProcessingFlag(0))
+            marks[id_] = change(before)
+            self._is_changed |= marks[id_] != before
+
+    def _set(self, ids: Sequence[str], change: Callable[[MessageWork], MessageWork]) -> None:
+        for id_ in set(ids):
+            for version in self._state.messages.get(id_, ())[-1:]:
+                before = self._state.work_of(id_)
+                after = change(before)
+                if self._state.items[version.item].valid_to == NEVER and after is not before:
+                    self._state.work[id_] = after
+                    self._is_changed = True
+
+
+def _postpone(work: MessageWork, until: datetime | None) -> MessageWork:
+    marks = DEAD_LETTER if until is None else PENDING
+    return replace(work, marks=marks, attempts=work.attempts + 1, retry_at=until)

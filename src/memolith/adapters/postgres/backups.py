@@ -16,34 +16,36 @@ import psycopg
 from psycopg import sql
 
 from memolith.adapters.postgres.connections import Connection, build_search_path
-from memolith.adapters.postgres.opening import create_store, get_cipher, read_facts, store_exists
-from memolith.adapters.postgres.places import session
-from memolith.adapters.postgres.schema import NewStoreOptions, owner_number
-from memolith.adapters.postgres.values import (
+from memolith.adapters.postgres.dialect import (
     VectorFormat,
     register_adapters,
     register_vector_adapters,
 )
-from memolith.adapters.sql.copying import read_rows, replace_owner_rows, replace_shared_rows
-from memolith.adapters.sql.moving import save_facts
-from memolith.adapters.sql.store import OWNER_NAMES
-from memolith.adapters.sqlite.backups import create_partial_file, put_in_place, refuse_to_overwrite
+from memolith.adapters.postgres.dsn import session
+from memolith.adapters.postgres.opening import create_store, get_cipher, read_facts, store_exists
+from memolith.adapters.postgres.schema import NewStoreOptions, owner_number
+from memolith.adapters.sql.store import OWNER_NAMES, save_facts
+from memolith.adapters.sql.tables import read_rows, replace_owner_rows, replace_shared_rows
+from memolith.adapters.sqlite.backups import (
+    create_partial_file,
+    put_in_place,
+    read_backup_cipher_info,
+    refuse_to_overwrite,
+    unpack_backup,
+)
 from memolith.adapters.sqlite.connections import Connection as FileConnection
 from memolith.adapters.sqlite.opening import prepare
-from memolith.adapters.sqlite.unpacking import read_backup_cipher_info, unpack_backup
 from memolith.errors import Conflict, KeyUnavailable, StoreDamaged
-from memolith.ports.backups import RestoreResult
+from memolith.ports.admin import RestoreResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from memolith.adapters.postgres.connections import Connections
-    from memolith.adapters.postgres.places import DatabaseLocation
-    from memolith.adapters.postgres.pool import PsycopgConnection
-    from memolith.adapters.sqlite.unpacking import BackupKeys, Tombstones
-    from memolith.ports.backups import ProgressCallback
+    from memolith.adapters.postgres.connections import Connections, PsycopgConnection
+    from memolith.adapters.postgres.dsn import DatabaseLocation
+    from memolith.adapters.sqlite.backups import BackupKeys, Tombstones
+    from memolith.ports.admin import Batches, ProgressCallback
     from memolith.ports.cipher import Cipher, CipherProvider
-    from memolith.ports.moving import Batches
 
 _LOCATION_FACTS = frozenset(
     {"schema", "vector", "cipher", "store_id", "key_check", "migration", "hold"}

@@ -8,29 +8,32 @@ from psycopg.errors import LockNotAvailable
 
 from memolith.adapters.postgres.backups import BackupMixin
 from memolith.adapters.postgres.connections import Connections, ConnectionSettings
+from memolith.adapters.postgres.dsn import parse_dsn, session
 from memolith.adapters.postgres.opening import (
     can_assume_application_role,
     open_or_create,
     verify_isolation,
 )
-from memolith.adapters.postgres.places import parse_dsn, session
 from memolith.adapters.postgres.schema import OWNER_TABLES, NewStoreOptions
-from memolith.adapters.postgres.search import PgvectorTables
-from memolith.adapters.postgres.vector_index import get_column_width, require_index_dimension
-from memolith.adapters.sql.nearby import ExternalVectorSearch
-from memolith.adapters.sql.spaces import VectorFacts
+from memolith.adapters.postgres.vector_index import (
+    PgvectorTables,
+    get_column_width,
+    require_index_dimension,
+)
+from memolith.adapters.sql.embedding_generations import VectorFacts
+from memolith.adapters.sql.external_vector_search import ExternalVectorSearch
 from memolith.adapters.sql.store import SqlStore
 from memolith.errors import StoreUnavailable
+from memolith.ports.admin import Finding
 from memolith.ports.cipher import SupportsClose
-from memolith.ports.verifying import Finding
 
 if TYPE_CHECKING:
     from memolith.adapters.sql import connection as shared
-    from memolith.adapters.sql.owner_row import OwnerRow
-    from memolith.adapters.sql.sealing import OwnerEncryption
+    from memolith.adapters.sql.codecs import OwnerEncryption
+    from memolith.adapters.sql.connection import OwnerRow
     from memolith.adapters.sql.search import IndexSearch
+    from memolith.ports.admin import EmbeddingModel
     from memolith.ports.cipher import Cipher, CipherProvider
-    from memolith.ports.reembedding import EmbeddingModel
     from memolith.ports.store import StoreMeta
 
 _MEBIBYTE = 1024 * 1024

@@ -14,13 +14,14 @@ What can't be said in words that both know is a statement of its own in PostgreS
 
 from __future__ import annotations
 
+import threading
+from collections import deque
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from contextlib import AbstractContextManager
-
-    from memolith.adapters.sql.owner_row import OwnerRow
 
 Row = tuple[Any, ...]
 
@@ -98,3 +99,77 @@ class Connections(Protocol):
         It is undone at the end of the block, unless `COMMIT` was run in it.
         """
         ...
+
+
+# --- An owner's own row
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerRow:
+    """What a snapshot sees of the owner itself; number 0 for one never written to.
+
+    Its last two columns are the store's: which vectors are in use, and who asks writers to wait.
+    """
+
+    number: int = 0
+    counter: int = 0
+    revision: int = 0
+    generation: int = 0
+    next_item: int = 1
+    next_session: int = 1
+    next_speaker: int = 1
+    next_event: int = 1
+    profile: str | None = None
+    key_version: int = 0
+    embedding_generation: int = 0
+    write_pause: str | None = None
+
+
+OWNER_COLUMNS = (
+    "owner_id, counter, revision, generation, next_item, next_session, next_speaker, next_event,"
+    " profile, key_version,"
+    " coalesce(CAST((SELECT value FROM meta WHERE name = 'space') AS BIGINT), 0),"
+    " (SELECT value FROM meta WHERE name = 'hold')"
+)
+"""The columns of an `OwnerRow`; what it says of the store is of the same state as the row."""
+
+
+# --- Taking turns: what only so many threads may have at once, in the order in which they came
+
+
+class FairSemaphore:
+    """Lets so many threads in at once. Unlike a lock's, its order is that of arrival.
+
+    Who takes a lock again and again gets it before those whom it has just woken; under load some
+    would wait for seconds, and others not at all.
+    """
+
+    def __init__(self, permits: int) -> None:
+        """Take how many may be in at once."""
+        self._lock = threading.Lock()
+        self._free = permits
+        self._waiters: deque[threading.Event] = deque()
+
+    def acquire(self, timeout_s: float) -> bool:
+        """Wait for one's turn, at most so long; return whether it came."""
+        with self._lock:
+            if self._free:
+                self._free -= 1
+                return True
+            turn = threading.Event()
+            self._waiters.append(turn)
+        if turn.wait(max(0.0, timeout_s)):
+            return True
+        with self._lock:
+            if turn.is_set():  # just now
+                return True
+            self._waiters.remove(turn)
+        return False
+
+    def release(self) -> None:
+        """End one's turn: it is that of who waits longest."""
+        with self._lock:
+            if self._waiters:
+                self._waiters.popleft().set()
+            else:
+                self._free += 1

@@ -8,30 +8,26 @@ what is new: items and passages are append-only by number, and what may change o
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from memolith.adapters.sql.arrays import AppendOnlyArray
-from memolith.adapters.sql.codes import TRAINING_ROWS, QuantisedCodes, create_codes, extend_codes
-from memolith.adapters.sql.columns import (
-    ITEM_TYPES,
-    MUTABLE_COLUMNS,
-    PASSAGE_TYPES,
-    ItemColumns,
-    PassageColumns,
-    VectorColumns,
-    empty_vectors,
+from memolith.adapters.sql.codecs import NEVER, translate_decode_errors
+from memolith.adapters.sql.quantised_codes import (
+    TRAINING_ROWS,
+    AppendOnlyArray,
+    QuantisedCodes,
+    create_codes,
+    extend_codes,
 )
-from memolith.adapters.sql.damage import translate_decode_errors
-from memolith.adapters.sql.values import NEVER
 from memolith.domain.memories import EPISODE
 from memolith.domain.messages import Role
+from memolith.policies.indexing import norms
 from memolith.policies.trust import find_quarantined
-from memolith.policies.vectors import norms
-from memolith.ports.columns import PART_BITS
+from memolith.ports.index import PART_BITS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,6 +36,127 @@ if TYPE_CHECKING:
 
     Bools = NDArray[np.bool_]
     Integers = NDArray[np.int64]
+
+Column = AppendOnlyArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ItemColumns:
+    """One row an item, ascending by number. Times in microseconds; `NEVER` for no end."""
+
+    number: Column
+    record: Column
+    is_memory: Column
+    kind: Column
+    session: Column
+    sequence: Column
+    speaker: Column
+    role: Column
+    at: Column
+    traits: Column
+    words: Column
+    tokens: Column
+    valid_from: Column
+    valid_to: Column
+    expires_at: Column
+    compressed: Column
+    first_passage: Column
+    passages: Column
+    first_vector: Column
+    vectors: Column
+    importance: Column
+    access_count: Column
+    used_at: Column
+    updated_at: Column
+    dormant: Column
+
+
+ITEM_TYPES: dict[str, str] = {
+    "number": "i8",
+    "record": "u1",
+    "is_memory": "?",
+    "kind": "i2",
+    "session": "i4",
+    "sequence": "i4",
+    "speaker": "i4",
+    "role": "i1",
+    "at": "i8",
+    "traits": "i4",
+    "words": "i4",
+    "tokens": "i4",
+    "valid_from": "i8",
+    "valid_to": "i8",
+    "expires_at": "i8",
+    "compressed": "?",
+    "first_passage": "i4",
+    "passages": "i4",
+    "first_vector": "i4",
+    "vectors": "i4",
+    "importance": "f8",
+    "access_count": "i8",
+    "used_at": "i8",
+    "updated_at": "i8",
+    "dormant": "?",
+}
+MUTABLE_COLUMNS = ("kind", "session", "role", "at", "valid_to", "expires_at", "compressed")
+
+
+@dataclass(frozen=True, slots=True)
+class PassageColumns:
+    """One row a passage, ascending by id. `item` is a row of `ItemColumns`."""
+
+    id: Column
+    item: Column
+    length: Column
+    start: Column
+    stop: Column
+    tokens: Column
+
+
+PASSAGE_TYPES: dict[str, str] = {
+    "id": "i8",
+    "item": "i4",
+    "length": "i4",
+    "start": "i4",
+    "stop": "i4",
+    "tokens": "i4",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class VectorColumns:
+    """One row a vector, ascending by passage.
+
+    Attributes:
+        item: Row of `ItemColumns`.
+        part: Which of its passages.
+        values: int8, shape (n, dimension).
+        norm: Length.
+    """
+
+    item: Column
+    part: Column
+    values: Column
+    norm: Column
+
+    @property
+    def dimension(self) -> int:
+        """The length of a vector; 0 before the first one."""
+        return int(self.values.view.shape[1])
+
+
+def empty_vectors(dimension: int) -> VectorColumns:
+    """Return columns for vectors of a length, without any yet."""
+    return VectorColumns(
+        item=AppendOnlyArray.empty("i4"),
+        part=AppendOnlyArray.empty("i4"),
+        values=AppendOnlyArray.empty("i1", (0, dimension)),
+        norm=AppendOnlyArray.empty("f8"),
+    )
+
+
+# --- The search index of one owner, in memory: columns derived from the tables
+
 
 Row = tuple[Any, ...]
 
@@ -477,3 +594,127 @@ def _read_summary_coverage(
     summaries, targets = index.rows(numbers[:, 0]), index.rows(numbers[:, 1])
     items = index.items
     return targets, items.valid_from.view[summaries], items.valid_to.view[summaries]
+
+
+# --- The indexes of the owners that were asked about lately
+
+
+_STATES_PER_OWNER = 4
+"""States an owner: readers whose snapshots are a few writes old find theirs (a guess)."""
+
+
+class _IndexSize(NamedTuple):
+    """How much memory an owner's index took when that was counted.
+
+    Attributes:
+        in_all: All of it.
+        of_lineage: What its lineage took of that, which grows with what is asked.
+    """
+
+    total_bytes: int
+    shared_bytes: int
+
+
+_EMPTY_SIZE = _IndexSize(0, 0)
+
+
+class IndexCache:
+    """Keeps indexes up to a size, and brings them to the counter asked for. Thread-safe."""
+
+    def __init__(self, limit_bytes: int) -> None:
+        """Take how much memory all indexes together may have; the one in use may exceed it."""
+        self._limit_bytes = limit_bytes
+        self._lock = threading.Lock()
+        self._building: dict[int, threading.Lock] = {}
+        self._states: OrderedDict[int, list[OwnerIndex]] = OrderedDict()
+        self._sizes: dict[int, _IndexSize] = {}
+        self._size = 0
+        self._last_owner = 0
+
+    def get(self, owner: int, version: IndexVersion, source: IndexSource) -> OwnerIndex:
+        """Return an owner's index in exactly this state.
+
+        Args:
+            owner: The owner's number.
+            stamp: The state.
+            source: The owner's tables in that state.
+        """
+        found = self._find_base(owner, version)
+        if found is not None and found.version == version:
+            return found
+        with self._build_lock(owner):
+            found = self._find_base(owner, version)
+            if found is not None and found.version == version:
+                return found
+            base = found or empty_index(version.generation)
+            with base.shared.lock:
+                index = update_index(base, source, version)
+            self._store_index(owner, index)
+            return index
+
+    def forget(self) -> None:
+        """Let go of all indexes."""
+        with self._lock:
+            self._states.clear()
+            self._building.clear()
+            self._sizes.clear()
+            self._size = 0
+
+    def forget_owner(self, owner: int) -> None:
+        """Let go of an owner's index: the rows that it is made of were removed for good."""
+        with self._lock:
+            if self._states.pop(owner, None) is not None:
+                self._drop_owner(owner)
+
+    def _build_lock(self, owner: int) -> threading.Lock:
+        with self._lock:
+            return self._building.setdefault(owner, threading.Lock())
+
+    def _find_base(self, owner: int, version: IndexVersion) -> OwnerIndex | None:
+        """Return the newest state that is not newer than this one."""
+        with self._lock:
+            states = self._states.get(owner, [])
+            if states:
+                self._states.move_to_end(owner)
+            self._recount_last_used(owner)
+            fitting = [state for state in states if state.version.precedes(version)]
+            return max(fitting, key=lambda state: state.version, default=None)
+
+    def _store_index(self, owner: int, index: OwnerIndex) -> None:
+        with self._lock:
+            states = [*self._states.get(owner, []), index]
+            states.sort(key=lambda state: state.version)
+            newest = states[-1]
+            # Earlier generations share nothing with it, and hold what was removed for good.
+            states = [
+                state for state in states if state.version.generation == newest.version.generation
+            ]
+            self._states[owner] = states[-_STATES_PER_OWNER:]
+            self._states.move_to_end(owner)
+            self._update_size(owner, newest)
+
+    def _recount_last_used(self, owner: int) -> None:
+        """Count the index that was asked last anew, and note whose is asked now.
+
+        An index grows while it is asked: it keeps the postings that it has read, and its codes.
+        """
+        before, self._last_owner = self._last_owner, owner
+        states = self._states.get(before)
+        if states and states[-1].shared.nbytes != self._sizes[before].shared_bytes:
+            self._update_size(before, states[-1])
+
+    def _update_size(self, owner: int, index: OwnerIndex) -> None:
+        size = _IndexSize(index.nbytes, index.shared.nbytes)
+        self._size += size.total_bytes - self._sizes.get(owner, _EMPTY_SIZE).total_bytes
+        self._sizes[owner] = size
+        self._shrink()
+
+    def _shrink(self) -> None:
+        """Let the owners go who were not asked about for longest, but not the last."""
+        while self._size > self._limit_bytes and len(self._states) > 1:
+            owner, _ = self._states.popitem(last=False)
+            self._drop_owner(owner)
+
+    def _drop_owner(self, owner: int) -> None:
+        self._size -= self._sizes.pop(owner).total_bytes
+        self._building.pop(owner, None)

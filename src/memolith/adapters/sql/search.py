@@ -7,28 +7,117 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from memolith.adapters.sql import nearness
-from memolith.adapters.sql.damage import translate_decode_errors
+from memolith.adapters.sql import vector_scan
+from memolith.adapters.sql.codecs import NEVER, micros, translate_decode_errors, unpack_ids
 from memolith.adapters.sql.index import ROLES, TermRows, order_keys
-from memolith.adapters.sql.scopes import scope_mask, valid_items
-from memolith.adapters.sql.substrings import count_contained
-from memolith.adapters.sql.values import unpack_ids
-from memolith.domain.items import Span
-from memolith.policies.vectors import centroid
-from memolith.ports.columns import PART_BITS, Items, Postings, Similarities, UsageStats
+from memolith.domain.memories import Span
+from memolith.policies.indexing import centroid
+from memolith.ports.index import PART_BITS, Items, Postings, Similarities, UsageStats
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from memolith.adapters.sql.index import IndexSource, OwnerIndex
-    from memolith.domain.items import Trait
+    from memolith.domain.memories import Trait
     from memolith.domain.recall import SearchFilter
 
     Bools = NDArray[np.bool_]
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
+
+_NO_SESSION = -2
+"""The number of a session that is not there; -1 is that of memories without one."""
+
+
+def valid_items(index: OwnerIndex, scope: SearchFilter) -> Bools | None:
+    """Return which items are valid at the scope's instant.
+
+    Now, that is all that are open, whatever the clock of their writer said.
+    """
+    if scope.as_of is None:
+        return index.current.open_items
+    at = micros(scope.as_of)
+    return (index.items.valid_from.view <= at) & (at < index.items.valid_to.view)
+
+
+def scope_mask(index: OwnerIndex, scope: SearchFilter, source: IndexSource) -> Bools | None:
+    """Return which items a search in the scope may return."""
+    mask = valid_items(index, scope)
+    if mask is not None and _includes_dormant(scope):
+        mask = mask | index.items.dormant.view
+    for part in _condition_masks(index, scope, source):
+        if not part.all():
+            mask = part if mask is None else mask & part
+    return mask
+
+
+def _includes_dormant(scope: SearchFilter) -> bool:
+    return scope.dormant and scope.as_of is None
+
+
+def _condition_masks(
+    index: OwnerIndex, scope: SearchFilter, source: IndexSource
+) -> Iterator[Bools]:
+    items = index.items
+    at = micros(scope.at)
+    if index.current.first_expiry <= at and not _includes_dormant(scope):
+        yield items.expires_at.view > at
+    if scope.kinds is not None:
+        yield _kind_mask(index, scope.kinds)
+    if scope.session_id is not None:
+        number = source.session_number(scope.session_id)
+        yield items.session.view == (_NO_SESSION if number is None else number)
+    for tag in scope.tags:
+        yield _tag_mask(index, tag, source)
+    if scope.since is not None:
+        yield items.at.view >= micros(scope.since)
+    if scope.until is not None:
+        yield items.at.view < micros(scope.until)
+    if len(index.summary_coverage[0]) and not scope.include_compressed:
+        yield ~_summarised_mask(index, at, is_now=scope.as_of is None)
+    if not scope.include_quarantined:
+        waiting = index.current.quarantined
+        if waiting is not None:
+            yield ~waiting
+
+
+def _kind_mask(index: OwnerIndex, kinds: Collection[str]) -> Bools:
+    codes = index.shared.kind_codes
+    meant = [codes[kind] for kind in kinds if kind in codes]
+    is_meant = np.zeros(len(index.shared.kinds), dtype=np.bool_)  # a code's kind is there before
+    is_meant[meant] = True
+    of_kinds: Bools = is_meant[index.items.kind.view]
+    return of_kinds
+
+
+@translate_decode_errors
+def _tag_mask(index: OwnerIndex, tag: str, source: IndexSource) -> Bools:
+    mask = np.zeros(len(index.items.number.view), dtype=np.bool_)
+    mask[index.rows(source.items_with_tag(tag))] = True
+    return mask
+
+
+def _summarised_mask(index: OwnerIndex, at: int, *, is_now: bool) -> Bools:
+    rows, since, until = index.summary_coverage
+    stands = until == NEVER if is_now else (since <= at) & (at < until)
+    mask = np.zeros(len(index.items.number.view), dtype=np.bool_)
+    mask[rows[stands]] = True
+    return mask
+
+
+# --- Looking for texts within texts, without regard to case
+
+
+def count_contained(words: Sequence[str], texts: Iterable[str]) -> int:
+    """Return how many of the case-folded texts stand anywhere in any of the others."""
+    folded = [text.casefold() for text in texts]
+    return sum(any(word in text for text in folded) for word in words)
+
+
+# --- Searching one state of an owner's index
+
 
 _ID_BITS = 48
 """What a passage's id takes at most: fewer than 2**32 items an owner, and the part."""
@@ -50,7 +139,7 @@ class IndexSearch:
         self.index = index
         self._source = source
         self._masks: dict[SearchFilter, Bools | None] = {}
-        self._comparison: nearness.QueryComparison | None = None
+        self._comparison: vector_scan.QueryComparison | None = None
 
     def nearest(
         self,
@@ -61,8 +150,8 @@ class IndexSearch:
         min_cosine: float = -math.inf,
     ) -> Integers:
         """See the port."""
-        wanted = nearness.NearestRequest(limit, min_cosine, self._mask(scope))
-        rows = nearness.find_nearest(self.index, self._compare_query(vector), wanted)
+        wanted = vector_scan.NearestRequest(limit, min_cosine, self._mask(scope))
+        rows = vector_scan.find_nearest(self.index, self._compare_query(vector), wanted)
         return self.index.items.number.view[rows]
 
     def similarities(self, vector: NDArray[np.int8], numbers: Integers) -> Similarities:
@@ -78,11 +167,11 @@ class IndexSearch:
             cosine=self._compare_query(vector).cosines(places),
         )
 
-    def _compare_query(self, vector: NDArray[np.int8]) -> nearness.QueryComparison:
+    def _compare_query(self, vector: NDArray[np.int8]) -> vector_scan.QueryComparison:
         """Return the comparison to a query: of the last one, what is known of it already."""
         comparison = self._comparison
         if comparison is None or comparison.query is not vector:
-            comparison = self._comparison = nearness.QueryComparison(self.index.vectors, vector)
+            comparison = self._comparison = vector_scan.QueryComparison(self.index.vectors, vector)
         return comparison
 
     def centroid(self, scope: SearchFilter) -> Floats | None:

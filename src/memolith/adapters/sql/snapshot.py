@@ -5,25 +5,161 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Literal
 
-from memolith.adapters.sql.waiting import PendingWorkReader
+from memolith.adapters.sql.codecs import (
+    DEAD_LETTER,
+    PENDING,
+    decode_progress,
+    instant_or_none,
+    micros,
+    pack_valid_ids,
+    translate_decode_errors,
+)
+from memolith.adapters.sql.connection import NO_LIMIT
+from memolith.adapters.sql.reads import SELECT_ALL_MEMORIES, SELECT_NEWEST_MESSAGES, RecordReader
+from memolith.domain.owners import PendingWork, WorkKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from datetime import datetime
 
     import numpy as np
     from numpy.typing import NDArray
 
-    from memolith.adapters.sql.connection import Connection
-    from memolith.adapters.sql.owner_row import OwnerRow
-    from memolith.adapters.sql.sealing import OwnerEncryption
+    from memolith.adapters.sql.codecs import OwnerEncryption
+    from memolith.adapters.sql.connection import Connection, OwnerRow
+    from memolith.adapters.sql.embedding_generations import EmbeddingGeneration
     from memolith.adapters.sql.search import IndexSearch
-    from memolith.adapters.sql.spaces import EmbeddingGeneration
-    from memolith.domain.items import Span, Trait
+    from memolith.domain.memories import Memory, Span, Trait
+    from memolith.domain.messages import Message
+    from memolith.domain.owners import ConsolidationProgress, ProcessingFlag
     from memolith.domain.recall import SearchFilter
     from memolith.ports.store import Items, Postings, Similarities, UsageStats
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
+
+# The terms of an index that is not of all rows are repeated word for word, or it is not used.
+IS_QUEUED = "m.marks <> 0 AND m.valid_to IS NULL"
+IS_DUE = f"{IS_QUEUED} AND m.marks = {PENDING} AND (m.retry_at IS NULL OR m.retry_at <= ?2)"
+_PENDING_MESSAGES = (
+    SELECT_NEWEST_MESSAGES.format(source="messages AS m INDEXED BY messages_waiting")
+    + f" WHERE m.owner_id = ?1 AND {IS_DUE} ORDER BY m.number LIMIT ?3"
+)
+_UNSUMMARISED = "WHERE m.owner_id = ? AND m.summarised_at IS NULL AND m.valid_to IS NULL"
+_UNSUMMARISED_MESSAGES = (
+    SELECT_NEWEST_MESSAGES.format(source="messages AS m INDEXED BY messages_unsummarised")
+    + f" {_UNSUMMARISED} ORDER BY m.number LIMIT ?"
+)
+_UNSUMMARISED_OF_SESSION = (
+    SELECT_NEWEST_MESSAGES.format(source="messages AS m INDEXED BY messages_unsummarised")
+    + f" {_UNSUMMARISED} AND m.session = ? ORDER BY m.number LIMIT ?"
+)
+_UNSUMMARISED_BY_SESSION = (
+    "SELECT s.name, w.unsummarised FROM (SELECT m.session, count(*) AS unsummarised"
+    f" FROM messages AS m INDEXED BY messages_unsummarised {_UNSUMMARISED}"
+    " GROUP BY m.session ORDER BY min(m.number)) AS w"
+    " CROSS JOIN sessions AS s ON s.owner_id = ? AND s.number = w.session"
+)
+_COUNT_WITH_MARK = (
+    "SELECT count(*) FROM messages AS m INDEXED BY messages_waiting"
+    f" WHERE m.owner_id = ? AND m.marks = ? AND {IS_QUEUED}"
+)
+_OLDEST_PENDING = (
+    "SELECT coalesce((SELECT v.valid_from FROM message_versions AS v"
+    " WHERE v.owner_id = m.owner_id AND v.id = m.id ORDER BY v.version LIMIT 1), m.valid_from)"
+    " FROM messages AS m INDEXED BY messages_waiting"
+    f" WHERE m.owner_id = ? AND m.marks = {PENDING} AND {IS_QUEUED} ORDER BY m.number LIMIT 1"
+)
+_ATTEMPTS = (
+    "SELECT max(m.attempts) FROM carray(?) AS w CROSS JOIN messages AS m"
+    " ON m.owner_id = ? AND m.id = w.value WHERE m.valid_to IS NULL"
+)
+_UNMARKED = (
+    f"{SELECT_ALL_MEMORIES} WHERE m.owner_id = ?1 AND m.state = 'active' AND m.marks & ?2 <> ?2"
+    " AND m.kind IN (SELECT value FROM carray(?3)) ORDER BY m.created_at, m.id"
+)
+
+
+class PendingWorkReader(RecordReader):
+    """The part of a snapshot that tells what is still to be done."""
+
+    def pending_messages(self, limit: int, *, now: datetime) -> list[Message]:
+        """See the port."""
+        return self._decode_messages(
+            self._connection.rows(_PENDING_MESSAGES, (self._owner, micros(now), limit))
+        )
+
+    def attempts(self, ids: Sequence[str]) -> int:
+        """See the port."""
+        packed = pack_valid_ids(ids)
+        if not packed:
+            return 0
+        values = (self._connection.bind_values(packed), self._owner)
+        (most,) = self._connection.row(_ATTEMPTS, values) or (None,)
+        return most or 0
+
+    def unsummarised_messages(
+        self, limit: int | None = None, *, session_id: str | None = None
+    ) -> list[Message]:
+        """See the port."""
+        most = NO_LIMIT if limit is None else limit
+        if session_id is not None:
+            values = (self._owner, self.session_number(session_id), most)
+            return self._decode_messages(self._connection.rows(_UNSUMMARISED_OF_SESSION, values))
+        return self._decode_messages(
+            self._connection.rows(_UNSUMMARISED_MESSAGES, (self._owner, most))
+        )
+
+    def count_unsummarised_messages(self) -> int:
+        """See the port."""
+        return self._fetch_count(
+            f"SELECT count(*) FROM messages AS m INDEXED BY messages_unsummarised {_UNSUMMARISED}"
+        )
+
+    def count_unsummarised_by_session(self) -> dict[str, int]:
+        """See the port."""
+        rows = self._connection.rows(_UNSUMMARISED_BY_SESSION, (self._owner, self._owner))
+        return {str(name): int(count) for name, count in rows}
+
+    def memories_without_mark(self, mark: ProcessingFlag, kinds: frozenset[str]) -> list[Memory]:
+        """See the port."""
+        if not kinds:
+            return []
+        values = (self._owner, int(mark), self._connection.bind_values(tuple(kinds)))
+        return self._decode_memories(self._connection.rows(_UNMARKED, values))
+
+    def progress(self, session_id: str) -> ConsolidationProgress:
+        """See the port."""
+        return decode_progress(
+            self._connection.row(
+                "SELECT consolidated_to, failures, consolidated_at FROM sessions"
+                " WHERE owner_id = ? AND name = ?",
+                (self._owner, session_id),
+            )
+        )
+
+    @translate_decode_errors
+    def pending_work(self) -> PendingWork:
+        """See the port."""
+        stuck = self._connection.rows(
+            "SELECT work FROM claims WHERE owner_id = ? AND until IS NULL AND work <> ?"
+            " ORDER BY work",
+            (self._owner, WorkKind.LEARN.value),
+        )
+        (oldest,) = self._connection.row(_OLDEST_PENDING, (self._owner,)) or (None,)
+        return PendingWork(
+            pending_messages=self._fetch_count(_COUNT_WITH_MARK, PENDING),
+            dead_letters=self._fetch_count(_COUNT_WITH_MARK, DEAD_LETTER),
+            oldest_at=instant_or_none(oldest),
+            failed_kinds=tuple(WorkKind(work) for (work,) in stuck),
+        )
+
+    def _fetch_count(self, statement: str, *values: int) -> int:
+        (count,) = self._connection.row(statement, (self._owner, *values)) or (0,)
+        return int(count)
+
+
+# --- What one owner has, as of one instant, in a store in tables
 
 
 class SnapshotSearch:

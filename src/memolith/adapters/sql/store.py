@@ -6,21 +6,21 @@ from abc import abstractmethod
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from time import sleep
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from memolith.adapters.sql.cache import IndexCache
-from memolith.adapters.sql.checkups import VerificationMixin
-from memolith.adapters.sql.erasing import OwnerErasureMixin, refuse_erased
-from memolith.adapters.sql.index import IndexVersion, OwnerIndex, empty_index
-from memolith.adapters.sql.indexing import TableIndexSource
-from memolith.adapters.sql.moving import MigrationMixin
-from memolith.adapters.sql.owner_row import OwnerRow
-from memolith.adapters.sql.reembedding import PAUSE_POLL_S, ReembeddingMixin
-from memolith.adapters.sql.sealing import OwnerEncryption
+from memolith.adapters.sql.codecs import OwnerEncryption, micros, pack_id_or_none
+from memolith.adapters.sql.connection import ConstraintViolation, OwnerRow
+from memolith.adapters.sql.embedding_generations import (
+    PAUSE_POLL_S,
+    EmbeddingGeneration,
+    ReembeddingMixin,
+)
+from memolith.adapters.sql.erasure import OwnerErasureMixin, erase_rows, refuse_erased
+from memolith.adapters.sql.index import IndexCache, IndexVersion, OwnerIndex, empty_index
+from memolith.adapters.sql.index_rows import TableIndexSource
 from memolith.adapters.sql.search import IndexSearch
 from memolith.adapters.sql.snapshot import SqlSnapshot
-from memolith.adapters.sql.spaces import EmbeddingGeneration
-from memolith.adapters.sql.values import micros, pack_id_or_none
+from memolith.errors import StoreDamaged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -30,20 +30,195 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from memolith.adapters.sql.connection import Connection, Connections
-    from memolith.ports.api_keys import ApiKeys
-    from memolith.ports.cipher import Cipher
-    from memolith.ports.idempotency import IdempotencyStore
-    from memolith.ports.jobs import JobStore
-    from memolith.ports.store import (
-        IndexEntry,
-        Snapshot,
-        Transaction,
+    from memolith.adapters.sql.embedding_generations import ExpectedGeneration
+    from memolith.ports.admin import (
+        Batches,
+        Migration,
+        OwnerFingerprint,
+        OwnerVerification,
+        StoredText,
+        TableChecksum,
     )
-    from memolith.ports.usage import UsageCounter
-    from memolith.ports.work import WorkLeases
+    from memolith.ports.cipher import Cipher
+    from memolith.ports.service import ApiKeys, IdempotencyStore, UsageCounter
+    from memolith.ports.store import IndexEntry, Snapshot, StoreMeta, Transaction
+    from memolith.ports.work import JobStore, WorkLeases
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
+
+
+class VerificationMixin:
+    """The half of a store that looks at one owner for damage, and repairs it."""
+
+    _connections: Connections
+    _cipher: Cipher
+    _expected: ExpectedGeneration | None
+
+    @contextmanager
+    def verify_owner(self, owner_id: str) -> Iterator[OwnerVerification]:
+        """See the port."""
+        from memolith.adapters.sql.verification import IntegrityChecker
+
+        with self._connections.read(owner_id) as connection:
+            owner = connection.get_owner(owner_id)
+            sealing = OwnerEncryption(
+                self._cipher.get_owner_cipher(owner_id, owner.key_version), owner_id
+            )
+            yield IntegrityChecker(connection, sealing, owner)
+
+    def repair_owner(
+        self,
+        owner_id: str,
+        entries: Mapping[int, IndexEntry],
+        expected_texts: Mapping[int, StoredText],
+    ) -> None:
+        """See the port."""
+        from memolith.adapters.sql.repair import repair_owner
+
+        with self._connections.write(owner_id) as connection:
+            owner = connection.get_owner(owner_id, lock=True)
+            sealing = OwnerEncryption(
+                self._cipher.get_owner_cipher(owner_id, owner.key_version), owner_id
+            )
+            try:
+                repair_owner(connection, sealing, owner, self._expected, entries, expected_texts)
+            except ConstraintViolation as error:
+                raise StoreDamaged("two rows claim the same place: neither is repaired") from error
+            connection.run("COMMIT")
+
+
+# --- The half of a store in tables that gives its rows to another store, and takes another's
+
+
+_MIGRATION_FACT = "migration"
+_SET_FACT = (
+    "INSERT INTO meta (name, value) VALUES (?, ?)"
+    " ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+)
+
+Facts = dict[str, str | int | bytes | None]
+
+
+class MigrationMixin:
+    """The half of a store that is moved."""
+
+    _connections: Connections
+
+    @property
+    @abstractmethod
+    def location(self) -> str:
+        """See the port."""
+
+    @abstractmethod
+    def _encode_fact(self, value: str | int | bytes) -> Any:
+        """Return a value as it stands in the table of facts."""
+
+    @property
+    def migration(self) -> Migration | None:
+        """See the port."""
+        with self._connections.read() as connection:
+            row = connection.row("SELECT value FROM meta WHERE name = ?", (_MIGRATION_FACT,))
+        if row is None:
+            return None
+        # Here: every store is asked when it is opened, and few were moved.
+        import msgspec
+
+        from memolith.ports.admin import Migration
+
+        return msgspec.json.decode(row[0], type=Migration)
+
+    def fingerprint(self, owner_id: str) -> OwnerFingerprint | None:
+        """See the port."""
+        from memolith.ports.admin import OwnerFingerprint
+
+        with self._connections.read(owner_id) as connection:
+            found = connection.get_owner(owner_id)
+        if not found.number:
+            return None
+        return OwnerFingerprint(found.counter, found.revision, found.generation, found.key_version)
+
+    @contextmanager
+    def read_rows(self, owner_id: str | None) -> Iterator[Batches]:
+        """See the port."""
+        from memolith.adapters.sql.tables import read_rows
+
+        with self._connections.read(owner_id) as connection:
+            number = None if owner_id is None else connection.get_owner(owner_id).number
+            yield () if number == 0 else read_rows(connection, number)
+
+    def write_rows(self, owner_id: str | None, batches: Batches) -> None:
+        """See the port."""
+        from memolith.adapters.sql.tables import replace_owner_rows, replace_shared_rows
+
+        with self._connections.write(owner_id) as connection:
+            if owner_id is None:
+                replace_shared_rows(connection, batches)
+            else:
+                replace_owner_rows(connection, owner_id, batches)
+            connection.run("COMMIT")
+
+    def remove_owner(self, owner_id: str) -> None:
+        """See the port."""
+        with self._connections.write(owner_id) as connection:
+            erase_rows(connection, owner_id)
+            connection.run("COMMIT")
+
+    def checksums(self, owner_id: str | None) -> Mapping[str, TableChecksum]:
+        """See the port."""
+        from memolith.adapters.sql.tables import compute_checksums
+
+        with self.read_rows(owner_id) as batches:
+            return compute_checksums(batches)
+
+    def adopt_meta(self, meta: StoreMeta) -> None:
+        """See the port."""
+        self._save_facts(
+            {
+                "embedder": meta.embedder,
+                "dimension": meta.dimension,
+                "analyser": meta.analyser,
+                "digests": meta.digest_name,
+                "space": meta.embedding_generation,
+            }
+        )
+
+    def begin_migration(self, migration: Migration, cipher: Cipher | None) -> None:
+        """See the port."""
+        import msgspec
+
+        facts: Facts = {_MIGRATION_FACT: msgspec.json.encode(migration).decode()}
+        if cipher is not None and cipher.store_id:
+            facts |= {"store_id": cipher.store_id, "key_check": cipher.key_check}
+        self._save_facts(facts)
+
+    def finish_migration(self, migration: Migration) -> None:
+        """See the port."""
+        import msgspec
+
+        self._save_facts({_MIGRATION_FACT: msgspec.json.encode(migration).decode()})
+
+    def _save_facts(self, facts: Facts) -> None:
+        with self._connections.write() as connection:
+            save_facts(
+                connection,
+                {
+                    name: None if value is None else self._encode_fact(value)
+                    for name, value in facts.items()
+                },
+            )
+            connection.run("COMMIT")
+
+
+def save_facts(connection: Connection, facts: Mapping[str, Any]) -> None:
+    """Keep facts about the store; what is None is not known any more."""
+    gone = [(name,) for name, value in facts.items() if value is None]
+    connection.run_many("DELETE FROM meta WHERE name = ?", gone)
+    connection.run_many(_SET_FACT, [each for each in facts.items() if each[1] is not None])
+
+
+# --- A store in tables: what SQLite and PostgreSQL have in common
+
 
 OWNER_NAMES = "SELECT name FROM owners"
 
@@ -68,35 +243,35 @@ class SqlStore(OwnerErasureMixin, VerificationMixin, MigrationMixin, Reembedding
     def jobs(self) -> JobStore:
         """See the port."""
         # Imported here, as those that follow: a recall needs none of them.
-        from memolith.adapters.sql.jobs import SqlJobs
+        from memolith.adapters.sql.service_tables import SqlJobs
 
         return SqlJobs(self._connections)
 
     @property
     def leases(self) -> WorkLeases:
         """See the port."""
-        from memolith.adapters.sql.claims import SqlWorkLeases
+        from memolith.adapters.sql.service_tables import SqlWorkLeases
 
         return SqlWorkLeases(self._connections)
 
     @property
     def usage(self) -> UsageCounter:
         """See the port."""
-        from memolith.adapters.sql.usage import SqlUsageCounter
+        from memolith.adapters.sql.service_tables import SqlUsageCounter
 
         return SqlUsageCounter(self._connections)
 
     @property
     def api_keys(self) -> ApiKeys:
         """See the port."""
-        from memolith.adapters.sql.api_keys import SqlApiKeys
+        from memolith.adapters.sql.service_tables import SqlApiKeys
 
         return SqlApiKeys(self._connections)
 
     @property
     def idempotency(self) -> IdempotencyStore:
         """See the port."""
-        from memolith.adapters.sql.idempotency import SqlIdempotency
+        from memolith.adapters.sql.service_tables import SqlIdempotency
 
         return SqlIdempotency(self._connections, self._cipher)
 
@@ -174,7 +349,7 @@ class SqlStore(OwnerErasureMixin, VerificationMixin, MigrationMixin, Reembedding
         self, owner_id: str, key_version: int, build_entry: Callable[[str, str | None], IndexEntry]
     ) -> None:
         """See `Resealing`."""
-        from memolith.adapters.sql.resealing import Rekeyer
+        from memolith.adapters.sql.rekey import Rekeyer
 
         with self._connections.write(owner_id) as connection:
             owner = connection.get_owner(owner_id, lock=True)

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cache
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
 
-from memolith.adapters.sql.spaces import VECTOR_COLUMNS
+import msgspec
+
+from memolith.adapters.sql.embedding_generations import VECTOR_COLUMNS
+from memolith.ports.admin import TableChecksum
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from memolith.adapters.sql.connection import Connection, Row
+    from memolith.ports.admin import Batches
 
 OWNERS = "owners"
 
@@ -126,3 +134,136 @@ TABLES = {table.name: table for table in _build_tables()}
 
 OWNED_TABLES = tuple(table.name for table in TABLES.values() if table.is_owned)
 """The tables whose rows are an owner's, by number."""
+
+
+# --- Giving the rows of an owner, or of nobody, to another database, and telling them from others
+
+
+_ROWS_PER_PAGE = 1_000
+"""Rows held in memory at a time, of which the largest have some kilobytes: a guess."""
+
+_DIGEST_BYTES = 16
+
+_SELECT_OWNER = f"SELECT {', '.join(OWNER_FACTS)} FROM owners WHERE owner_id = ?"
+_UPDATE_OWNER = (
+    f"UPDATE owners SET {', '.join(f'{name} = ?' for name in OWNER_FACTS)} WHERE owner_id = ?"
+)
+
+
+def read_rows(connection: Connection, number: int | None) -> Iterator[tuple[str, list[Row]]]:
+    """Give all rows of an owner, that of `owners` first; None: those of no owner.
+
+    Args:
+        connection: Within a transaction that sees one state.
+        number: The owner's, in this database.
+    """
+    if number is not None:
+        yield OWNERS, connection.rows(_SELECT_OWNER, (number,))
+    for table in TABLES.values():
+        if table.is_owned == (number is not None):
+            for rows in _read_pages(connection, table, () if number is None else (number,)):
+                yield table.name, rows
+
+
+def _read_pages(
+    connection: Connection, table: Table, owner_key: tuple[int, ...]
+) -> Iterator[list[Row]]:
+    """Give a table's rows in the order of their keys, which come first among the columns."""
+    rows = connection.rows(page_statement(table, is_first=True), (*owner_key, _ROWS_PER_PAGE))
+    while rows:
+        yield rows
+        if len(rows) < _ROWS_PER_PAGE:
+            return
+        last = rows[-1][: len(table.key)]
+        rows = connection.rows(
+            page_statement(table, is_first=False), (*owner_key, *last, _ROWS_PER_PAGE)
+        )
+
+
+@cache
+def page_statement(table: Table, *, is_first: bool) -> str:
+    """Return the statement that gives some rows of a table, after those up to a key."""
+    key = ", ".join(table.key)
+    conditions = ["owner_id = ?"] if table.is_owned else []
+    if not is_first:
+        conditions.append(f"({key}) > ({', '.join('?' for _ in table.key)})")
+    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+    return f"SELECT {', '.join(table.columns)} FROM {table.name}{where} ORDER BY {key} LIMIT ?"
+
+
+def replace_owner_rows(connection: Connection, owner_id: str, batches: Batches) -> None:
+    """Put rows in the place of those that an owner has.
+
+    Args:
+        connection: Within a transaction of that owner that may write.
+        owner_id: Whose they are.
+        batches: As `given` gives them; nobody is made an owner by none.
+    """
+    number = connection.get_owner(owner_id, lock=True).number
+    if number:
+        for table in OWNED_TABLES:
+            connection.run(f"DELETE FROM {table} WHERE owner_id = ?", (number,))
+    for name, rows in batches:
+        number = number or connection.insert_owner(owner_id, 0).number
+        if name == OWNERS:
+            connection.run_many(_UPDATE_OWNER, [(*row, number) for row in rows])
+        else:
+            _insert_rows(connection, TABLES[name], (number,), rows)
+
+
+def replace_shared_rows(connection: Connection, batches: Batches) -> None:
+    """Put rows in the place of those that are of no owner."""
+    for table in TABLES.values():
+        if not table.is_owned:
+            connection.run(f"DELETE FROM {table.name}")
+    for name, rows in batches:
+        _insert_rows(connection, TABLES[name], (), rows)
+
+
+def _insert_rows(
+    connection: Connection, table: Table, owner_key: tuple[int, ...], rows: Sequence[Row]
+) -> None:
+    connection.run_many(
+        _insert_statement(table),
+        [(*owner_key, *row) for row in _bind_vectors(connection, table, rows)],
+    )
+
+
+@cache
+def _insert_statement(table: Table) -> str:
+    columns = ("owner_id", *table.columns) if table.is_owned else table.columns
+    places = ", ".join("?" for _ in columns)
+    return f"INSERT INTO {table.name} ({', '.join(columns)}) VALUES ({places})"
+
+
+def _bind_vectors(connection: Connection, table: Table, rows: Sequence[Row]) -> Iterable[Row]:
+    at = table.vectors
+    if not at:
+        return rows
+    return (
+        tuple(connection.bind_vector(value) if n in at else value for n, value in enumerate(row))
+        for row in rows
+    )
+
+
+def compute_checksums(batches: Batches) -> dict[str, TableChecksum]:
+    """Return what tells rows from others, by table; the same rows give the same in any database."""
+    encode = msgspec.msgpack.Encoder().encode
+    digests: dict[str, Any] = {}
+    counts: dict[str, int] = {}
+    for name, rows in batches:
+        digest = digests.setdefault(name, blake2b(digest_size=_DIGEST_BYTES))
+        for row in _canonical_rows(name, rows):
+            digest.update(encode(row))
+        counts[name] = counts.get(name, 0) + len(rows)
+    return {name: TableChecksum(counts[name], digests[name].hexdigest()) for name in counts}
+
+
+def _canonical_rows(name: str, rows: Sequence[Row]) -> Iterable[Row]:
+    """Return rows without the minus that a zero may have, which SQLite does not keep."""
+    reals = TABLES[name].reals if name in TABLES else ()
+    if not reals:
+        return rows
+    return (
+        tuple(value + 0.0 if n in reals else value for n, value in enumerate(row)) for row in rows
+    )

@@ -2,19 +2,199 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import msgspec
+
+from memolith.adapters.sql.codecs import (
+    DEAD_LETTER,
+    PENDING,
+    encrypt_base_memory,
+    micros,
+    micros_or_none,
+    pack_id_or_none,
+    pack_sources,
+    pack_valid_ids,
+)
+from memolith.adapters.sql.memory_writes import MemoryWriter, WriterBase
+from memolith.adapters.sql.message_writes import PurgeWriter
 from memolith.adapters.sql.snapshot import SnapshotSearch
-from memolith.adapters.sql.writes import RecordWriter
+from memolith.errors import NotFound
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime
 
-    from memolith.adapters.sql.connection import Connection
-    from memolith.adapters.sql.owner_row import OwnerRow
-    from memolith.adapters.sql.sealing import OwnerEncryption
+    from memolith.adapters.sql.codecs import OwnerEncryption
+    from memolith.adapters.sql.connection import Connection, OwnerRow
+    from memolith.adapters.sql.embedding_generations import EmbeddingGeneration
     from memolith.adapters.sql.search import IndexSearch
-    from memolith.adapters.sql.spaces import EmbeddingGeneration
+    from memolith.domain.memories import Source
+    from memolith.domain.owners import ConsolidationProgress, ProcessingFlag
+    from memolith.ports.work import WorkLease
+
+
+class BaseMemoryWriter(WriterBase):
+    """The ways to change it."""
+
+    def set_base_memory(self, content: str, *, sources: Sequence[Source], at: datetime) -> None:
+        """See the port."""
+        with self._guard_change():
+            last, began = self._connection.row(
+                "SELECT coalesce(max(version), 0), max(valid_from)"
+                " FROM base_memories WHERE owner_id = ?",
+                (self._owner,),
+            ) or (0, None)
+            version = last + 1
+            since = micros(at) if began is None else max(micros(at), began)
+            self._connection.run(
+                "UPDATE base_memories SET valid_to = ? WHERE owner_id = ? AND valid_to IS NULL",
+                (since, self._owner),
+            )
+            self._connection.run(
+                "INSERT INTO base_memories (owner_id, version, content, sources, valid_from)"
+                " VALUES (?, ?, ?, ?, ?)",
+                (
+                    self._owner,
+                    version,
+                    encrypt_base_memory(self._encryption, content, version),
+                    pack_sources(self._encryption, sources),
+                    since,
+                ),
+            )
+            self._is_changed = True
+
+    def rewrite_base_memory(self, contents: Mapping[int, str]) -> None:
+        """See the port."""
+        with self._guard_change():
+            for version, content in contents.items():
+                changed = self._connection.run(
+                    "UPDATE base_memories SET content = ? WHERE owner_id = ? AND version = ?",
+                    (
+                        encrypt_base_memory(self._encryption, content, version),
+                        self._owner,
+                        version,
+                    ),
+                )
+                if not changed:
+                    raise NotFound("version of the base memory", str(version))
+                self._is_changed = True
+
+
+# --- Looking after one owner's memories, without opening what they say
+
+
+SET_STRENGTHS = (
+    "WITH w (id, strength) AS MATERIALIZED (SELECT unhex(key), value FROM json_each(?1))"
+    " UPDATE memories SET strength = w.strength FROM w"
+    # By this list SQLite finds its way to the memories; by the comparison alone it would not.
+    " WHERE owner_id = ?2 AND memories.id IN (SELECT id FROM w)"
+    " AND memories.id = w.id AND memories.strength <> w.strength"
+)
+
+
+class StrengthWriter(WriterBase):
+    """The ways to look after memories."""
+
+    def set_strengths(self, ids: Sequence[str], strengths: Sequence[float]) -> None:
+        """See the port."""
+        packed = (
+            (pack_id_or_none(id_), strength) for id_, strength in zip(ids, strengths, strict=True)
+        )
+        wanted = {id_.hex(): float(strength) for id_, strength in packed if id_}
+        with self._guard_change():
+            values = (msgspec.json.encode(wanted).decode(), self._owner)
+            self._is_touched |= bool(self._connection.run(SET_STRENGTHS, values))
+
+
+# --- Saying what was done for one owner, within a transaction
+
+
+HOLDS_LEASE = "SELECT 1 FROM claims WHERE owner_id = ? AND work = ? AND token = ?"
+_WHERE_MESSAGES = (
+    " WHERE owner_id = ?1 AND id IN (SELECT value FROM carray(?2)) AND valid_to IS NULL"
+)
+_MARK_PENDING = (
+    f"UPDATE messages SET marks = {PENDING}, learned_at = NULL{_WHERE_MESSAGES} AND marks = 0"
+)
+_MARK_LEARNED = f"UPDATE messages SET marks = 0, attempts = 0, retry_at = NULL, learned_at = ?3{_WHERE_MESSAGES}"
+_SCHEDULE_RETRY = (
+    "UPDATE messages SET"
+    f" marks = CASE WHEN CAST(?3 AS BIGINT) IS NULL THEN {DEAD_LETTER} ELSE {PENDING} END,"
+    f" attempts = attempts + 1, retry_at = ?3{_WHERE_MESSAGES} AND marks <> 0"
+)
+_MARK_SUMMARISED = f"UPDATE messages SET summarised_at = ?3{_WHERE_MESSAGES}"
+_WHERE_MEMORIES = " WHERE owner_id = ?1 AND id IN (SELECT value FROM carray(?2))"
+_ADD_MARK = f"UPDATE memories SET marks = marks | ?3{_WHERE_MEMORIES} AND marks & ?3 <> ?3"
+_REMOVE_MARK = f"UPDATE memories SET marks = marks & ~?3{_WHERE_MEMORIES} AND marks & ?3 <> 0"
+
+
+class WorkWriter(WriterBase):
+    """The ways to say what was done."""
+
+    def holds_lease(self, lease: WorkLease) -> bool:
+        """See the port. Nobody else takes the claim until the commit."""
+        return lease.owner_id == self.owner_id and bool(
+            self._connection.row(HOLDS_LEASE, (self._owner, lease.work.value, lease.token))
+        )
+
+    def mark_pending(self, ids: Sequence[str]) -> None:
+        """See the port."""
+        self._update_records(_MARK_PENDING, ids)
+
+    def mark_learned(self, ids: Sequence[str], at: datetime) -> None:
+        """See the port."""
+        self._update_records(_MARK_LEARNED, ids, micros(at))
+
+    def schedule_retry(self, ids: Sequence[str], *, retry_at: datetime | None) -> None:
+        """See the port."""
+        self._update_records(_SCHEDULE_RETRY, ids, micros_or_none(retry_at))
+
+    def mark_summarised(self, ids: Sequence[str], at: datetime | None) -> None:
+        """See the port."""
+        self._update_records(_MARK_SUMMARISED, ids, micros_or_none(at))
+
+    def add_mark(self, ids: Sequence[str], mark: ProcessingFlag) -> None:
+        """See the port."""
+        self._update_records(_ADD_MARK, ids, int(mark))
+
+    def remove_mark(self, ids: Sequence[str], mark: ProcessingFlag) -> None:
+        """See the port."""
+        self._update_records(_REMOVE_MARK, ids, int(mark))
+
+    def set_progress(self, session_id: str, progress: ConsolidationProgress) -> None:
+        """See the port."""
+        with self._guard_change():
+            self._connection.run(
+                "UPDATE sessions SET consolidated_to = ?, failures = ?, consolidated_at = ?"
+                " WHERE owner_id = ? AND number = ?",
+                (
+                    progress.consolidated_to,
+                    progress.failures,
+                    micros_or_none(progress.at),
+                    self._owner,
+                    self._get_session_number(session_id),
+                ),
+            )
+            self._is_changed = True
+
+    def _update_records(self, statement: str, ids: Sequence[str], *values: Any) -> None:
+        packed = pack_valid_ids(ids)
+        if not packed:
+            return
+        with self._guard_change():
+            named = (self._owner, self._connection.bind_values(packed), *values)
+            self._is_changed |= bool(self._connection.run(statement, named))
+
+
+# --- All the ways to change one owner's records in tables
+
+
+class RecordWriter(MemoryWriter, BaseMemoryWriter, PurgeWriter, StrengthWriter, WorkWriter):
+    """The changing half of a transaction."""
+
+
+# --- What is written for one owner at once, in a store in tables
 
 
 class SqlTransaction(SnapshotSearch, RecordWriter):

@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from memolith.adapters.sql.connection import ConstraintViolation
-from memolith.adapters.sql.owner_row import OWNER_COLUMNS, OwnerRow
-from memolith.adapters.sql.turns import FairSemaphore
+from memolith.adapters.sql.connection import (
+    OWNER_COLUMNS,
+    ConstraintViolation,
+    FairSemaphore,
+    OwnerRow,
+)
 from memolith.errors import MemolithError, StoreDamaged, StoreReadOnly, StoreUnavailable
 
 if TYPE_CHECKING:

@@ -2,30 +2,232 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+import os
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from time import monotonic, sleep
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import apsw
 
-from memolith.adapters.folders import make_folder
-from memolith.adapters.sqlite.connections import Connection, Connections
-from memolith.adapters.sqlite.reading import (
-    ReadOnlyConnections,
-    find_write_obstacle,
-    is_disk_full_error,
-    open_read_only,
-)
+from memolith.adapters.files import make_folder
+from memolith.adapters.sqlite.connections import Connection, Connections, is_disk_full
 from memolith.adapters.sqlite.schema import APPLICATION_ID, MIGRATIONS
 from memolith.errors import StoreDamaged, StoreReadOnly, StoreTooNew, StoreUnavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from memolith.ports.cipher import Cipher, CipherProvider
 
     CipherInfo = tuple[str, bytes, bytes]
+
+_LOG_SUFFIX, _LOG_INDEX_SUFFIX = "-wal", "-shm"
+
+_INDEX_BYTES = 32_768
+"""The least that SQLite makes the index of a log; it is less where there was no room for it."""
+
+
+class _FileState(NamedTuple):
+    """What tells that a file is another than it was."""
+
+    inode: int
+    size: int
+    written_at: int
+
+
+_StoreState = tuple[_FileState | None, _FileState | None]
+"""What tells whether somebody has written to a store: its file and its log."""
+
+
+def find_write_obstacle(path: Path) -> str | None:
+    """Return what keeps a store's file, which is there, from being written; None: nothing.
+
+    Asked of the system, not tried: to open a file and close it would let go of this process's
+    locks on it.
+    """
+    logs = [_companion_path(path, ending) for ending in (_LOG_SUFFIX, _LOG_INDEX_SUFFIX)]
+    there = [log for log in logs if log.exists()]
+    if not os.access(path, os.W_OK):
+        return "the file is not writable"
+    for log in there:
+        if not os.access(log, os.W_OK):
+            return f"{log.name} beside it is not writable"
+    if len(there) < len(logs) and not os.access(path.parent, os.W_OK):
+        return f"its folder {path.parent} is not writable"
+    return None
+
+
+def is_disk_full_error(error: StoreUnavailable, path: Path) -> bool:
+    """Whether a store could not be opened as the disk is full."""
+    causes = (apsw.FullError, apsw.IOError, apsw.CantOpenError)
+    return isinstance(error.__cause__, causes) and is_disk_full(path)
+
+
+def find_write_error(path: Path, busy_timeout_s: float) -> StoreReadOnly | StoreUnavailable | None:
+    """Return what to tell who wants to write to a store that is there; None: nothing.
+
+    Raises:
+        StoreUnavailable: It can't be opened at all.
+    """
+    reason = find_write_obstacle(path)
+    if reason is not None:
+        return StoreReadOnly(str(path), reason)
+    try:
+        with closing(Connection(path, busy_timeout_s)) as connection:
+            connection.row("SELECT 1 FROM sqlite_schema")
+    except StoreUnavailable as error:
+        if is_disk_full_error(error, path):
+            return error
+        raise
+    return None
+
+
+def open_read_only(path: Path, busy_timeout_s: float, *, disk_full: bool = False) -> Connection:
+    """Open a store's file to read it, without changing a byte of it.
+
+    Args:
+        path: The file.
+        busy_timeout_s: For how long to wait for locks.
+        no_room: There is none for the log's index: do without, unless it is there.
+
+    Raises:
+        StoreUnavailable: It can't be opened.
+        StoreReadOnly: It has a log that can't be read there.
+        StoreDamaged: It is no database.
+    """
+    log = _file_state(_companion_path(path, _LOG_SUFFIX))
+    # Without a log, even reading would make one.
+    alone = log is None or (
+        not _has_log_index(path) and (disk_full or find_write_obstacle(path) is not None)
+    )
+    with_log = alone and log is not None and log.size > 0
+    return Connection(path, busy_timeout_s, read_only=True, exclusive=alone, with_log=with_log)
+
+
+class ReadOnlyConnections(Connections):
+    """Gives readers of a file that can't be written; a writer when it can be again."""
+
+    def __init__(
+        self, path: Path, busy_timeout_s: float, write_error: StoreReadOnly | StoreUnavailable
+    ) -> None:
+        """Take the path, and why it can't be written now."""
+        super().__init__(path, busy_timeout_s)
+        self._disk_full = isinstance(write_error, StoreUnavailable)
+        self._last_state = self._read_state()
+        self._unlocked = False
+        self._writable: Connections | None = None
+
+    @contextmanager
+    def read(self, owner_id: str | None = None) -> Iterator[Connection]:
+        """See `Connections`.
+
+        Raises:
+            StoreUnavailable: Another program wrote to the file meanwhile: try again.
+        """
+        del owner_id
+        if self._writable is not None:
+            with self._writable.read() as connection:
+                yield connection
+            return
+        look = self._refresh_state()
+        connection = self._borrow()
+        try:
+            connection.begin_reading()
+            yield connection
+        except StoreDamaged:
+            self._refuse_changed(look)
+            raise
+        finally:
+            connection.roll_back()
+            self._return_connection(connection, look)
+        self._refuse_changed(look)
+
+    @contextmanager
+    def idle_writer(self) -> Iterator[Connection]:
+        """See `Connections`.
+
+        Raises:
+            StoreReadOnly: It can't be written.
+            StoreUnavailable: The disk is full.
+        """
+        self._refuse_if_closed()
+        with (self._writable or self._make_writable()).idle_writer() as connection:
+            yield connection
+
+    def close(self) -> None:
+        """See `Connections`."""
+        super().close()
+        if self._writable is not None:
+            self._writable.close()
+
+    def _make_writable(self) -> Connections:
+        refused = find_write_error(self.path, self.busy_timeout_s)
+        if refused is not None:
+            raise refused
+        if self._unlocked:
+            raise StoreReadOnly(str(self.path), "it was opened where it could not be: open it anew")
+        with self._lock:
+            self._writable = self._writable or Connections(self.path, self.busy_timeout_s)
+        return self._writable
+
+    def _open_reader(self) -> Connection:
+        connection = open_read_only(self.path, self.busy_timeout_s, disk_full=self._disk_full)
+        # Closing a file that was opened past SQLite's locks drops those that this process has.
+        self._unlocked = self._unlocked or connection.with_log
+        return connection
+
+    def _read_state(self) -> _StoreState | None:
+        """Look at the file and its log; None where they are read with locks."""
+        log = _file_state(_companion_path(self.path, _LOG_SUFFIX))
+        if log is not None and _has_log_index(self.path):
+            return None
+        return _file_state(self.path), log
+
+    def _refresh_state(self) -> _StoreState | None:
+        """Look at the file; what was opened before a change is let go."""
+        look = self._read_state()
+        with self._lock:
+            stale, self._last_state = self._last_state != look, look
+            idle, self._idle = (self._idle, []) if stale else ([], self._idle)
+        for connection in idle:
+            connection.close()
+        return look
+
+    def _return_connection(self, connection: Connection, state: _StoreState | None) -> None:
+        if self._last_state == state:
+            self._give_back(connection)
+        else:
+            connection.close()
+
+    def _refuse_changed(self, state: _StoreState | None) -> None:
+        if state is not None and self._read_state() != state:
+            raise StoreUnavailable(
+                f"{self.path} was written to by another program while it was read: try again"
+            )
+
+
+def _file_state(path: Path) -> _FileState | None:
+    """Return what is seen of a file; None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return _FileState(found.st_ino, found.st_size, found.st_mtime_ns)
+
+
+def _has_log_index(path: Path) -> bool:
+    index = _file_state(_companion_path(path, _LOG_INDEX_SUFFIX))
+    return index is not None and index.size >= _INDEX_BYTES
+
+
+def _companion_path(path: Path, ending: str) -> Path:
+    return path.with_name(path.name + ending)
+
+
+# --- Opening a file: is it ours, is it new, must it be brought up to date?
+
 
 _MODE = 0o600
 _RETRY_S = 0.01
@@ -274,3 +476,97 @@ def _cipher_fact_rows(cipher: Cipher) -> list[tuple[str, str | bytes]]:
     if cipher.store_id:
         rows += [("store_id", cipher.store_id), ("key_check", cipher.key_check)]
     return rows
+
+
+# --- What can be said of a store's file without opening the store in it
+
+
+@dataclass(frozen=True, slots=True)
+class FileStatus:
+    """A store's file.
+
+    Attributes:
+        schema: The schema of its tables.
+        facts: What the store says of itself.
+        owners: How many owners there are.
+        size_bytes: What it takes on disk, with its log.
+    """
+
+    schema: int
+    facts: dict[str, str | int | bytes]
+    owners: int
+    size_bytes: int
+
+
+def read_file_status(path: Path, busy_timeout_s: float) -> FileStatus | None:
+    """Look at a file; None: there is none, or nothing is in it. Nothing is changed.
+
+    Raises:
+        StoreUnavailable: It can't be opened.
+        StoreReadOnly: It has a log that can't be read there.
+        StoreDamaged: It is not a store of Memolith.
+    """
+    if not path.is_file() or not path.stat().st_size:
+        return None
+    beside = path.with_name(f"{path.name}-wal")
+    size_bytes = path.stat().st_size + (beside.stat().st_size if beside.exists() else 0)
+    with closing(open_read_only(path, busy_timeout_s)) as connection:
+        application, schema = connection.row(
+            "SELECT a.application_id, v.user_version"
+            " FROM pragma_application_id AS a, pragma_user_version AS v"
+        ) or (0, 0)
+        check_application_id(application, path)
+        facts: dict[str, str | int | bytes] = dict(connection.rows("SELECT name, value FROM meta"))
+        (owners,) = connection.row("SELECT count(*) FROM owners") or (0,)
+        return FileStatus(schema, facts, owners, size_bytes)
+
+
+# --- Deleting a store's files
+
+
+_COMPANION_SUFFIXES = ("-wal", "-shm", "-journal", "-vectors", ".before-")
+"""What follows the store's name in the names of files that belong to it."""
+
+
+def delete_store(
+    path: Path, busy_timeout_s: float, delete_keys: Callable[[bytes], None]
+) -> list[Path]:
+    """Delete a store, its log, and the copies made before migrations; return what was there.
+
+    Args:
+        path: The store's file; need not be there.
+        busy_timeout_s: For how long to wait for another writer.
+        forget: Removes the keys of the store of this id; called before anything is deleted.
+
+    Raises:
+        StoreDamaged: It is not a store of Memolith.
+        StoreUnavailable: It is being written to, or can't be opened.
+        StoreReadOnly: It can't be deleted.
+    """
+    seal = read_cipher_info(path, busy_timeout_s)
+    if seal is not None:
+        if not os.access(path.parent, os.W_OK):  # before the keys are gone
+            raise StoreReadOnly(str(path), f"its folder {path.parent} is not writable")
+        _refuse_if_written(path, busy_timeout_s)
+        if seal[1]:
+            delete_keys(seal[1])
+    if not path.parent.is_dir():
+        return []
+    names = tuple(f"{path.name}{ending}" for ending in _COMPANION_SUFFIXES)
+    gone = sorted(
+        each
+        for each in path.parent.iterdir()
+        if each.is_file() and (each == path or each.name.startswith(names))
+    )
+    for each in gone:
+        each.unlink()
+    return gone
+
+
+def _refuse_if_written(path: Path, busy_timeout_s: float) -> None:
+    connection = Connection(path, busy_timeout_s)
+    try:
+        connection.begin_writing(busy_timeout_s)
+        connection.roll_back()
+    finally:
+        connection.close()

@@ -6,21 +6,77 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from memolith.adapters.sql.damage import translate_decode_errors
-from memolith.adapters.sql.reembedding import refuse_other_vectors
-from memolith.adapters.sql.spaces import VectorFacts
+import numpy as np
+
+from memolith.adapters.sql.codecs import translate_decode_errors
+from memolith.adapters.sql.embedding_generations import VectorFacts, refuse_other_vectors
+from memolith.adapters.sql.external_vector_search import (
+    ExternalVectorSearch,
+    StoredVectorSource,
+    VectorCandidates,
+)
 from memolith.adapters.sql.store import SqlStore
-from memolith.adapters.sqlite.checking import FileCheckMixin
 from memolith.adapters.sqlite.connections import Connection, Connections
-from memolith.adapters.sqlite.opening import connect
-from memolith.adapters.sqlite.reading import ReadOnlyConnections
+from memolith.adapters.sqlite.opening import ReadOnlyConnections, connect
 from memolith.adapters.sqlite.scrubbing import scrub
+from memolith.errors import StoreDamaged
 
 if TYPE_CHECKING:
-    from memolith.ports.backups import ProgressCallback
+    from numpy.typing import NDArray
+
+    from memolith.adapters.sql import connection as shared
+    from memolith.adapters.sql.codecs import OwnerEncryption
+    from memolith.adapters.sql.connection import OwnerRow
+    from memolith.adapters.sql.search import IndexSearch
+    from memolith.ports.admin import EmbeddingModel, Finding, ProgressCallback
     from memolith.ports.cipher import Cipher, CipherProvider
-    from memolith.ports.reembedding import EmbeddingModel
     from memolith.ports.store import StoreMeta
+
+    Integers = NDArray[np.int64]
+    Vectors = NDArray[np.int8]
+
+
+class FileCheckMixin:
+    """The half of a SQLite store that looks at its file."""
+
+    _connections: Connections
+
+    def check_file(self) -> list[Finding]:
+        """See the port."""
+        from memolith.adapters.sql.tables import OWNED_TABLES
+        from memolith.ports.admin import Finding
+
+        found: list[Finding] = []
+        try:
+            with self._connections.read() as connection:
+                problems = connection.rows("PRAGMA integrity_check")
+                found += [Finding("file", None, None, str(p)) for (p,) in problems if p != "ok"]
+                for table in OWNED_TABLES:
+                    (count,) = connection.row(f"SELECT count(*) {_ownerless_rows(table)}") or (0,)
+                    if count:
+                        detail = f"rows of {table} that are nobody's"
+                        found.append(Finding("orphan", None, None, detail))
+        except StoreDamaged as error:
+            found.append(Finding("file", None, None, str(error)))
+        return found
+
+    def repair_file(self) -> None:
+        """See the port: makes SQLite's own indexes anew, and removes what is nobody's."""
+        from memolith.adapters.sql.tables import OWNED_TABLES
+
+        with self._connections.write() as connection:
+            connection.run("REINDEX")
+            for table in OWNED_TABLES:
+                connection.run(f"DELETE {_ownerless_rows(table)}")
+            connection.run("COMMIT")
+
+
+def _ownerless_rows(table: str) -> str:
+    return f"FROM {table} WHERE owner_id NOT IN (SELECT owner_id FROM owners)"
+
+
+# --- The store in one SQLite file
+
 
 _log = logging.getLogger(__name__)
 
@@ -135,3 +191,82 @@ class SqliteStore(FileCheckMixin, SqlStore):
 def _truncate_log(connection: Connection) -> bool:
     (busy, *_) = connection.row("PRAGMA wal_checkpoint(TRUNCATE)") or (0,)
     return not busy
+
+
+# --- A store in one SQLite file whose vectors are searched there, by the functions of sqlite-vec
+
+
+# A zero vector has no direction: its distance is null, and its cosine counts as 0.
+_NEAREST = (
+    "SELECT item, {vector}, coalesce(vec_distance_cosine({form}({vector}), {form}(?2)), 1.0)"
+    " AS distance FROM passages WHERE owner_id = ?1 AND {vector} IS NOT NULL"
+    " ORDER BY distance LIMIT ?3"
+)
+_NEAREST_AMONG = _NEAREST.replace(
+    " ORDER BY", " AND item IN (SELECT value FROM carray(?4)) ORDER BY"
+)
+_PLAIN_FUNCTION, _ENCRYPTED_FUNCTION = "vec_int8", "widened"
+
+
+class SqliteVecSource(StoredVectorSource):
+    """One owner's tables; sqlite-vec finds the nearest in them."""
+
+    distance_tolerance = 1e-4
+    """What a distance may be off: a sum of some hundred products in single precision."""
+
+    def find_candidates(
+        self, query: Vectors, limit: int, items: Integers | None
+    ) -> VectorCandidates:
+        """See `StoredVectors`."""
+        hidden = self.encrypt_query(query)
+        # Hidden components are of 16 bits, which sqlite-vec has no type for.
+        form = _PLAIN_FUNCTION if len(hidden) == self.dimension() else _ENCRYPTED_FUNCTION
+        values = (self._owner, hidden, limit)
+        if items is None:
+            nearest = _NEAREST.format(form=form, vector=self._vector)
+            rows = self._connection.rows(nearest, values)
+        else:
+            named = self._connection.bind_integers(items.tolist())
+            nearest = _NEAREST_AMONG.format(form=form, vector=self._vector)
+            rows = self._connection.rows(nearest, (*values, named))
+        beyond = rows[-1][2] if len(rows) == limit else None
+        return VectorCandidates([row[0] for row in rows], [row[1] for row in rows], beyond)
+
+
+class SqliteVecStore(SqliteStore):
+    """A `Store` in one SQLite file; sqlite-vec searches its vectors."""
+
+    def __init__(
+        self,
+        connections: Connections,
+        cipher: Cipher,
+        index_cache_bytes: int,
+        *,
+        in_memory: int = 0,
+    ) -> None:
+        """Take connections to a file that is ready; see `open`.
+
+        Args:
+            in_memory: The vectors of owners who have at most so many items are searched in memory.
+        """
+        import sqlite_vec
+
+        super().__init__(connections, cipher, index_cache_bytes)
+        self._library: str = sqlite_vec.loadable_path()
+        self._in_memory = in_memory
+
+    def _search(
+        self, connection: shared.Connection, encryption: OwnerEncryption, owner: OwnerRow
+    ) -> IndexSearch:
+        if owner.next_item <= self._in_memory + 1 or not isinstance(connection, Connection):
+            return super()._search(connection, encryption, owner)
+        connection.load_extension(self._library, {"widened": _widen})
+        tables = SqliteVecSource(
+            connection, encryption, owner.number, self._get_generation(owner).column
+        )
+        return ExternalVectorSearch(self._index(owner, tables), tables)
+
+
+def _widen(hidden: bytes) -> bytes:
+    """Return components of 16 bits as numbers of single precision."""
+    return np.frombuffer(hidden, dtype="<i2").astype("<f4").tobytes()

@@ -3,6 +3,8 @@
 Do not edit. 2026-11-22, on locomo-dev.json and beam-dev.json.
 """
 
+from __future__ import annotations
+
 FITTED = {
     "similarity": 1.0,
     "text": 0.63,

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from memolith.domain.messages import Participant, Role
 
-
 Period = tuple[int, int]
 """[start, end) in microseconds since 1970."""
 

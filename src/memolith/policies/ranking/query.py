@@ -1,20 +1,222 @@
-"""A question made ready: what to search for, and what it tells about its answer."""
+"""Dates that a question names, or means as it is asked, as periods in time.
+
+A period is [start, end) in microseconds since 1970, UTC. Messages are held against it by when
+they were said, so a question about "8 May 2023" finds what was said that day, which is mostly
+what was said about it. Where only a month is named ("in May"), every year's May that lies within
+`YEARS` before the instant of asking will do. "Last week" and "last May" are counted from the day of
+asking, in UTC.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING
 
-from memolith.domain.items import Trait
+from memolith.domain.memories import Trait
 from memolith.domain.messages import Participant
 from memolith.policies.indexing import proper_name
 from memolith.policies.ranking.model import Period, Query
-from memolith.policies.ranking.query_breadth import asks_for_several
-from memolith.policies.ranking.query_dates import find_periods
-from memolith.policies.ranking.query_phrasing import strip_phrasing, tidy
 from memolith.text.analysis import terms
+from memolith.text.dates import DateMention, DateRange, find_dates, mask_dates
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAX_YEARS_BACK = 10
+"""How many years back a month without a year may lie. A guess, and a generous one: of two Mays
+the better match wins."""
+
+_PAST_WORDS = (
+    "last",
+    "past",
+    "previous",
+    "ago",
+    "yesterday",
+    "letzt",
+    "vorig",
+    "vergangen",
+    "gestern",
+)
+_MAY_MEAN_PAST = re.compile(rf"{'|'.join(_PAST_WORDS)}|\bvor\b", re.IGNORECASE)
+"""Without one of these a question means no past day, and the forms need not be made."""
+
+
+def find_periods(text: str, now: datetime) -> tuple[Period, ...]:
+    """Return the periods that the dates in a text stand for, in the order of their forms."""
+    return tuple(dict.fromkeys(_iter_periods(text, now)))
+
+
+def _iter_periods(text: str, now: datetime) -> Iterator[Period]:
+    today = now.astimezone(UTC).date()
+    years = range(today.year - MAX_YEARS_BACK + 1, today.year + 1)
+    named = [one for one in find_dates(text, years) if not _is_last_month(text, one)]
+    for one in named:
+        yield from map(_to_period, one.ranges)
+    if _MAY_MEAN_PAST.search(text):
+        from memolith.text.dates import resolve_past_dates
+
+        yield from map(_to_period, resolve_past_dates(mask_dates(text, named), today))
+
+
+def _is_last_month(text: str, one: DateMention) -> bool:
+    """Tell whether a date is named as "last May": one month, which `days_past` finds."""
+    return one.span.extract(text).lower().split()[0] == "last"
+
+
+def _to_period(days: DateRange) -> Period:
+    begin = _to_microseconds(days.first)
+    return begin, begin + days.count_days * 86_400_000_000
+
+
+def _to_microseconds(day: date) -> int:
+    start = datetime(day.year, day.month, day.day, tzinfo=UTC)
+    return (start - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+
+
+# --- Whether a question asks for several pieces of evidence: a list, a count, an order, a summary
+
+
+_NO_NOUN = (
+    r"(?:is|was|are|were|do|does|did|has|have|had|will|would|can|could|may|might|shall|should|must"
+    r"|this|his|its|always|\w+(?:ss|us|is))\b"
+)
+
+_SUMS = r"""
+\b(?:
+  (?:what|which|the|in|chronological)\ order\b
+| sequence\ (?:of|in)\b | chronolog\w+
+| summar(?:y|ies|i[sz]e\w*)\b | overview\b | recap\b | walk\ me\ through\b
+| how\ many\b | total\b | both\b | in\ (?:what|which)\ ways\b
+| all\ (?:the|of|my|our)\b | each\ of\b | across\b | throughout\b | between\b | list\b
+)"""
+
+_GROWTH = r"""
+\bhow\ (?:has|have|had|did)\ (?:my|our|the|his|her|their|\w+'s)\b.{0,80}
+    \b(?:progress|evolve|develop|change|grow|improve)
+"""
+
+_NOUNS = rf"""
+\b(?:
+  (?:what|which)(?:\ (?:kinds?|types?|sorts?)\ of)?(?:\ (?!{_NO_NOUN})[\w-]+){{0,2}}?
+    \ (?!{_NO_NOUN})[\w-]+s\b(?!\ (?:the|a|an|name)\b)
+| (?:what|which|who)\ (?:are|were)\b
+)"""
+
+_GERMAN_BREADTH = r"""
+\b(?:
+  in\ welcher\ reihenfolge\b | reihenfolge\b | chronologisch\w* | zusammenfass\w* | überblick\b
+| welche\ \w+(?:en|er|e|s)\b(?=.*\b(?:haben|hatten|sind|waren|habe|kann|können)\b)
+| wie\ viele\b | insgesamt\b | beide\w*\b | alle\b | auf\ welche\ weisen?\b | zwischen\b
+| liste\b | aufzähl\w*
+)"""
+
+_SEVERAL = re.compile(f"{_SUMS}|{_GROWTH}|{_NOUNS}|{_GERMAN_BREADTH}", re.IGNORECASE | re.VERBOSE)
+
+
+def asks_for_several(text: str) -> bool:
+    """Return whether a question asks for more than one piece of evidence can say.
+
+    By words and patterns, English and German: a guess. Of the questions that the ranking's
+    weights were fitted on, it is said of half of those with several pieces of evidence, and of one
+    in ten of the others.
+    """
+    straight = text.replace("’", "'")
+    return bool(_SEVERAL.search(straight))
+
+
+# --- What of a question is about the conversation itself, and so stands in no message
+
+
+_REQUESTS = r"""
+(?:can|could|would|will)\ (?:you|we)\ (?:please\ |also\ )?
+    (?:tell|remind|show|give|help|list|walk|explain|summari[sz]e|provide|describe|recall|find|go)
+    (?:\ me|\ us)?(?:\ (?:with|through|of|over))?
+| (?:please\ )?(?:tell|remind)\ me(?:\ (?:of|about))?
+| do\ you\ (?:still\ )?(?:remember|recall|know)(?:\ (?:if|whether|that))?
+| (?:a\ |the\ )?(?:(?:clear|complete|comprehensive|brief|short|full|detailed|quick)\ )*
+    summary\ of(?:\ (?:how|what|everything|all))?
+| summari[sz]e(?:\ (?:how|what|everything|all))?
+| the\ order\ in\ which
+| \ ?(?:in\ order[,.]?\ )?(?:please\ )?mention\ only(?:\ and\ only)?\ \w+\ items
+| (?:,\ )?in\ order(?=[.,?!]|$)
+| (?:different|various)\ (?:aspects|concepts|ways|things)\ of
+"""
+
+_I_PHRASES = r"""
+(?:have|had|did|do)\ I\ (?:ever\ |previously\ |also\ |already\ )?
+    (?:mention(?:ed)?|say|said|tell|told|bring\ up|brought\ up|talk(?:ed)?\ about|
+       describe[d]?|report(?:ed)?|state[d]?|share[d]?|ask(?:ed)?(?:\ (?:you|about))?)
+    (?:\ you)?(?:\ (?:that|about))?(?=\W|$)
+| (?:that\ |as\ )?I(?:\ have|'ve)?\ (?:ever\ |previously\ |also\ |already\ )?
+    (?:mentioned|said|told\ you|brought\ up|talked\ about|reported|stated|asked(?:\ you|\ about)?)
+    (?:\ (?:that|about))?(?=\W|$)
+"""
+
+_WE_PHRASES = r"""
+(?:have|had|did|do)\ we\ (?:ever\ |previously\ |also\ |already\ )?
+    (?:discuss(?:ed)?|talk(?:ed)?\ about|cover(?:ed)?|mention(?:ed)?|speak\ about|spoken\ about|
+       go\ over|gone\ over)
+| (?:that\ |as\ )?we(?:\ have|'ve|'d|\ had|\ were)?\ (?:ever\ |previously\ |been\ |already\ )?
+    (?:discussed|discussing|talked\ about|talking\ about|covered|mentioned)(?:\ so\ far)?
+"""
+
+_YOU_PHRASES = r"""
+(?:have|had|did|do|would|what\ would)\ you\ (?:previously\ |also\ |already\ )?
+    (?:recommend(?:ed)?|suggest(?:ed)?|say|said|tell|told|mention(?:ed)?|advise[d]?|propose[d]?)
+    (?:\ me)?(?:\ (?:that|to|about))?(?=\W|$)
+| (?:that\ |as\ )?you\ (?:previously\ |also\ |already\ )?
+    (?:recommended|suggested|said|told\ me|mentioned|advised|proposed)(?=\W|$)
+"""
+
+_TALKS = r"""
+(?:throughout|across|in|during|over|from)\ (?:all\ )?(?:of\ )?
+    (?:our|my|the|these|those|past|previous|earlier)
+    \ (?:past\ |previous\ |earlier\ |recent\ |many\ )?
+    (?:conversations?|chats?|discussions?|sessions|messages|requests)(?:\ together)?
+| (?:as|was|were|is|did|does|do|has|have)?\ ?mention(?:s|ed)?(?:\ (?:that|in|on))?(?=\W|$)
+| so\ far(?=\W|$)
+| answer\ (?:with\ )?(?:yes\ or\ no|in\ \w+\ words?)
+"""
+
+_GERMAN_PHRASING = r"""
+(?:kannst|könntest)\ du\ (?:mir\ )?(?:bitte\ )?(?:sagen|zeigen|erklären)?
+| (?:sag|sage|nenn|nenne|erinnere)\ (?:mir|mich)(?:\ bitte)?(?:\ (?:an|daran))?
+| (?:erinnerst\ du\ dich|weißt\ du\ noch)(?:\ (?:an|daran|ob))?
+| (?:habe?|hatte)\ ich(?:\ dir)?(?=\W.*\b(?:gesagt|erzählt|erwähnt|berichtet)\b)
+| (?:haben|hatten)\ wir(?=\W.*\b(?:besprochen|gesprochen|geredet)\b)
+| (?:hast|hattest)\ du(?:\ mir)?(?=\W.*\b(?:empfohlen|vorgeschlagen|gesagt|geraten)\b)
+| (?:gesagt|erzählt|erwähnt|berichtet|besprochen|gesprochen|empfohlen|vorgeschlagen)(?=\W|$)
+| in\ (?:unseren|den|unserem|dem)\ (?:letzten\ |früheren\ )?(?:gesprächen?|unterhaltung(?:en)?)
+| fasse?\ (?:bitte\ )?(?:zusammen)?
+| zusammenfassung\ (?:von|der|des)
+"""
+
+_PHRASING = re.compile(
+    "|".join(
+        rf"(?<!\w)(?:{part})(?!\w)"
+        for part in (_REQUESTS, _I_PHRASES, _WE_PHRASES, _YOU_PHRASES, _TALKS, _GERMAN_PHRASING)
+    ),
+    re.IGNORECASE | re.VERBOSE,
+)
+_SPACE = re.compile(r"\s+")
+_LOOSE = re.compile(r"\s+(?=[,.;:?!])|^[\s,.;:?!]+|[,;:](?=\s*[.?!])|(?<=[?!])\s*\.+$")
+
+
+def strip_phrasing(text: str) -> str:
+    """Return a question without its phrasing about the conversation itself; may be empty."""
+    straight = text.replace("’", "'")
+    return tidy(_PHRASING.sub(" ", straight))
+
+
+def tidy(text: str) -> str:
+    """Return a text from which words were cut, without the gaps they left."""
+    return _LOOSE.sub("", _SPACE.sub(" ", text)).strip()
+
+
+# --- A question made ready: what to search for, and what it tells about its answer
 
 
 @dataclass(frozen=True, slots=True)

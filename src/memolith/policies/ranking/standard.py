@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from memolith.domain.items import Trait
+from memolith.domain.memories import Trait
 from memolith.domain.messages import Participant
 from memolith.policies.ranking.fitted import FITTED
 from memolith.policies.ranking.model import Candidates, Query, Scores
 from memolith.policies.ranking.query import QueryCues, get_cues, prepare_query
-from memolith.policies.ranking.selection import find_unique
+from memolith.policies.ranking.scoring import find_unique
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -1,16 +1,378 @@
-"""Chunks: a long text cut where its meaning is."""
+"""What chunking takes and gives."""
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from dataclasses import dataclass
+from itertools import islice, pairwise
 
-from memolith.domain.items import Span
-from memolith.text.chunking.blocks import Block, blocks
-from memolith.text.chunking.merging import merge_pieces
-from memolith.text.chunking.model import Chunk, ChunkSizes
-from memolith.text.chunking.pieces import Piece, build_pieces
-from memolith.text.cutting import CountedSpan, Counter
+from memolith.domain.memories import Span
+from memolith.errors import InvalidInput
+from memolith.text.chunking.blocks import LIST_ITEM, Block, BlockKind, blocks
+from memolith.text.passages import (
+    CountedSpan,
+    Counter,
+    CutStrategy,
+    SizeLimit,
+    count_span_tokens,
+    cut_to_fit,
+)
+from memolith.text.segmentation import sentence_ends, strip_span
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkSizes:
+    """How large chunks are.
+
+    Attributes:
+        min_tokens: Neighbours under it are merged where they fit.
+        max_tokens: The most a chunk may have, but for one block of code, list or table.
+        hard_max_tokens: The most such a block may have before it is cut at its own seams. The
+            default is a guess: four times the maximum, and well under the 2,000 tokens that
+            recall gives by default, so that what is kept whole can still be recalled.
+        max_chars: The most characters of any chunk: the longest memory. A word piece can be long,
+            so that tokens alone bound nothing.
+        look_ahead_chars: The longest block that is looked at whole; a longer one is taken as
+            several. A guess: a dozen of the longest chunks.
+    """
+
+    min_tokens: int = 50
+    max_tokens: int = 300
+    hard_max_tokens: int = 1_200
+    max_chars: int = 8_000
+    look_ahead_chars: int = 100_000
+
+    def __post_init__(self) -> None:
+        """Check them.
+
+        Raises:
+            InvalidInput: They contradict each other.
+        """
+        if not 0 <= self.min_tokens <= self.max_tokens <= self.hard_max_tokens:
+            raise InvalidInput("sizes", "needs 0 <= min_tokens <= max_tokens <= hard_max_tokens")
+        if not 1 <= self.max_chars <= self.look_ahead_chars or self.max_tokens < 1:
+            raise InvalidInput(
+                "sizes", "needs max_tokens and max_chars from 1, look_ahead_chars >= max_chars"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A stretch of a text that says one thing, without white space around it.
+
+    Attributes:
+        span: Where it stands in the whole text, in characters.
+        text: The stretch.
+        tokens: Its number of tokens.
+    """
+
+    span: Span
+    text: str
+    tokens: int
+
+
+# --- Where blocks that are too long are cut: for each kind, its seams from the best to the worst
+
+
+_LINE_END = re.compile(r"\n|[\u2028\u2029]")
+_BLANK_LINE = re.compile(r"\n[ \t]*\n")
+_FIRST_WORD = re.compile(r"\s*\S*")
+# The width of running text is what this many of a hundred lines keep to; the rest have something
+# in them that can't be parted. A guess.
+_MOST_LINES = 90
+_STRONG_MARK = re.compile(r"[;:](?=\s)|[；：]")
+_WEAK_MARK = re.compile(r",(?=\s)|[–—]|[，、،]")
+# Words before which a clause may be cut, English and German; from general knowledge.
+_CONJUNCTION = re.compile(
+    r"\s(?=(?:and|but|or|nor|because|although|though|while|whereas|which|who|that|if|when|where"
+    r"|unless|until|so|und|aber|oder|sondern|denn|weil|obwohl|während|dass|wenn|wobei|sodass"
+    r"|damit|bevor|nachdem|bis|sowie)\s)",
+    re.IGNORECASE,
+)
+
+
+def _cut_after(pattern: re.Pattern[str]) -> CutStrategy:
+    def cut(text: str, span: Span, _parts: int) -> list[int]:
+        return [mark.end() for mark in pattern.finditer(text, span.start, span.end)]
+
+    return cut
+
+
+def _cut_after_sentences(text: str, span: Span, _parts: int) -> list[int]:
+    """Return where sentences end: at their marks, and where a line ends on purpose."""
+    ends = sentence_ends(text, span.start, span.end)
+    return sorted({*ends, *_find_deliberate_line_ends(text, span)})
+
+
+def _find_deliberate_line_ends(text: str, span: Span) -> list[int]:
+    """Return where lines end that had room for the next word: in a poem, a log, a chat.
+
+    Lines of running text end where the next word would have been too long for the width of most.
+    """
+    ends = [mark.end() for mark in _LINE_END.finditer(text, span.start, span.end)]
+    lines = [text[start:end].rstrip() for start, end in pairwise([span.start, *ends, span.end])]
+    widths = sorted(map(len, lines))
+    width = widths[len(widths) * _MOST_LINES // 100]
+    return [
+        end
+        for end, (line, following) in zip(ends, pairwise(lines), strict=True)
+        if len(line) + 1 + len(_get_first_word(following)) <= width
+    ]
+
+
+def _get_first_word(line: str) -> str:
+    found = _FIRST_WORD.match(line)
+    return found[0] if found else ""
+
+
+def _cut_before_items(text: str, span: Span, _parts: int) -> list[int]:
+    """Return where the items of a list begin, those within items aside."""
+    found = [
+        (item.start(), _get_indent(item[0]))
+        for item in LIST_ITEM.finditer(text, span.start, span.end)
+        if item.start() == 0 or text[item.start() - 1] == "\n"
+    ]
+    least = min((indent for _, indent in found), default=0)
+    return [start for start, indent in found if indent == least and start > span.start]
+
+
+def _get_indent(item: str) -> int:
+    return len(item) - len(item.lstrip())
+
+
+_CLAUSE_CUTS = (_cut_after(_STRONG_MARK), _cut_after(_WEAK_MARK), _cut_after(_CONJUNCTION))
+_PROSE_CUTS = (_cut_after_sentences, _cut_after(_LINE_END), *_CLAUSE_CUTS)
+_LINE_CUT = _cut_after(_LINE_END)
+CUTS_BY_KIND = {
+    BlockKind.PROSE: _PROSE_CUTS,
+    BlockKind.HEADING: _PROSE_CUTS,
+    BlockKind.CODE: (_cut_after(_BLANK_LINE), _LINE_CUT),
+    BlockKind.LIST: (_cut_before_items, _LINE_CUT, *_PROSE_CUTS),
+    BlockKind.TABLE: (_LINE_CUT,),
+}
+"""Ways to cut each kind, to be tried in turn; after them come spaces."""
+
+
+# --- Pieces: blocks, and parts of those that are too long, on their way to be chunks
+
+
+_WHOLE_KINDS = (BlockKind.CODE, BlockKind.LIST, BlockKind.TABLE)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of the whole text that may become a chunk.
+
+    Attributes:
+        start: Where it begins in the whole text.
+        text: The stretch, with the white space after it.
+        units: What it is made of, by stretches of the whole text, and their tokens.
+        tokens: The sum of these.
+        room: What it may cost.
+        kind: Of the block that it ends with.
+    """
+
+    start: int
+    text: str
+    units: tuple[CountedSpan, ...]
+    tokens: int
+    limit: SizeLimit
+    kind: BlockKind
+
+    @property
+    def end(self) -> int:
+        """Where it ends, the white space after it aside."""
+        return self.units[-1][0].end
+
+
+def build_pieces(batch: Sequence[Block], counter: Counter, sizes: ChunkSizes) -> list[Piece]:
+    """Return the pieces of blocks that follow each other, in order, counted together."""
+    text = "".join(block.text for block in batch)
+    starts = [block.start - batch[0].start for block in batch]
+    kinds = [block.kind for block in batch]
+    groups: list[tuple[BlockKind, list[CountedSpan]]] = []
+    for kind, units in zip(kinds, _split_blocks(text, starts, kinds, counter, sizes), strict=True):
+        packed = _pack_units(units, get_size_limit(kind, sizes), sizes.min_tokens)
+        groups += ((kind, group) for group in packed)
+    return list(_place_groups(text, batch[0].start, groups, sizes))
+
+
+def get_size_limit(kind: BlockKind, sizes: ChunkSizes) -> SizeLimit:
+    """Return what a piece of a block of that kind may cost."""
+    tokens = sizes.hard_max_tokens if kind in _WHOLE_KINDS else sizes.max_tokens
+    return SizeLimit(tokens, sizes.max_chars)
+
+
+def _split_blocks(
+    text: str,
+    starts: Sequence[int],
+    kinds: Sequence[BlockKind],
+    counter: Counter,
+    sizes: ChunkSizes,
+) -> list[list[CountedSpan]]:
+    """Return each block's units: itself, or its parts where it is too long."""
+    ends = [*starts[1:], len(text)]
+    wholes = [span for at in zip(starts, ends, strict=True) for span in strip_span(text, *at)]
+    units: list[list[CountedSpan]] = [[] for _ in starts]
+    long: dict[BlockKind, list[CountedSpan]] = {}
+    for span, tokens in count_span_tokens(
+        text, wholes, counter, SizeLimit(sizes.hard_max_tokens, sizes.max_chars)
+    ):
+        at = bisect_right(starts, span.start) - 1
+        if get_size_limit(kinds[at], sizes).can_hold(span, tokens):
+            units[at].append((span, tokens))
+        else:
+            long.setdefault(kinds[at], []).append((span, tokens))
+    for kind, too_long in long.items():
+        for unit in cut_to_fit(
+            text, too_long, counter, get_size_limit(kind, sizes), CUTS_BY_KIND[kind]
+        ):
+            units[bisect_right(starts, unit[0].start) - 1].append(unit)
+    return units
+
+
+def _pack_units(
+    units: list[CountedSpan], limit: SizeLimit, minimum: int
+) -> list[list[CountedSpan]]:
+    """Group units greedily, in order; where the last group has too little, it takes some."""
+    groups: list[list[CountedSpan]] = []
+    tokens = 0
+    for span, cost in units:
+        if groups and limit.can_hold(Span(groups[-1][0][0].start, span.end), tokens + cost):
+            groups[-1].append((span, cost))
+            tokens += cost
+        else:
+            groups.append([(span, cost)])
+            tokens = cost
+    if len(groups) > 1 and tokens < minimum:
+        groups[-2:] = _balance_units([*groups[-2], *groups[-1]], limit)
+    return groups
+
+
+def _balance_units(units: list[CountedSpan], limit: SizeLimit) -> list[list[CountedSpan]]:
+    """Return units that are too many for one group as two, as even as they can be."""
+    total = sum(tokens for _, tokens in units)
+    best: tuple[int, int] | None = None
+    left = 0
+    for at, (before, after) in enumerate(pairwise(units), start=1):
+        left += before[1]
+        fits = limit.can_hold(Span(units[0][0].start, before[0].end), left) and limit.can_hold(
+            Span(after[0].start, units[-1][0].end), total - left
+        )
+        if fits and (best is None or abs(total - 2 * left) < best[0]):
+            best = (abs(total - 2 * left), at)
+    at = best[1] if best is not None else len(units) - 1
+    return [units[:at], units[at:]]
+
+
+def _place_groups(
+    text: str, offset: int, groups: Sequence[tuple[BlockKind, list[CountedSpan]]], sizes: ChunkSizes
+) -> Iterator[Piece]:
+    """Yield the groups as pieces of the whole text."""
+    starts = [group[0][0].start for _, group in groups]
+    for (kind, group), (start, end) in zip(groups, pairwise([*starts, len(text)]), strict=True):
+        units = tuple(
+            (Span(offset + span.start, offset + span.end), tokens) for span, tokens in group
+        )
+        tokens = sum(cost for _, cost in units)
+        yield Piece(
+            offset + start, text[start:end], units, tokens, get_size_limit(kind, sizes), kind
+        )
+
+
+# --- Merging: short pieces join a neighbour
+
+
+# A line this short that ends in no mark is a title. A guess.
+_TITLE_CHARS = 80
+_TAIL = 100
+_LEAD_IN = re.compile(r"[:：]\W*$|\n {0,3}(?:=+|-+)[ \t]*$")
+_SENTENCE_MARK = re.compile(r"[.!?…。！？,;|)\]}\"'”’“‘»]\W*$")
+
+
+def merge_pieces(pieces: Iterable[Piece], sizes: ChunkSizes) -> Iterator[Piece]:
+    """Yield the pieces, those under the minimum joined to a neighbour where both fit in a chunk.
+
+    What introduces something (a heading, a title, what ends in a colon) joins what follows, all
+    else the smaller neighbour. Holds three pieces.
+    """
+    before: Piece | None = None
+    current: Piece | None = None
+    for after in pieces:
+        if current is None:
+            current = after
+        elif current.tokens >= sizes.min_tokens:
+            if before is not None:
+                yield before
+            before, current = current, after
+        elif _should_join_next(before, current, after, sizes):
+            current = _join_pieces(current, after, sizes)
+        elif before is not None and _can_join(before, current, sizes):
+            before, current = _join_pieces(before, current, sizes), after
+        else:
+            if before is not None:
+                yield before
+            before, current = current, after
+    yield from _flush_last(before, current, sizes)
+
+
+def _flush_last(before: Piece | None, current: Piece | None, sizes: ChunkSizes) -> Iterator[Piece]:
+    if before is None or current is None:
+        yield from (piece for piece in (before, current) if piece is not None)
+    elif current.tokens < sizes.min_tokens and _can_join(before, current, sizes):
+        yield _join_pieces(before, current, sizes)
+    else:
+        yield from (before, current)
+
+
+def _should_join_next(before: Piece | None, short: Piece, after: Piece, sizes: ChunkSizes) -> bool:
+    if not _can_join(short, after, sizes):
+        return False
+    if before is None or not _can_join(before, short, sizes):
+        return True
+    return _is_lead_in(short) or (not _is_lead_in(after) and after.tokens <= before.tokens)
+
+
+def _can_join(first: Piece, second: Piece, sizes: ChunkSizes) -> bool:
+    """Tell whether two pieces that follow each other fit in one chunk.
+
+    Two with blocks of white space between them never do: these come only where there is more of it
+    than is looked at, which is no less than a chunk may have.
+    """
+    room = SizeLimit(sizes.max_tokens, sizes.max_chars)
+    return room.can_hold(Span(first.start, second.end), first.tokens + second.tokens)
+
+
+def _join_pieces(first: Piece, second: Piece, sizes: ChunkSizes) -> Piece:
+    return Piece(
+        first.start,
+        first.text + second.text,
+        first.units + second.units,
+        first.tokens + second.tokens,
+        SizeLimit(sizes.max_tokens, sizes.max_chars),
+        second.kind,
+    )
+
+
+def _is_lead_in(piece: Piece) -> bool:
+    """Tell whether a piece introduces what follows it."""
+    if piece.kind is BlockKind.HEADING:
+        return True
+    text = piece.text.rstrip()
+    if _LEAD_IN.search(text[-_TAIL:]):
+        return True
+    return (
+        piece.kind is BlockKind.PROSE
+        and len(text) <= _TITLE_CHARS
+        and "\n" not in text
+        and _SENTENCE_MARK.search(text[-_TAIL:]) is None
+    )
+
+
+# --- Chunks: a long text cut where its meaning is
+
 
 # Blocks are counted together up to so many characters, and chunks up to so many. Guesses: enough
 # that a call costs little beside what it counts, and little memory.

@@ -7,8 +7,8 @@ matches as a whole sentence is no statement: nothing is concluded of it.
 
 from __future__ import annotations
 
-from memolith.text.statements.language import Mark
-from memolith.text.statements.reading import (
+from memolith.text.statements.grammar import Mark
+from memolith.text.statements.parsing import (
     ParsedText,
     Statement,
     parse_statements,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from memolith.text.lists import word_set
-from memolith.text.statements.language import Attribute, Grammar, Mark
+from memolith.text.lexicon.language import word_set
+from memolith.text.statements.grammar import Attribute, Grammar, Mark
 
 _CAPITAL = r"[A-ZÄÖÜ][\wäöüß.-]*"
 _NAME = rf"(?!Ich\b|Du\b|Er\b|Sie\b|Es\b|Wir\b|Ihr\b|Mein){_CAPITAL}(?: {_CAPITAL})?"

@@ -1,12 +1,521 @@
-"""English statements. The lists are from general knowledge: a guess at what people tell."""
+"""English sentences that say an attribute: see `language.Attribute`."""
 
 from __future__ import annotations
 
 from types import MappingProxyType
 
-from memolith.text.lists import word_set
-from memolith.text.statements.en_sentences import ATTRIBUTES, IN_TURN, SEVERAL, SLOTS
-from memolith.text.statements.language import Grammar, Mark
+from memolith.text.lexicon.language import word_set
+from memolith.text.statements.grammar import Attribute, Grammar, Mark
+
+_CAPITAL = r"[A-ZÀ-ÖØ-Þ][\w.-]*"
+_NAME = rf"{_CAPITAL}(?: {_CAPITAL}){{0,2}}"
+_AGE = "(?:(?:older|younger|elder|eldest|oldest|youngest|big|little|baby|twin|best) )?"
+_ONLY = "wife|husband|spouse|fiancée?|fiancee?"
+_HIRED = (
+    "boss|manager|line manager|supervisor|team lead|landlord|landlady|dentist|GP|boyfriend"
+    "|girlfriend|doctor|therapist|lawyer|accountant|hairdresser|coach|trainer|mentor|tutor|assistant|partner"
+    "|roommate|flatmate|housemate"
+)
+_KIN = "mother|father|mum|mom|dad"
+SEVERAL = (
+    "sister|brother|son|daughter|child|kid|friend|cousin|aunt|uncle|niece|nephew|colleague"
+    "|coworker|neighbou?r|grandmother|grandfather|grandma|grandpa|granny|dog|cat|horse"
+    "|sister-in-law|brother-in-law|stepson|stepdaughter|godson|goddaughter"
+)
+"""Relations of which one may have several at a time."""
+IN_TURN = "|".join((*_HIRED.replace("line manager|team lead|", "").split("|"), "lead"))
+"""Relations of which one may have several, or another one later: the last words of `_HIRED`."""
+
+_RELATION = f"{_AGE}(?:{_ONLY}|{_HIRED}|{_KIN}|{SEVERAL})"
+_NO_NOUN = (
+    "is|was|are|has|had|got|moved|opens|leaves|departs|will|with|to|at|on|in|starts|ends|takes"
+)
+_NOUN = rf"(?!(?:{_NO_NOUN})\b)[\w'-]+"
+_NOUNS = rf"{_NOUN}(?: {_NOUN}){{0,3}}"
+_ABOUT = rf"(?: (?:with|to|at|for|of) (?:(?:the|my|our) )?{_NOUN}(?: {_NOUN})?)?"
+_OWNER = rf"(?:the|our|my|{_NAME}'s|{_CAPITAL})"
+
+SLOTS = MappingProxyType(
+    {
+        "S": f"(?P<s>I|we|[Tt]he user|User|my {_RELATION}|{_NAME})",
+        "I": "(?P<s>I)",
+        "P": f"(?P<s>my|our|[Tt]he user's|User's|my {_RELATION}'s|{_NAME}'s?)",
+        "T": f"(?P<s>{_OWNER} {_NOUNS}{_ABOUT}|{_CAPITAL})",
+        "family": "(?:family|wife|husband|girlfriend|boyfriend|partner|parents|kids|children)",
+        "have": "(?:have |has )?",
+        "not": "(?:,| and) not",
+        "side": "side|second|weekend|part-time|student|child|teenager|kid|volunteer|joke",
+        "named": rf"(?P<v>[\w'’+#-]+|(?:the )?{_CAPITAL}(?: (?:of|the|and|{_CAPITAL}))*)",
+        "school": (
+            f"(?P<v>(?:the )?(?:University of {_CAPITAL}"
+            f"|{_NAME} (?:University|College|(?:Elementary|Middle|High|Primary)(?: School)?)))"
+        ),
+        "only": f"(?P<a>{_ONLY})",
+        "hired": f"(?P<a>{_HIRED}|{_KIN})",
+        "person": f"(?P<a>{_ONLY}|{_HIRED})",
+        "contact": (
+            "(?P<a>(?:phone|mobile|cell|telephone) number|number|e-?mail(?: address)?"
+            "|(?:work|private|personal|office) (?:phone number|number|e-?mail(?: address)?)"
+            "|handle|username|user name|extension)"
+        ),
+        "best": "(?P<a>(?:favorite|default) [a-z][a-z -]*?)",
+        "liked": "(?P<a>(?:preferred|go-to) [a-z][a-z -]*?)",
+        "body": "(?P<a>weight|height)",
+        "paid": "(?P<a>rent|salary|shoe size|monthly rent|hourly rate)",
+        "measured": "(?P<a>rent|salary|weight|height|shoe size|monthly rent|hourly rate)",
+        "rose": "(?:gone up|went up|increased|rose|risen|dropped|went down|gone down|changed)",
+        "moved": (
+            "(?:(?:has been|has|got) (?:moved|rescheduled|postponed|shifted|changed|pushed"
+            "|delayed|brought|extended)(?: back| forward)?|moved)"
+        ),
+    }
+)
+
+_HOME = Attribute(
+    name="home",
+    value="place",
+    sentences=(
+        "{S} (?:lives?|resides?) in {V}",
+        "{P} place of residence is {V}",
+    ),
+    weak_sentences=(
+        "{S} (?:am|is) living in {V}",
+        "{P} home is in {V}",  # where one comes from, perhaps
+        "{P} home city is {V}",
+        "{S} ha(?:ve|s) lived in {V} (?P<more>(?:since|for) .+)",
+        "{S} lives? in {V} (?P<more>with my {family})",
+    ),
+    change_sentences=(
+        "{S} {have}(?:moved|relocated) to {V}",
+        "{S} {have}(?:moved|relocated) from {W} to {V}",
+        "{S} {have}(?:moved|relocated) to {V} from {W}",
+        "{S} lives? in {V}{not} (?:in )?{W}",
+        "{S} lives? in {V} instead of (?:in )?{W}",
+    ),
+    anchors=word_set("live lives lived living reside resides home residence moved relocated"),
+)
+_BASE = Attribute(
+    name="base",
+    value="place",
+    sentences=("{S} (?:am|is) based in {V}",),
+    anchors=word_set("based"),
+)
+_EMPLOYER = Attribute(
+    name="employer",
+    value="organisation",
+    sentences=(
+        "{S} works? (?P<how>at|for) {V}",
+        "{S} (?:am|is) employed (?P<how>at|by) {V}",
+        "{P} employer is {V}",
+    ),
+    weak_sentences=(
+        "{S} (?:am|is) working (?P<how>at|for) {V}",
+        "{S} works? (?P<how>at|for) {V} (?P<more>as an? (?!{side})[\\w-]+(?: [\\w-]+)?)",
+    ),
+    change_sentences=(
+        "{S} {have}started working (?:at|for) {V}",
+        "{S} {have}(?:started|got) a new job (?:at|with) {V}",
+        "{S} ha(?:ve|s) a new job (?:at|with) {V}",
+        "{P} new employer is {V}",
+        "{S} {have}(?:switched|changed|moved)(?: jobs)? from {W} to {V}",
+        "{S} {have}left {W} for {V}",
+        "{S} works? (?:at|for) {V}{not} (?:(?:at|for) )?{W}",
+        "{S} works? (?:at|for) {V} instead of (?:(?:at|for) )?{W}",
+    ),
+    # Many have a second job.
+    is_exclusive=False,
+    anchors=word_set("works work working employed employer started job switched left"),
+)
+_OCCUPATION = Attribute(
+    name="occupation",
+    value="occupation",
+    sentences=(
+        "{S} works? as (?:an? )?{V}",
+        "{P} (?:job|job title|profession|occupation) is (?:an? )?{V}",
+    ),
+    weak_sentences=("{S} (?:am|is) an? {V}", "{S} (?:am|is) working as an? {V}"),
+    change_sentences=(
+        "{S} {have}(?:became|become) an? {V}",
+        "{S} (?:ha(?:ve|s) been|got) promoted to {V}",
+        "{S} {have}got a (?:new )?job as an? {V}",
+        "{S} {have}started working as an? {V}",
+        "{S} {have}(?:switched|changed|moved) from (?:being an? )?{W} to (?:being an? )?{V}",
+        "{P} new (?:job|job title|profession|occupation) is (?:an? )?{V}",
+        "{S} works? as an? {V}{not} (?:as )?an? {W}",
+        "{S} works? as an? {V} instead of an? {W}",
+    ),
+    # A nurse may tend a bar at night.
+    is_exclusive=False,
+)
+_WORKPLACE = Attribute(
+    name="workplace",
+    value="place",
+    sentences=("{S} works? in {V}",),
+    is_exclusive=False,
+    anchors=word_set("work works"),
+)
+_UNIVERSITY = Attribute(
+    name="university",
+    value="school",
+    sentences=("{S} stud(?:y|ies) at {V}", "{S} go(?:es)? to {school}"),
+    change_sentences=("{S} {have}(?:transferred|switched|changed) from {W} to {V}",),
+    is_exclusive=False,
+    anchors=word_set("study studies go goes transferred switched changed"),
+)
+_MAJOR = Attribute(
+    name="major",
+    value="best",
+    sentences=("{P} major is {V}",),
+    change_sentences=(
+        "{I} {have}(?:changed|switched) my major to {V}",
+        "{I} {have}(?:changed|switched) my major from {W} to {V}",
+    ),
+    # There are double majors.
+    is_exclusive=False,
+    anchors=word_set("major"),
+)
+_AGES = Attribute(
+    name="age",
+    value="age",
+    sentences=("{S} (?:am|is) {V}", "{S} (?:am|is) {V} years old", "{P} age is {V}"),
+    change_sentences=("{S} {have}turned {V}",),
+)
+_BIRTHDAY = Attribute(
+    name="birthday",
+    value="date",
+    sentences=("{P} birthday is (?:on )?{V}", "{S} born on {V}", "{P} date of birth is {V}"),
+    change_sentences=("{P} birthday is (?:on )?{V}{not} (?:on )?{W}",),
+    anchors=word_set("birthday born birth"),
+)
+_NAME_ATTRIBUTES = (
+    Attribute(
+        name="name",
+        value="full name",
+        sentences=("{P} (?:full )?name is {V}", "{S} (?:am|is) (?:called|named) {V}"),
+        weak_sentences=("{I} am {V}",),
+        change_sentences=(
+            "{I} {have}changed my name to {V}",
+            "{I} {have}changed my name from {W} to {V}",
+            "{P} name has changed to {V}",
+            "{P} new name is {V}",
+        ),
+        anchors=word_set("name called named"),
+    ),
+    Attribute(
+        name="last name",
+        value="person",
+        sentences=("{P} (?:last name|surname|family name) is {V}",),
+        change_sentences=(
+            "{I} {have}changed my (?:last name|surname|family name) to {V}",
+            "{P} new (?:last name|surname|family name) is {V}",
+        ),
+        anchors=word_set("name surname"),
+    ),
+    Attribute(
+        name="nickname",
+        value="nickname",
+        sentences=(
+            "(?P<s>)call me {V}",
+            "{P} nickname is {V}",
+            "(?:people|friends|everyone|everybody|my friends) call (?P<s>me) {V}",
+            "{S} go(?:es)? by {V}",
+        ),
+        # Friends have one name for somebody, colleagues another.
+        is_exclusive=False,
+        anchors=word_set("call nickname go goes"),
+    ),
+)
+_PERSON_ATTRIBUTES = (
+    Attribute(
+        name="relation",
+        value="person",
+        sentences=(
+            "{P} {only} is {V}",
+            "{P} {only}'s name is {V}",
+            "{P} {only} is (?:called|named) {V}",
+            "{V} is {P} {only}",
+        ),
+        change_sentences=(
+            "{P} new {person} is {V}",
+            "{P} new {person}'s name is {V}",
+            "{P} new {person} is (?:called|named) {V}",
+            "{V} is {P} new {person}",
+            "{P} {person} is {V}{not} {W}",
+        ),
+    ),
+    Attribute(
+        name="relation",
+        value="person",
+        sentences=(
+            "{P} {hired} is {V}",
+            "{P} {hired}'s name is {V}",
+            "{P} {hired} is (?:called|named) {V}",
+            "{V} is {P} {hired}",
+        ),
+        # One has two bosses, or a doctor for the eyes and one for the teeth.
+        is_exclusive=False,
+    ),
+    Attribute(
+        name="married to",
+        value="person",
+        sentences=("{S} (?:am|is) (?P<a>married|engaged) to {V}",),
+    ),
+    Attribute(
+        name="marriage",
+        value="marriage",
+        sentences=("{S} (?:am|is) {V}",),
+        change_sentences=("{S} {have}got {V}",),
+        anchors=word_set("married single engaged divorced widowed relationship"),
+    ),
+    Attribute(
+        name="company",
+        value="company",
+        sentences=("{S} lives? {V}",),
+        anchors=word_set("live lives"),
+    ),
+)
+_CONTACT_ATTRIBUTES = (
+    Attribute(
+        name="contact",
+        value="contact",
+        sentences=("{P} {contact} is (?:at )?{V}",),
+        change_sentences=(
+            "{P} new {contact} is {V}",
+            "{P} {contact} (?:has )?changed to {V}",
+            "{P} {contact} (?:has )?changed from {W} to {V}",
+            "{P} {contact} is {V}{not} {W}",
+        ),
+        # Many have two numbers, and more addresses.
+        is_exclusive=False,
+        anchors=word_set("email mail number phone mobile cell handle username extension"),
+    ),
+    Attribute(
+        name="address",
+        value="address",
+        sentences=("{P} home address is {V}", "{S} lives? at {V}"),
+        weak_sentences=("{P} address is {V}",),  # for letters, perhaps
+        change_sentences=(
+            "{P} new (?:home )?address is {V}",
+            "{P} (?:home )?address (?:has )?changed to {V}",
+            "{S} {have}moved to {V}",
+        ),
+        anchors=word_set("address live lives moved"),
+    ),
+)
+_FAVOURITE_ATTRIBUTES = (
+    Attribute(
+        name="best",
+        value="best",
+        sentences=("{P} {best} is {V}", "{named} is {P} {best}"),
+        change_sentences=(
+            "{P} new {best} is {V}",
+            "{named} is {P} new {best}",
+            "{P} {best} (?:has )?changed (?:from {W} )?to {V}",
+            "{P} {best} is {V}{not} {W}",
+        ),
+        anchors=word_set("favorite favourite default"),
+    ),
+    Attribute(
+        name="best",
+        value="best",
+        sentences=("{P} {liked} is {V}", "{named} is {P} {liked}"),
+        change_sentences=(
+            "{P} new {liked} is {V}",
+            "{named} is {P} new {liked}",
+            "{P} {liked} (?:has )?changed (?:from {W} )?to {V}",
+            "{P} {liked} is {V}{not} {W}",
+        ),
+        # No superlative: one may prefer two.
+        is_exclusive=False,
+        anchors=word_set("preferred go-to"),
+    ),
+    Attribute(
+        name="preference",
+        value="choice",
+        sentences=("{S} prefers? {V}",),
+        is_exclusive=False,
+        anchors=word_set("prefer prefers"),
+    ),
+    Attribute(
+        name="use",
+        value="thing",
+        sentences=("{S} (?:uses?|drinks?|plays?|takes?|eats?|smokes?|stud(?:y|ies)) (?:the )?{V}",),
+        change_sentences=(
+            "{S} {have}(?:switched|changed|moved|gone|went) from (?:the )?{W} to (?:the )?{V}",
+        ),
+        # "I use Slack now" does not say that Notion is used no more.
+        is_multiple=True,
+        anchors=word_set(
+            """
+            use uses drink drinks play plays take takes eat eats smoke smokes study studies
+            switched changed moved went gone
+            """
+        ),
+    ),
+    Attribute(
+        name="diet",
+        value="diet",
+        sentences=("{S} (?:am|is) (?:an? )?{V}",),
+        change_sentences=(
+            "{S} {have}(?:became|become|turned|gone|went) (?:an? )?{V}",
+            "{S} {have}(?:switched|changed|went|gone) from (?:being )?{W} to (?:being )?{V}",
+        ),
+        anchors=word_set("vegetarian vegan pescatarian omnivore eater"),
+    ),
+)
+_POSSESSION_ATTRIBUTES = (
+    Attribute(
+        name="tool",
+        value="thing",
+        sentences=("{P} (?P<a>editor|browser|bank|gym|phone|laptop|operating system) is {V}",),
+        change_sentences=("{P} new (?P<a>editor|browser|bank|gym|phone|laptop) is (?:an? )?{V}",),
+        is_exclusive=False,
+    ),
+    Attribute(
+        name="car",
+        value="make",
+        sentences=("{P} car is an? {V}",),
+        weak_sentences=("{S} drives? an? {V}",),
+        change_sentences=(
+            "{I} {have}(?:traded|swapped|exchanged) my {W} for an? {V}",
+            "{S} {have}(?:switched|changed) from an? {W} to an? {V}",
+        ),
+        # A household may have two.
+        is_exclusive=False,
+        anchors=word_set("car drive drives traded swapped exchanged"),
+    ),
+    Attribute(
+        name="colour",
+        value="color",
+        sentences=("{P} (?P<a>car|bike|house|front door|hair) is {V}",),
+        change_sentences=("{I} {have}(?:dyed|painted) my (?P<a>car|bike|house|hair) {V}",),
+        is_exclusive=False,
+    ),
+    Attribute(
+        name="pronouns",
+        value="pronouns",
+        sentences=("{P} pronouns are {V}",),
+        change_sentences=("{P} new pronouns are {V}",),
+        # Some go by two.
+        is_exclusive=False,
+        anchors=word_set("pronouns"),
+    ),
+    Attribute(
+        name="measure",
+        value="measure",
+        sentences=("{P} {body} is {V}", "{S} (?P<a>weighs?) {V}"),
+        change_sentences=(
+            "{P} {measured} {have}{rose} (?:from {W} )?to {V}",
+            "{P} new {measured} is {V}",
+        ),
+        anchors=word_set("weight weigh weighs height rent salary shoe rate"),
+    ),
+    Attribute(
+        name="measure",
+        value="measure",
+        sentences=("{P} {paid} is {V}",),
+        # A month's or a year's, before or after tax, one's share of it; European or American.
+        is_exclusive=False,
+        anchors=word_set("rent salary shoe rate"),
+    ),
+)
+_COUNT_ATTRIBUTES = (
+    Attribute(
+        name="count",
+        value="count",
+        sentences=("{S} ha(?:ve|s) {V}",),
+        is_exclusive=False,
+    ),
+    Attribute(
+        name="dose",
+        value="measure",
+        sentences=(r"{S} takes? {V} of (?P<a>\w+)",),
+        is_exclusive=False,
+    ),
+    Attribute(
+        name="grade",
+        value="thing",
+        sentences=("{S} (?:am|is) in (?:the )?{V} grade",),
+        is_exclusive=False,
+        anchors=word_set("grade"),
+    ),
+    Attribute(
+        name="shift",
+        value="thing",
+        sentences=("{S} (?:am|is) on the {V} shift",),
+        is_exclusive=False,
+        anchors=word_set("shift"),
+    ),
+)
+_SCHEDULE_ATTRIBUTES = (
+    Attribute(
+        name="routine",
+        value="when",
+        sentences=(
+            "{S} (?P<a>wakes?|gets?) up {V}",
+            "{S} (?P<a>go(?:es)?) to bed {V}",
+            "{S} (?P<a>starts?|finish(?:es)?) work {V}",
+        ),
+        change_sentences=("{S} (?P<a>wakes?|gets?) up {V} instead of {W}",),
+        # Weekends differ.
+        is_exclusive=False,
+    ),
+    Attribute(
+        name="schedule",
+        value="when",
+        is_about_thing=True,
+        sentences=(
+            "{T} is {V}",
+            "{T} (?:takes place|is scheduled for|is set for|is due|is held) {V}",
+        ),
+        change_sentences=(
+            "{T} {moved} (?:to|for|until) {V}",
+            "{T} {moved} from {W} to {V}",
+            "{T} (?:is|takes place) {V} instead of {W}",
+            "{T} (?:is|takes place) {V}{not} {W}",
+        ),
+    ),
+    Attribute(
+        name="start",
+        value="when",
+        is_about_thing=True,
+        sentences=("{T} (?:starts|begins|opens|leaves|departs) {V}",),
+        change_sentences=(
+            "{T} {moved} (?:to|for|until) {V}",
+            "{T} (?:starts|begins|opens|leaves|departs) {V} instead of {W}",
+        ),
+    ),
+    Attribute(
+        name="end",
+        value="when",
+        is_about_thing=True,
+        sentences=("{T} (?:ends|finishes|closes|expires) {V}",),
+        change_sentences=("{T} (?:ends|finishes|closes) {V} instead of {W}",),
+    ),
+)
+
+ATTRIBUTES = (
+    _HOME,
+    _BASE,
+    _EMPLOYER,
+    _OCCUPATION,
+    _WORKPLACE,
+    _UNIVERSITY,
+    _MAJOR,
+    _AGES,
+    _BIRTHDAY,
+    *_NAME_ATTRIBUTES,
+    *_PERSON_ATTRIBUTES,
+    *_CONTACT_ATTRIBUTES,
+    *_FAVOURITE_ATTRIBUTES,
+    *_POSSESSION_ATTRIBUTES,
+    *_COUNT_ATTRIBUTES,
+    *_SCHEDULE_ATTRIBUTES,
+)
+
+
+# --- English statements. The lists are from general knowledge: a guess at what people tell
+
 
 _JOINED_BY_ALL = (
     "(?:Facebook|Instagram|Twitter|X|LinkedIn|Reddit|TikTok|Snapchat|WhatsApp|Discord|Slack"

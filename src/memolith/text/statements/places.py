@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
 
-from memolith.text.lists import word_set
+from memolith.text.lexicon.language import word_set
 
 # A line each, indented where it goes on: a region, or region < country, then its cities. Other
 # spellings after a slash.

@@ -1,1 +1,0 @@
-"""Arbitrators: who tells what becomes of a new memory that is near to a known one."""

@@ -1,1 +1,0 @@
-"""Clients of services, as chat models and embedders share them."""

@@ -1,0 +1,153 @@
+"""Several values as one: without libsodium, which a store that is not encrypted can do without."""
+
+from __future__ import annotations
+
+import logging
+from functools import cached_property
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from memolith.errors import KeyUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from memolith.adapters.crypto.key_ring import KeyRing
+    from memolith.adapters.crypto.xchacha import KeyRingCiphers
+    from memolith.ports.cipher import Cipher, EncryptionContext
+
+_LENGTH_BYTES = 4
+
+
+def join_length_prefixed(*parts: bytes) -> bytes:
+    """Return parts as one value that no other parts give: each after its length."""
+    return b"".join(len(part).to_bytes(_LENGTH_BYTES, "big") + part for part in parts)
+
+
+# --- No encryption: values stand in the store as they are
+
+
+_DIGEST_BYTES = 16
+
+
+class PlainOwnerCipher:
+    """Seals nothing. Its digests are no secret: whoever guesses a text can check the guess."""
+
+    __slots__ = ("_owner",)
+
+    def __init__(self, owner_id: str) -> None:
+        """Take whose digests it makes."""
+        self._owner = owner_id.encode()
+
+    def encrypt(self, plaintext: bytes, context: EncryptionContext) -> bytes:  # noqa: ARG002 - as the port has it
+        """Return `plain` itself."""
+        return plaintext
+
+    def decrypt(self, ciphertext: bytes, context: EncryptionContext) -> bytes:  # noqa: ARG002 - as the port has it
+        """Return `sealed` itself."""
+        return ciphertext
+
+    def digest(self, purpose: str, data: bytes) -> bytes:
+        """Return 16 bytes of BLAKE2b over owner, purpose and data, with lengths between."""
+        named = join_length_prefixed(self._owner, purpose.encode()) + data
+        return blake2b(named, digest_size=_DIGEST_BYTES).digest()
+
+    def digest_term(self, term: str) -> bytes:
+        """Return the term in UTF-8; every use of it names the owner beside it."""
+        return term.encode()
+
+    def encrypt_vectors(self, vectors: NDArray[np.int8]) -> list[bytes]:
+        """Return the vectors' own bytes."""
+        return [vector.tobytes() for vector in vectors]
+
+    def decrypt_vectors(self, stored: Sequence[bytes], dimension: int) -> NDArray[np.int8]:
+        """Return the vectors, shape (n, dimension)."""
+        return np.frombuffer(b"".join(stored), dtype=np.int8).reshape(len(stored), dimension)
+
+
+class PlainCipher:
+    """The cipher of a store that is not encrypted, new or known: there are no keys to tell."""
+
+    name = "plain"
+    store_id = b""
+    key_check = b""
+
+    def create(self) -> PlainCipher:
+        """Return itself."""
+        return self
+
+    def clone(self, source: Cipher) -> PlainCipher:
+        """Return itself, for a copy of a store that is not encrypted."""
+        if source.name != self.name:
+            raise KeyUnavailable(f"the store was made with the cipher {source.name!r}")
+        return self
+
+    def load(self, name: str, store_id: bytes, check: bytes) -> PlainCipher:
+        """Return itself, for a store that is not encrypted."""
+        del store_id, check
+        if name != self.name:
+            raise KeyUnavailable(f"the store was made with the cipher {name!r}, not {self.name!r}")
+        return self
+
+    def ensure_key_version(self, owner_id: str) -> int:
+        """Return 0: there are no keys."""
+        del owner_id
+        return 0
+
+    def get_owner_cipher(self, owner_id: str, version: int) -> PlainOwnerCipher:
+        """See the port."""
+        del version
+        return PlainOwnerCipher(owner_id)
+
+    def tombstone(self, owner_id: str) -> bytes:
+        """See the port."""
+        return PlainOwnerCipher(owner_id).digest("tombstone", b"")
+
+
+# --- Ciphers as the configuration wants them for new stores, and as known stores say
+
+
+_log = logging.getLogger(__name__)
+
+
+class ConfiguredCiphers:
+    """Encrypts new stores or not; what a store is, it stays."""
+
+    def __init__(self, ring: Callable[[], KeyRing], *, encrypt: bool) -> None:
+        """Take what returns the ring where one is needed, and whether new stores are encrypted."""
+        self._ring = ring
+        self._encrypt = encrypt
+
+    @cached_property
+    def _encrypted(self) -> KeyRingCiphers:
+        # Imported here: a store that is not encrypted need not wait for libsodium.
+        from memolith.adapters.crypto.xchacha import KeyRingCiphers
+
+        return KeyRingCiphers(self._ring())
+
+    def create(self) -> Cipher:
+        """See the port."""
+        return self._encrypted.create() if self._encrypt else PlainCipher()
+
+    def clone(self, source: Cipher) -> Cipher:
+        """See `Twinning`."""
+        return PlainCipher() if source.name == PlainCipher.name else self._encrypted.clone(source)
+
+    def close(self) -> None:
+        """Let go of what the ring holds open; the next use opens it again."""
+        if "_encrypted" in self.__dict__:
+            self._encrypted.ring.close()
+
+    def load(self, name: str, store_id: bytes, check: bytes) -> Cipher:
+        """See the port."""
+        is_plain = name == PlainCipher.name
+        if is_plain and self._encrypt:
+            # May be somebody else's, put in the place of an encrypted one.
+            _log.warning("this store is not encrypted; enable_encryption is for new stores")
+        elif not is_plain and not self._encrypt:
+            _log.info("this store is encrypted, and stays so: enable_encryption is for new stores")
+        return PlainCipher() if is_plain else self._encrypted.load(name, store_id, check)

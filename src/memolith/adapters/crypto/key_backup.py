@@ -1,0 +1,142 @@
+"""A backup of the keys: the master key and the ring in one file, which opens everything.
+
+JSON, so that it can be told from other files, printed, and read without Memolith. With a passphrase
+its contents are sealed under a key that Argon2id makes of it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from memolith.adapters.crypto import master_key
+from memolith.adapters.crypto.key_ring import KeyRingContents
+from memolith.adapters.crypto.master_key import (
+    MODERATE_COST,
+    KeyDerivation,
+    KeyFile,
+    Passphrase,
+    format_key,
+)
+from memolith.adapters.crypto.primitives import DecryptionFailed, decrypt, encrypt
+from memolith.errors import Conflict, KeyUnavailable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from memolith.adapters.crypto.key_ring import KeyRing
+
+_FORMAT = "memolith keys 1"
+_CONTEXT = _FORMAT.encode()
+
+
+class _BackupKeys(msgspec.Struct, frozen=True):
+    """What is backed up."""
+
+    master: bytes
+    ring: list[tuple[str, bytes | int]]
+    stores: list[tuple[bytes, bytes]]
+    owners: list[tuple[bytes, bytes, int, bytes | None]]
+
+    def __repr__(self) -> str:
+        return "_Keys(…)"
+
+
+class _BackupFile(msgspec.Struct, frozen=True):
+    """The file; `salt` and what belongs to it only where there is a passphrase."""
+
+    format: str
+    keys: bytes
+    salt: bytes = b""
+    operations: int = 0
+    memory: int = 0
+
+    def __repr__(self) -> str:
+        return "_File(…)"
+
+
+def back_up_keys(
+    ring: KeyRing, target: Path, passphrase: str | None, cost: tuple[int, int] = MODERATE_COST
+) -> None:
+    """Write all keys into a new file that only its owner may read.
+
+    Raises:
+        Conflict: There is such a file already.
+        KeyUnavailable: The ring does not open.
+        StoreReadOnly: The file can't be written there.
+        StoreUnavailable: The disk is full, or fails.
+    """
+    master, contents = ring.export_contents()
+    keys = msgspec.msgpack.encode(
+        _BackupKeys(master, contents.ring, contents.stores, contents.owners)
+    )
+    file = _BackupFile(_FORMAT, keys)
+    if passphrase is not None:
+        stretching = KeyDerivation.with_random_salt(cost)
+        sealed = encrypt(Passphrase(passphrase).derive_key(stretching), keys, _CONTEXT)
+        file = _BackupFile(_FORMAT, sealed, *_derivation_fields(stretching))
+    with master_key.translate_os_errors(target):
+        made = master_key.create_file(target, msgspec.json.encode(file) + b"\n")
+    if not made:
+        raise Conflict(f"there is a file already: {target}")
+
+
+def needs_passphrase(backup: Path) -> bool:
+    """Return whether a backup was made with a passphrase.
+
+    Raises:
+        KeyUnavailable: It is no backup of keys.
+    """
+    return bool(_read_backup(backup).salt)
+
+
+def restore_keys(backup: Path, passphrase: str | None, ring: KeyRing, key_file: KeyFile) -> None:
+    """Write a backup's master key and ring where they belong.
+
+    Raises:
+        Conflict: There is a key file or a ring already.
+        KeyUnavailable: The file is no backup of keys, or the passphrase another.
+    """
+    keys = _decrypt_backup(_read_backup(backup), passphrase, backup)
+    for place in (ring.storage, key_file.path):
+        if place.exists():
+            raise Conflict(
+                f"there are keys already: {place}; move them away, or name another file in"
+                " encryption_key_path"
+            )
+    with master_key.translate_os_errors(key_file.path):
+        made = master_key.create_file(key_file.path, format_key(keys.master))
+    if not made:
+        raise Conflict(f"there is a key file already: {key_file.path}")
+    ring.restore(KeyRingContents(keys.ring, keys.stores, keys.owners))
+
+
+def _read_backup(backup: Path) -> _BackupFile:
+    try:
+        file = msgspec.json.decode(backup.read_bytes(), type=_BackupFile)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        file = None
+    if file is None or file.format != _FORMAT:
+        raise KeyUnavailable(f"{backup} is not a backup of keys")
+    return file
+
+
+def _decrypt_backup(file: _BackupFile, passphrase: str | None, backup: Path) -> _BackupKeys:
+    keys = file.keys
+    if file.salt:
+        if passphrase is None:
+            raise KeyUnavailable(f"{backup} was made with a passphrase: give it")
+        stretching = KeyDerivation(file.salt, file.operations, file.memory)
+        try:
+            keys = decrypt(Passphrase(passphrase).derive_key(stretching), keys, _CONTEXT)
+        except DecryptionFailed:
+            raise KeyUnavailable(f"the passphrase does not open {backup}") from None
+    try:
+        return msgspec.msgpack.decode(keys, type=_BackupKeys)
+    except msgspec.MsgspecError:
+        raise KeyUnavailable(f"{backup} is damaged") from None
+
+
+def _derivation_fields(stretching: KeyDerivation) -> tuple[bytes, int, int]:
+    return stretching.salt, stretching.operations, stretching.memory

@@ -1,1 +1,0 @@
-"""Embedders: the local model, and what the caller brings."""

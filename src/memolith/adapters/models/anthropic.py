@@ -1,0 +1,199 @@
+"""Anthropic, by its own client."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from memolith.adapters.models.http import (
+    UNREADABLE_ERRORS,
+    build_http_options,
+    call_service,
+    dig,
+    find_http_library,
+    incomplete_failure,
+    read_stream,
+    require_package,
+    silence_debug_logs,
+    status_failure,
+    timeout_failure,
+    token_count,
+    unreachable_failure,
+    unreadable_failure,
+)
+from memolith.adapters.models.resilience import SchemaFallback
+from memolith.errors import ServiceFailed
+from memolith.ports.models import Completion, Prompt
+
+if TYPE_CHECKING:
+    import anthropic
+
+ANTHROPIC_URL: Final = "https://api.anthropic.com"
+COMPLETE_REASONS: Final = frozenset({"end_turn", "stop_sequence"})
+"""Why a reply ended that is whole; the others are limits, refusals and tools."""
+
+_OK: Final = 200
+
+
+class AnthropicChat:
+    """A model of Anthropic. Thread-safe.
+
+    Nothing is sent before the first call. What the environment says to Anthropic's client about
+    where to send things, and its tracing, does not count here.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        api_key: str,
+        base_url: str = "",
+        timeout_s: float = 60.0,
+        temperature: float | None = None,
+    ) -> None:
+        """Use a model.
+
+        Args:
+            model: Its name, as the service has it.
+            api_key: The key.
+            base_url: Where the service is; "": Anthropic.
+            timeout_s: How long to wait for a reply, or for the next piece of it.
+            temperature: How much is left to chance; None: as the service has it. Newer models take
+                none.
+
+        Raises:
+            InvalidConfiguration: The client is not installed.
+        """
+        require_package("anthropic", "chat.provider")
+        self.name = f"anthropic:{model}"
+        self._model = model
+        self._api_key = api_key
+        self._base_url = base_url or ANTHROPIC_URL
+        self._timeout_s = timeout_s
+        # Its client has no argument for it any more: newer models refuse it, older ones take it.
+        self._extra_fields = (
+            {} if temperature is None else {"extra_body": {"temperature": temperature}}
+        )
+        self._schemas = SchemaFallback()
+        self._client: anthropic.Anthropic | None = None
+        self._lock = threading.Lock()
+
+    def complete(self, prompt: Prompt) -> Completion:
+        """Return the reply to a prompt; see `ChatModel`."""
+        return self._schemas.call(prompt, self._complete)
+
+    def stream(self, prompt: Prompt) -> Iterator[str | Completion]:
+        """Yield the reply in pieces, then whole; see `StreamingModel`."""
+        events = self._schemas.call(prompt, self._start_stream)
+        try:
+            yield from self._read_stream(
+                read_stream(iter(events), self._error_types(), self._to_failure)
+            )
+        finally:
+            events.close()
+
+    def close(self) -> None:
+        """End the connections. The next call makes new ones."""
+        with self._lock:
+            client, self._client = self._client, None
+        if client is not None:
+            client.close()
+
+    def _complete(self, prompt: Prompt) -> Completion:
+        ask = self._get_client().messages.create
+        done = call_service(
+            lambda: ask(**self._request(prompt)), self._error_types(), self._to_failure
+        )
+        blocks, stop = dig(done, "content"), dig(done, "stop_reason")
+        if not isinstance(blocks, list) or stop is None:
+            raise unreadable_failure(self.name)
+        texts = (dig(block, "text") for block in blocks if dig(block, "type") == "text")
+        said = "".join(text for text in texts if isinstance(text, str))
+        usage = dig(done, "usage")
+        return Completion(
+            said,
+            _input_tokens(usage),
+            token_count(dig(usage, "output_tokens")),
+            stop in COMPLETE_REASONS,
+        )
+
+    def _start_stream(self, prompt: Prompt) -> Any:
+        ask = self._get_client().messages.create
+        request = self._request(prompt) | {"stream": True}
+        return call_service(lambda: ask(**request), self._error_types(), self._to_failure)
+
+    def _read_stream(self, events: Iterator[Any]) -> Iterator[str | Completion]:
+        said: list[str] = []
+        stop: Any = None
+        asked = replied = 0
+        for event in events:
+            asked = _input_tokens(dig(event, "message", "usage")) or asked
+            replied = token_count(dig(event, "usage", "output_tokens")) or replied
+            stop = dig(event, "delta", "stop_reason") or stop
+            piece = dig(event, "delta", "text")
+            if isinstance(piece, str) and piece:
+                said.append(piece)
+                yield piece
+        if stop is None:
+            raise incomplete_failure(self.name)
+        yield Completion("".join(said), asked, replied, is_complete=stop in COMPLETE_REASONS)
+
+    def _request(self, prompt: Prompt) -> dict[str, Any]:
+        system = "\n\n".join(turn.content for turn in prompt.messages if turn.role == "system")
+        said = [turn for turn in prompt.messages if turn.role != "system"]
+        request: dict[str, Any] = {
+            "model": self._model,
+            "messages": [{"role": turn.role, "content": turn.content} for turn in said],
+            "max_tokens": prompt.max_tokens,
+            **({"system": system} if system else {}),
+            **self._extra_fields,
+        }
+        if prompt.schema is not None:
+            wanted = {"type": "json_schema", "schema": prompt.schema.json}
+            request["output_config"] = {"format": wanted}
+        return request
+
+    def _get_client(self) -> anthropic.Anthropic:
+        with self._lock:
+            if self._client is None:
+                import anthropic
+
+                silence_debug_logs("anthropic", "anthropic._base_client")
+                httpx = find_http_library(anthropic.DefaultHttpxClient)
+                options = build_http_options(httpx, self._base_url, self._timeout_s)
+                self._client = anthropic.Anthropic(
+                    api_key=self._api_key,
+                    base_url=self._base_url,
+                    max_retries=0,  # retries are ours: memolith.adapters.models.resilience
+                    timeout=options["timeout"],
+                    open_telemetry=False,
+                    http_client=anthropic.DefaultHttpxClient(**options),
+                )
+            return self._client
+
+    def _error_types(self) -> tuple[type[Exception], ...]:
+        import anthropic
+
+        httpx = find_http_library(anthropic.DefaultHttpxClient)
+        return (anthropic.AnthropicError, httpx.HTTPError, *UNREADABLE_ERRORS)
+
+    def _to_failure(self, error: Exception) -> ServiceFailed:
+        import anthropic
+
+        httpx = find_http_library(anthropic.DefaultHttpxClient)
+        if isinstance(error, anthropic.APITimeoutError | httpx.TimeoutException):
+            return timeout_failure(self.name, self._timeout_s)
+        if isinstance(error, anthropic.APIStatusError) and error.status_code != _OK:
+            return status_failure(self.name, error.status_code, error.response.headers)
+        if isinstance(error, anthropic.APIConnectionError | httpx.HTTPError):
+            return unreachable_failure(self.name)
+        return (
+            incomplete_failure if isinstance(error, anthropic.APIError) else unreadable_failure
+        )(self.name)
+
+
+def _input_tokens(usage: Any) -> int:
+    """Return what was asked took; what the service had cached is part of it."""
+    parts = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    return sum(token_count(dig(usage, part)) for part in parts)

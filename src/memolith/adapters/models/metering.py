@@ -1,0 +1,176 @@
+"""A model as one owner may use it: counted, and within the limits of an hour."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from memolith.adapters.models.resilience import ResilientChat, close_stream
+from memolith.errors import LimitReached, StoreReadOnly, StoreUnavailable
+from memolith.ports.models import Completion
+from memolith.ports.service import ModelUsage, Prices
+from memolith.tracing import span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from datetime import datetime
+
+    from memolith.ports.clock import Clock
+    from memolith.ports.models import ChatModel, Prompt, TokenCounter
+    from memolith.ports.service import UsageCounter
+
+_HOUR_S: Final = 3600
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class UsageLimits:
+    """What an owner may spend in an hour; 0: as much as there is."""
+
+    calls: int = 0
+    tokens: int = 0
+
+
+class MeteredChatProvider:
+    """A model as each owner may use it. Thread-safe.
+
+    Every try of a call counts, failed ones too, before it is made: a process that dies has still
+    counted it. Tokens are as the service counts them, and where it does not say, counted by us.
+    A call that begins under the limit of tokens may end over it.
+
+    The store keeps nothing of an owner who has nothing stored, nor where it can't be written: no
+    call fails for that, and what this process has asked counts against the limits all the same.
+
+    Attributes:
+        name: Service and model.
+        prices: What its tokens cost.
+    """
+
+    def __init__(
+        self,
+        chat: ResilientChat,
+        usage: UsageCounter,
+        clock: Clock,
+        tokens: TokenCounter,
+        limits: UsageLimits | None = None,
+        prices: Prices | None = None,
+    ) -> None:
+        """Count there, by this clock, and hold these limits."""
+        self.name = chat.name
+        self.prices = prices or Prices()
+        self._chat = chat
+        self._usage = usage
+        self._clock = clock
+        self._tokens = tokens
+        self._limits = limits or UsageLimits()
+        self._local_usage = _LocalUsage()
+        self._is_uncounted = False
+        self._lock = threading.Lock()
+
+    def for_owner(self, owner_id: str) -> ResilientChat:
+        """Return the model as one owner may use it."""
+        return self._chat.with_wrapper(lambda model: _MeteredChat(model, owner_id, self))
+
+    def close(self) -> None:
+        """End the connections, where the model holds any."""
+        self._chat.close()
+
+    def record_call(self, owner_id: str, service: str, purpose: str) -> None:
+        """Count a call that is about to be made.
+
+        Raises:
+            LimitReached: The owner has none left this hour.
+        """
+        with self._lock:  # so that of several threads no two take the last call
+            now = self._clock.now()
+            self._check_limits(owner_id, service, now)
+            self._local_usage.add(owner_id, ModelUsage(calls=1), now)
+            self._store_usage(owner_id, purpose, ModelUsage(calls=1), now)
+
+    def record_tokens(self, owner_id: str, prompt: Prompt, reply: Completion) -> None:
+        """Count the tokens of a call."""
+        asked = reply.input_tokens or self._count_tokens(turn.content for turn in prompt.messages)
+        said = reply.output_tokens or self._count_tokens([reply.text])
+        now, spent = self._clock.now(), ModelUsage(0, asked, said)
+        with self._lock:
+            self._local_usage.add(owner_id, spent, now)
+        self._store_usage(owner_id, prompt.purpose, spent, now)
+
+    def _store_usage(self, owner_id: str, purpose: str, spent: ModelUsage, now: datetime) -> None:
+        try:
+            self._usage.add(owner_id, purpose, spent, at=now)
+        except (StoreReadOnly, StoreUnavailable) as error:
+            if not self._is_uncounted:
+                _log.warning("calls of a language model can't be counted in the store: %s", error)
+            self._is_uncounted = True
+        else:
+            self._is_uncounted = False
+
+    def _check_limits(self, owner_id: str, service: str, now: datetime) -> None:
+        if not (self._limits.calls or self._limits.tokens):
+            return
+        kept = sum(self._usage.get_usage(owner_id, now).values(), ModelUsage())
+        here = self._local_usage.get(owner_id, now)
+        spent_of = {
+            "chat.calls_per_hour": (max(kept.calls, here.calls), self._limits.calls),
+            "chat.tokens_per_hour": (max(kept.tokens, here.tokens), self._limits.tokens),
+        }
+        for setting, (used, limit) in spent_of.items():
+            if limit and used >= limit:
+                left_s = _HOUR_S - now.timestamp() % _HOUR_S
+                raise LimitReached(service, setting, limit, left_s)
+
+    def _count_tokens(self, texts: Iterable[str]) -> int:
+        return sum(self._tokens.count(list(texts)))
+
+
+class _LocalUsage:
+    """What this process has spent for each owner in the hour that it is."""
+
+    def __init__(self) -> None:
+        self._hour = 0
+        self._spent: dict[str, ModelUsage] = {}
+
+    def add(self, owner_id: str, spent: ModelUsage, now: datetime) -> None:
+        self._spent[owner_id] = self.get(owner_id, now) + spent
+
+    def get(self, owner_id: str, now: datetime) -> ModelUsage:
+        hour = int(now.timestamp() // _HOUR_S)
+        if hour != self._hour:
+            self._hour, self._spent = hour, {}
+        return self._spent.get(owner_id, ModelUsage())
+
+
+class _MeteredChat:
+    """A model whose calls are counted for one owner."""
+
+    def __init__(self, model: ChatModel, owner_id: str, meter: MeteredChatProvider) -> None:
+        self.name = model.name
+        self._model: Any = model
+        self._owner_id = owner_id
+        self._meter = meter
+        if hasattr(model, "stream"):
+            self.stream = self._stream
+
+    def complete(self, prompt: Prompt) -> Completion:
+        self._meter.record_call(self._owner_id, self.name, prompt.purpose)
+        with span("chat"):
+            reply: Completion = self._model.complete(prompt)
+        self._meter.record_tokens(self._owner_id, prompt, reply)
+        return reply
+
+    def _stream(self, prompt: Prompt) -> Iterator[str | Completion]:
+        self._meter.record_call(self._owner_id, self.name, prompt.purpose)
+        said = Completion("")
+        pieces = self._model.stream(prompt)
+        try:
+            for piece in pieces:
+                said = piece if isinstance(piece, Completion) else Completion(said.text + piece)
+                yield piece
+        finally:  # what came was paid for, though it broke off or nobody reads on
+            close_stream(pieces)
+            if said.text:
+                self._meter.record_tokens(self._owner_id, prompt, said)

@@ -1,0 +1,154 @@
+"""A key ring in a PostgreSQL database: in a schema of its own, beside that of the store.
+
+Many machines share it, and a dump of the store's schema holds no key. The application reads and
+writes it; maintenance, and the functions that run as it, see nothing of it.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import psycopg
+
+from memolith.adapters.crypto.key_storage import RECOVERY_HINT
+from memolith.adapters.postgres.connections import Connections, ConnectionSettings
+from memolith.adapters.postgres.dsn import INSPECTION_TIMEOUT_S, session
+from memolith.adapters.postgres.opening import can_assume_application_role
+from memolith.adapters.postgres.row_level_security import APPLICATION, application_role_sql
+from memolith.errors import KeyUnavailable, StoreDamaged, StoreReadOnly
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from memolith.adapters.postgres.connections import Connection
+    from memolith.adapters.postgres.dsn import DatabaseLocation
+
+KEY_SCHEMA_SUFFIX = "_keys"
+
+_CONNECTIONS = 2
+"""Of each kind: keys are kept in memory once they were asked for."""
+
+_TABLES = f"""
+CREATE SCHEMA IF NOT EXISTS {{schema}};
+CREATE TABLE {{schema}}.ring (name text COLLATE "C" PRIMARY KEY, value bytea NOT NULL);
+CREATE TABLE {{schema}}.stores (store bytea PRIMARY KEY, wrapped bytea NOT NULL);
+CREATE TABLE {{schema}}.owners (
+  store bytea NOT NULL, owner bytea NOT NULL, version bigint NOT NULL, wrapped bytea,
+  PRIMARY KEY (store, owner, version)
+);
+GRANT USAGE ON SCHEMA {{schema}} TO {APPLICATION};
+GRANT SELECT, INSERT, UPDATE, DELETE, MAINTAIN
+  ON {{schema}}.ring, {{schema}}.stores, {{schema}}.owners TO {APPLICATION};
+"""
+
+_LOCK_MAKING = "SELECT pg_advisory_xact_lock(hashtextextended('memolith key rings', 0))"
+# Of the writers of a ring each waits for the one before; and a server that acknowledges before it
+# has written waits for the disk this time: a key is used as soon as it is there.
+_LOCK = (
+    "SELECT pg_advisory_xact_lock(hashtextextended('memolith key ring ' || current_schema(), 0)),"
+    " CASE WHEN current_setting('synchronous_commit') = 'off'"
+    " THEN set_config('synchronous_commit', 'on', true) END"
+)
+
+
+class PostgresKeyStorage:
+    """See `RingPlace`."""
+
+    def __init__(self, store: DatabaseLocation) -> None:
+        """Take where the store is that the keys are of; nothing is asked yet."""
+        self._location = replace(store, schema=f"{store.schema}{KEY_SCHEMA_SUFFIX}")
+        self._lock = threading.Lock()
+        self._opened: Connections | None = None
+        self._exists = False
+
+    def __str__(self) -> str:
+        """Return the database's name and the schema's."""
+        return f"{self._location.display_name}, schema {self._location.schema}"
+
+    def exists(self) -> bool:
+        """See the protocol."""
+        if not self._exists:
+            with session(self._location, response_timeout_s=INSPECTION_TIMEOUT_S) as raw:
+                name = f"{self._location.schema}.ring"
+                found = raw.execute("SELECT to_regclass(%s) IS NOT NULL", (name,)).fetchone()
+                self._exists = bool(found and found[0])
+        return self._exists
+
+    def create(self) -> None:
+        """See the protocol.
+
+        Raises:
+            StoreReadOnly: Who the URL names may not make schemas, or the role.
+        """
+        if self.exists():
+            return
+        with session(self._location) as raw, raw.transaction():
+            raw.execute(_LOCK_MAKING)
+            name = f"{self._location.schema}.ring"
+            if raw.execute("SELECT to_regclass(%s)", (name,)).fetchone() != (None,):
+                return
+            try:
+                raw.execute(application_role_sql().encode())
+                raw.execute(_TABLES.format(schema=self._location.schema).encode())
+            except psycopg.errors.InsufficientPrivilege as error:
+                said = error.diag.message_primary
+                reason = f"there is no key ring, and its role may not make one ({said})"
+                raise StoreReadOnly(str(self), reason) from error
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """See the protocol."""
+        with self._translate_damage(), self._get_connections().read() as rows:
+            yield rows
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """See the protocol."""
+        with self._translate_damage(), self._get_connections().write() as rows:
+            rows.row(_LOCK)
+            yield rows
+            rows.run("COMMIT")
+
+    def compact(self) -> None:
+        """Vacuum what was removed. The server's log and copies of it are the server's affair."""
+        with self._get_connections().autocommit() as connection:
+            connection.run("VACUUM (SKIP_LOCKED) ring, stores, owners")
+
+    def close(self) -> None:
+        """See the protocol."""
+        with self._lock:
+            opened, self._opened = self._opened, None
+        if opened is not None:
+            opened.close()
+
+    @contextmanager
+    def _translate_damage(self) -> Iterator[None]:
+        try:
+            yield
+        except StoreDamaged as error:
+            raise KeyUnavailable(
+                f"the key ring cannot be read: {error}; {RECOVERY_HINT}"
+            ) from error
+
+    def _get_connections(self) -> Connections:
+        with self._lock:
+            if self._opened is None:
+                self._opened = Connections(self._build_settings(), _CONNECTIONS, _CONNECTIONS)
+            return self._opened
+
+    def _build_settings(self) -> ConnectionSettings:
+        place = self._location
+        with session(place) as raw:
+            is_application = can_assume_application_role(raw)
+        return ConnectionSettings(
+            conninfo=place.conninfo,
+            display_name=str(self),
+            schema=place.schema,
+            vector_format=None,
+            uses_application_role=is_application,
+            timeout_s=place.timeout_s,
+            statement_timeout_s=place.timeout_s,
+        )

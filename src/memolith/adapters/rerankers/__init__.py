@@ -1,1 +1,0 @@
-"""What scores texts for a query."""

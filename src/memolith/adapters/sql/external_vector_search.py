@@ -1,0 +1,268 @@
+"""Searching the vectors of an owner where they are, not in the index in memory.
+
+Something else names candidates: the database itself, or a structure beside it that is made for
+this. What it names is compared exactly here, with the vectors of the tables, so that order and
+ties are the reference's. What the scope lets through, keywords and the items' columns are
+answered from the index in memory, which then holds no vectors.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from memolith.adapters.sql.embedding_generations import stored_dimension
+from memolith.adapters.sql.index_rows import TableIndexSource
+from memolith.adapters.sql.search import IndexSearch
+from memolith.errors import InvalidInput
+from memolith.policies.indexing import centroid, cosines
+from memolith.ports.index import Similarities
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from memolith.adapters.sql.connection import Row
+    from memolith.adapters.sql.index import OwnerIndex
+    from memolith.domain.recall import SearchFilter
+
+    Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
+    Vectors = NDArray[np.int8]
+
+_MIN_CANDIDATES, _CANDIDATES_PER_RESULT = 200, 4
+"""How many of the nearest passages are looked at first; then four times as many (a guess)."""
+
+_ITEMS_WITH_VECTORS = (
+    "SELECT DISTINCT item FROM passages WHERE owner_id = ? AND {vector} IS NOT NULL ORDER BY item"
+)
+_ITEM_VECTORS = (
+    "SELECT p.item, p.part, p.{vector} FROM carray(?1) AS w CROSS JOIN passages AS p"
+    " ON p.owner_id = ?2 AND p.item = w.value WHERE p.{vector} IS NOT NULL ORDER BY p.item, p.part"
+)
+_MAX_LISTED_ITEMS = 20_000
+"""Of so many items the vectors are compared one by one: an exact scan by the key."""
+
+_ITEMS_PER_READ = 4_096
+"""Items whose vectors are read at a time: some 3 MB."""
+
+
+class VectorCandidates(NamedTuple):
+    """Passages that may be among the nearest to a query.
+
+    Attributes:
+        items: The item of each.
+        stored: The vector of each, as the tables hold it.
+        beyond: The cosine distance under which no other passage is; None: there is no other.
+    """
+
+    items: Sequence[int]
+    vectors: Sequence[bytes]
+    min_other_distance: float | None
+
+
+class StoredVectorSource(TableIndexSource):
+    """One owner's tables, whose vectors stay where they are."""
+
+    distance_tolerance = 0.0
+    """What a distance that `near` was told by may be off."""
+
+    _dimension: int | None = None
+
+    def find_candidates(
+        self, query: Vectors, limit: int, items: Integers | None
+    ) -> VectorCandidates | None:
+        """Return candidates for the nearest to a query; None: compare all, or all the named.
+
+        Args:
+            query: Shape (dimension,), not zero.
+            most: How many at least, if there are as many.
+            items: Among the passages of which items, ascending; None: all.
+        """
+        del query, limit, items
+        return None
+
+    def new_passages(self, first: int, end: int) -> list[Row]:
+        """See `IndexSource`: without vectors."""
+        return self._connection.rows(
+            "SELECT item, part, start, stop, tokens, length, NULL FROM passages"
+            " WHERE owner_id = ? AND item >= ? AND item < ? ORDER BY item, part",
+            (self._owner, first, end),
+        )
+
+    def dimension(self) -> int:
+        """Return the length of the store's vectors; 0 before a model was adopted."""
+        if self._dimension is None:
+            self._dimension = stored_dimension(self._connection) or 0
+        return self._dimension
+
+    def decrypt_vectors(self, stored: Sequence[bytes]) -> Vectors:
+        """See `IndexSource`."""
+        return self._encryption.decrypt_vectors(stored, self.dimension())
+
+    def encrypt_query(self, query: Vectors) -> bytes:
+        """Return a query as the owner's vectors are stored."""
+        return self._encryption.encrypt_vectors(query[None, :])[0]
+
+    def width(self, encrypted: bytes) -> int:
+        """Return how many components a hidden vector has: they are even in number."""
+        dimension = self.dimension()
+        return dimension if len(encrypted) == dimension else len(encrypted) // 2
+
+    def items_with_vectors(self) -> Integers:
+        """Return the items that have vectors, ascending."""
+        rows = self._connection.rows(
+            _ITEMS_WITH_VECTORS.format(vector=self._vector), (self._owner,)
+        )
+        return np.array([item for (item,) in rows], dtype=np.int64)
+
+    def read_vectors(self, items: Integers) -> tuple[list[Row], Vectors]:
+        """Return rows of item and part of all vectors of some items, and the vectors."""
+        if not len(items):
+            return [], np.empty((0, self.dimension()), dtype=np.int8)
+        named = self._connection.bind_integers(items.tolist())
+        rows = self._connection.rows(
+            _ITEM_VECTORS.format(vector=self._vector), (named, self._owner)
+        )
+        return rows, self.decrypt_vectors([row[2] for row in rows])
+
+
+class ExternalVectorSearch(IndexSearch):
+    """Answers what is about vectors from the tables, and from what names candidates."""
+
+    def __init__(self, index: OwnerIndex, tables: StoredVectorSource) -> None:
+        """Take a state without vectors, and the tables at the same counter."""
+        super().__init__(index, tables)
+        self._tables = tables
+
+    def nearest(
+        self,
+        vector: Vectors,
+        limit: int,
+        scope: SearchFilter,
+        *,
+        min_cosine: float = -math.inf,
+    ) -> Integers:
+        """See the port."""
+        allowed = self._allowed_items(scope)
+        is_none = allowed is not None and not len(allowed)
+        if not self._can_compare(vector) or limit <= 0 or is_none:
+            return np.empty(0, dtype=np.int64)
+        if not vector.any():  # at right angles to all: the lower numbers come first
+            if min_cosine > 0:
+                return np.empty(0, dtype=np.int64)
+            there = self._tables.items_with_vectors()
+            return (there if allowed is None else np.intersect1d(there, allowed))[:limit]
+        found, compared = self._search_candidates(vector, limit, allowed, min_cosine)
+        return found[compared >= min_cosine]
+
+    def _search_candidates(
+        self, vector: Vectors, limit: int, allowed: Integers | None, min_cosine: float
+    ) -> tuple[Integers, Floats]:
+        """Return the nearest of all allowed items, and their cosines.
+
+        Less near ones than `at_least` may lack.
+        """
+        named = allowed if allowed is not None and len(allowed) <= _MAX_LISTED_ITEMS else None
+        most = max(_MIN_CANDIDATES, _CANDIDATES_PER_RESULT * limit)
+        while True:
+            near = self._tables.find_candidates(vector, most, named)
+            if near is None:
+                return self._scan_vectors(vector, limit, allowed)
+            items = np.array(near.items, dtype=np.int64)
+            kept = _allowed_positions(items, allowed)
+            vectors = self._tables.decrypt_vectors([near.vectors[place] for place in kept.tolist()])
+            found, compared = _select_best(items[kept], cosines(vectors, vector), limit)
+            if near.min_other_distance is None:
+                return found, compared
+            others = (
+                1 - near.min_other_distance + self._tables.distance_tolerance
+            )  # have no greater cosine
+            if others < min_cosine or (len(found) == limit and compared[-1] > others):
+                return found, compared
+            most *= _CANDIDATES_PER_RESULT
+
+    def _scan_vectors(
+        self, vector: Vectors, limit: int, allowed: Integers | None
+    ) -> tuple[Integers, Floats]:
+        """Return the nearest of all allowed items, each compared, and their cosines."""
+        best, compared = np.empty(0, dtype=np.int64), np.empty(0)
+        for items in self._item_blocks(allowed):
+            rows, vectors = self._tables.read_vectors(items)
+            of = np.array([row[0] for row in rows], dtype=np.int64)
+            best, compared = _select_best(
+                np.concatenate([best, of]),
+                np.concatenate([compared, cosines(vectors, vector)]),
+                limit,
+            )
+        return best, compared
+
+    def _item_blocks(self, allowed: Integers | None) -> Iterator[Integers]:
+        items = self.index.items.number.view if allowed is None else allowed
+        for start in range(0, len(items), _ITEMS_PER_READ):
+            yield items[start : start + _ITEMS_PER_READ]
+
+    def similarities(self, vector: Vectors, numbers: Integers) -> Similarities:
+        """See the port."""
+        if not self._can_compare(vector):
+            none = np.empty(0, dtype=np.int64)
+            return Similarities(row=none, part=none, cosine=np.empty(0))
+        different, places = np.unique(numbers, return_inverse=True)
+        of, vectors = self._tables.read_vectors(different)
+        items = np.array([row[0] for row in of], dtype=np.int64)
+        parts = np.array([row[1] for row in of], dtype=np.int64)
+        start = np.searchsorted(items, different)
+        counts = (np.searchsorted(items, different, side="right") - start)[places]
+        ends = np.cumsum(counts)
+        rows = np.repeat(start[places] - ends + counts, counts)
+        rows = rows + np.arange(ends[-1] if len(ends) else 0)
+        return Similarities(
+            row=np.repeat(np.arange(len(numbers)), counts),
+            part=parts[rows],
+            cosine=cosines(vectors, vector)[rows],
+        )
+
+    def centroid(self, scope: SearchFilter) -> Floats | None:
+        """See the port. Reads the vectors of all memories in the scope."""
+        mask = self._mask(scope)
+        items = self.index.items
+        kept = items.is_memory.view if mask is None else items.is_memory.view & mask
+        vectors = [
+            self._tables.read_vectors(items)[1]
+            for items in self._item_blocks(items.number.view[kept])
+        ]
+        return centroid(np.concatenate(vectors)) if vectors else None
+
+    def _allowed_items(self, scope: SearchFilter) -> Integers | None:
+        mask = self._mask(scope)
+        return None if mask is None else self.index.items.number.view[mask]
+
+    def _can_compare(self, vector: Vectors) -> bool:
+        """Whether there are vectors that a query can be compared with.
+
+        Raises:
+            InvalidInput: There are, of another length.
+        """
+        dimension = self._tables.dimension()
+        if vector.shape == (dimension,):
+            return True
+        if len(self._tables.items_with_vectors()):
+            problem = f"has shape {vector.shape}; the store's vectors have {(dimension,)}"
+            raise InvalidInput("vector", problem)
+        return False
+
+
+def _allowed_positions(items: Integers, allowed: Integers | None) -> Integers:
+    """Return the places of the items that are allowed."""
+    return np.arange(len(items)) if allowed is None else np.flatnonzero(np.isin(items, allowed))
+
+
+def _select_best(items: Integers, compared: Floats, limit: int) -> tuple[Integers, Floats]:
+    """Return the different items of the greatest cosines, ties by lower number, and these."""
+    order = np.lexsort((items, -compared))
+    _, first = np.unique(items[order], return_index=True)
+    order = order[np.sort(first)[:limit]]
+    return items[order], compared[order]

@@ -1,0 +1,462 @@
+"""Changing messages, sessions and participants within a transaction."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from memolith.adapters.sql.codecs import (
+    KEY_COLUMNS,
+    digest_external_id,
+    digest_speaker,
+    encrypt_external_id,
+    encrypt_name,
+    micros,
+    pack_id,
+    pack_id_or_none,
+    pack_valid_ids,
+    remove_sources,
+    where_key,
+)
+from memolith.adapters.sql.index_rows import ItemFacts, message_item_facts, require_role_and_time
+from memolith.adapters.sql.memory_writes import CLOSE_ITEM, WriterBase
+from memolith.errors import Conflict, InvalidInput, NotFound
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    from memolith.domain.messages import Message, Role
+    from memolith.ports.store import IndexEntry
+
+_INSERT_MESSAGE = (
+    "INSERT INTO messages (owner_id, id, number, version, item, session, sequence, speaker,"
+    " external_id, external_digest, at, content, valid_from)"
+    " VALUES (?1, ?2, ?3, ?4, ?3, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
+)
+
+
+class MessageWriter(WriterBase):
+    """The ways to change messages."""
+
+    def log(
+        self,
+        session_id: str,
+        messages: Sequence[tuple[Message, IndexEntry]],
+        *,
+        at: datetime | None = None,
+    ) -> None:
+        """See the port."""
+        if not messages:
+            return
+        with self._guard_change():
+            session = self._get_session_number(session_id)
+            stored = None if at is None else micros(at)
+            items = [self._message_facts(m, session, stored) for m, _ in messages]
+            first = self._add_items(list(zip(items, (e for _, e in messages), strict=True)))
+            self._connection.run_many(
+                _INSERT_MESSAGE,
+                [
+                    (*self._message_row(message, first + n, facts),)
+                    for n, ((message, _), facts) in enumerate(zip(messages, items, strict=True))
+                ],
+            )
+            self._update_session_counts(session, first, items)
+            self._is_changed = True
+
+    def next_sequence(self, session_id: str) -> int:
+        """See the port."""
+        row = self._connection.row(
+            "SELECT last_sequence FROM sessions WHERE owner_id = ? AND name = ?",
+            (self._owner, session_id),
+        )
+        return 1 + (row[0] if row else 0)
+
+    def end_session(self, session_id: str, at: datetime) -> None:
+        """See the port."""
+        with self._guard_change():
+            self._is_changed |= bool(
+                self._connection.run(
+                    "UPDATE sessions SET ended_at = ?"
+                    " WHERE owner_id = ? AND name = ? AND first_item IS NOT NULL",
+                    (micros(at), self._owner, session_id),
+                )
+            )
+
+    def revise_message(self, message: Message, entry: IndexEntry, at: datetime) -> None:
+        """See the port."""
+        with self._guard_change():
+            packed, row = self._get_stored_message(message.id)
+            version, item, session, sequence, began, ended = row
+            if message.version <= version:
+                raise Conflict(f"version {message.version} is not above {version}")
+            message = replace(message, sequence=sequence)
+            facts = self._message_facts(message, session, max(micros(at), ended or began))
+            entry = self._carry_over_review(packed, message.content, entry)
+            self._close_item(item, facts.valid_from)
+            self._connection.run(
+                "INSERT INTO message_versions SELECT owner_id, id, version, item, speaker, at,"
+                " content, valid_from, coalesce(valid_to, ?) FROM messages"
+                " WHERE owner_id = ? AND id = ?",
+                (facts.valid_from, self._owner, packed),
+            )
+            new = self._add_items([(facts, entry)])
+            content = self._encryption.encrypt(
+                message.content, message.id, "content", message.version
+            )
+            self._connection.run(
+                "UPDATE messages SET version = ?, item = ?, speaker = ?, at = ?, content = ?,"
+                " valid_from = ?, valid_to = NULL WHERE owner_id = ? AND id = ?",
+                (
+                    message.version,
+                    new,
+                    facts.speaker,
+                    facts.at,
+                    content,
+                    facts.valid_from,
+                    self._owner,
+                    packed,
+                ),
+            )
+            self._is_changed = True
+
+    def reindex(self, message_id: str, entry: IndexEntry) -> None:
+        """See the port.
+
+        The message gets a new item, so that items and passages stay append-only; the old one
+        stays, valid at no instant, until it is purged.
+        """
+        with self._guard_change():
+            packed, row = self._get_stored_message(message_id)
+            _, item, session, _, valid_from, valid_to = row
+            if valid_to is not None:
+                raise NotFound("message", message_id)
+            (message,) = self.messages(ids=[message_id])
+            facts = self._message_facts(message, session, valid_from)
+            entry = self._carry_over_review(packed, message.content, entry)
+            self._close_item(item, valid_from)
+            new = self._add_items([(facts, entry)])
+            self._connection.run(
+                "UPDATE messages SET item = ? WHERE owner_id = ? AND id = ?",
+                (new, self._owner, packed),
+            )
+            self._is_changed = True
+
+    def close_messages(self, ids: Sequence[str], at: datetime) -> None:
+        """See the port."""
+        packed = pack_valid_ids(ids)
+        if not packed:
+            return
+        with self._guard_change():
+            rows = self._connection.rows(
+                "UPDATE messages SET valid_to = max(?1, valid_from)"
+                " WHERE owner_id = ?2 AND valid_to IS NULL"
+                " AND id IN (SELECT value FROM carray(?3)) RETURNING item",
+                (micros(at), self._owner, self._connection.bind_values(packed)),
+            )
+            self._connection.run_many(
+                CLOSE_ITEM,
+                [(micros(at), self._new_revision, self._owner, item) for (item,) in rows],
+            )
+            self._is_changed |= bool(rows)
+
+    def _get_stored_message(self, message_id: str) -> tuple[bytes, tuple[Any, ...]]:
+        """Return the packed id, and version, item, session, sequence and validity."""
+        packed = pack_id_or_none(message_id)
+        row = packed and self._connection.row(
+            "SELECT version, item, session, sequence, valid_from, valid_to FROM messages"
+            " WHERE owner_id = ? AND id = ?",
+            (self._owner, packed),
+        )
+        if not packed or not row:
+            raise NotFound("message", message_id)
+        return packed, row
+
+    def _message_row(self, message: Message, item: int, facts: ItemFacts) -> tuple[object, ...]:
+        return (
+            self._owner,
+            facts.record_id,
+            item,
+            message.version,
+            facts.session,
+            facts.sequence,
+            facts.speaker,
+            encrypt_external_id(self._encryption, facts.record_id, message.external_id),
+            digest_external_id(self._encryption, message.external_id),
+            facts.at,
+            self._encryption.encrypt(message.content, message.id, "content", message.version),
+            facts.valid_from,
+        )
+
+    def _message_facts(self, message: Message, session: int, valid_from: int | None) -> ItemFacts:
+        role, at = require_role_and_time(message)
+        since = micros(at) if valid_from is None else valid_from
+        speaker = self._get_speaker_number(message.speaker, role)
+        return message_item_facts(message, session, speaker, since)
+
+    def _update_session_counts(self, session: int, first: int, items: Sequence[ItemFacts]) -> None:
+        self._connection.run(
+            "UPDATE sessions SET first_item = coalesce(first_item, ?3),"
+            " first_at = coalesce(first_at, ?4), last_at = ?5, messages = messages + ?6,"
+            " last_sequence = max(last_sequence, ?7), active_at = ?8"
+            " WHERE owner_id = ?1 AND number = ?2",
+            (
+                self._owner,
+                session,
+                first,
+                items[0].at,
+                items[-1].at,
+                len(items),
+                max(item.sequence for item in items),
+                items[-1].valid_from,
+            ),
+        )
+
+    def _get_speaker_number(self, name: str | None, role: Role) -> int:
+        """Return a participant's number, giving it one if it has none."""
+        if (name, role) not in self._speakers:
+            digest = digest_speaker(self._encryption, name, role.value)
+            row = self._connection.row(
+                "SELECT number FROM participants WHERE owner_id = ? AND digest = ?",
+                (self._owner, digest),
+            )
+            number = row[0] if row else self._insert_speaker(name, role, digest)
+            self._speakers[name, role] = number
+        return self._speakers[name, role]
+
+    def _insert_speaker(self, name: str | None, role: Role, digest: bytes) -> int:
+        number, self._next_speaker = self._next_speaker, self._next_speaker + 1
+        self._connection.run(
+            "INSERT INTO participants (owner_id, number, name, role, digest)"
+            " VALUES (?, ?, ?, ?, ?)",
+            (self._owner, number, encrypt_name(self._encryption, number, name), role.value, digest),
+        )
+        return number
+
+
+# --- Removing memories and messages for good within a transaction
+
+
+_WHERE_ID = "owner_id = ?1 AND id IN (SELECT value FROM carray(?2))"
+_WHERE_RECORD = "owner_id = ?1 AND record_id IN (SELECT value FROM carray(?2))"
+_DELETE_ITEMS = f"DELETE FROM items WHERE {_WHERE_RECORD} RETURNING item"
+_DELETE_MESSAGE_ITEMS = (
+    "DELETE FROM items WHERE owner_id = ? AND record_id = ? AND kind IS NULL RETURNING item"
+)
+_DELETE_RECORDS = (
+    *(f"DELETE FROM {table} WHERE {_WHERE_ID}" for table in ("memories", "versions")),
+    *(f"DELETE FROM {table} WHERE {_WHERE_ID}" for table in ("messages", "message_versions")),
+    f"DELETE FROM events WHERE {_WHERE_RECORD}",
+    *(
+        f"DELETE FROM {table} WHERE owner_id = ?1 AND {column} IN (SELECT value FROM carray(?2))"
+        for table, column in (
+            ("derived", "memory_id"),
+            ("derived", "source_id"),
+            ("links", "source_id"),
+            ("links", "target_id"),
+        )
+    ),
+    *(
+        f"UPDATE {table} SET superseded_by = NULL"
+        " WHERE owner_id = ?1 AND superseded_by IN (SELECT value FROM carray(?2))"
+        for table in ("memories", "versions")
+    ),
+)
+_SPEAKERS_OF = " UNION ".join(
+    f"SELECT speaker FROM {table} WHERE {_WHERE_ID}" for table in ("messages", "message_versions")
+)
+_DELETE_UNUSED_SPEAKER = "DELETE FROM participants WHERE owner_id = ?1 AND number = ?2" + "".join(
+    f" AND NOT EXISTS (SELECT 1 FROM {table} WHERE owner_id = ?1 AND speaker = ?2)"
+    for table in ("messages", "message_versions")
+)
+_WHERE_SESSIONS = "WHERE owner_id = ? AND session IN (SELECT value FROM carray(?))"
+_DELETE_SESSIONS = (
+    "DELETE FROM sessions WHERE owner_id = ? AND number IN (SELECT value FROM carray(?))"
+)
+_RECOUNT = (
+    "UPDATE sessions AS s SET (messages, first_at, last_at) = (SELECT count(*),"
+    " (SELECT at FROM messages AS f WHERE f.owner_id = s.owner_id AND f.session = s.number"
+    "  ORDER BY f.number LIMIT 1),"
+    " (SELECT at FROM messages AS l WHERE l.owner_id = s.owner_id AND l.session = s.number"
+    "  ORDER BY l.number DESC LIMIT 1)"
+    " FROM messages AS m WHERE m.owner_id = s.owner_id AND m.session = s.number)"
+    " WHERE s.owner_id = ? AND s.number = ?"
+)
+_CLEAR_EMPTY_SESSION = (
+    "UPDATE sessions SET first_item = NULL, ended_at = NULL"
+    " WHERE owner_id = ? AND number = ? AND messages = 0"
+)
+
+
+class PurgeWriter(MessageWriter):
+    """The ways to remove for good. Terms and tags go at the end, all in one pass."""
+
+    _removed_items: tuple[int, ...] = ()
+    _is_purged = False
+
+    def purge(self, ids: Sequence[str]) -> None:
+        """See the port."""
+        there = self._find_existing(pack_valid_ids(ids))
+        if not there:
+            return
+        with self._guard_change():
+            sessions = self._connection.rows(
+                f"SELECT DISTINCT session FROM messages WHERE {_WHERE_ID}", self._id_values(there)
+            )
+            self._remove_records(there)
+            for (session,) in sessions:
+                self._connection.run(_RECOUNT, (self._owner, session))
+                self._connection.run(_CLEAR_EMPTY_SESSION, (self._owner, session))
+
+    def remove_sessions(self, ids: Sequence[str]) -> None:
+        """See the port."""
+        found = (self.session_number(name) for name in dict.fromkeys(ids))
+        numbers = [number for number in found if number is not None]
+        if not numbers:
+            return
+        with self._guard_change():
+            sessions = (self._owner, self._connection.bind_integers(numbers))
+            said = self._connection.rows(f"SELECT id FROM messages {_WHERE_SESSIONS}", sessions)
+            self._remove_records([packed for (packed,) in said])
+            for table in ("memories", "versions", "items"):
+                self._connection.run(
+                    f"UPDATE {table} SET session = NULL {_WHERE_SESSIONS}", sessions
+                )
+            self._connection.run(_DELETE_SESSIONS, sessions)
+            self._sessions.clear()
+
+    def _remove_records(self, packed: Sequence[bytes]) -> None:
+        """Remove records that are there, but leave their sessions as they are."""
+        self._is_purged = self._is_changed = True
+        if not packed:
+            return
+        spoke = self._connection.rows(_SPEAKERS_OF, self._id_values(packed))
+        self._remove_items(self._connection.rows(_DELETE_ITEMS, self._id_values(packed)))
+        for statement in _DELETE_RECORDS:
+            self._connection.run(statement, self._id_values(packed))
+        self._remove_from_sources(frozenset(packed))
+        self._connection.run_many(
+            _DELETE_UNUSED_SPEAKER, [(self._owner, number) for (number,) in spoke]
+        )
+        self._speakers.clear()
+
+    def rewrite_message(self, id: str, revisions: Sequence[tuple[Message, IndexEntry]]) -> None:
+        """See the port."""
+        if not revisions:
+            raise InvalidInput("wordings", "of a message there must be one at least")
+        with self._guard_change():
+            packed, stored = self._get_stored_message(id)
+            session, sequence = stored[2:4]
+            times = self._read_validity(packed)
+            kept = [
+                (message, self._carry_over_review(packed, message.content, entry))
+                for message, entry in sorted(revisions, key=lambda pair: pair[0].version)
+            ]
+            if not times.keys() >= {message.version for message, _ in kept}:
+                raise NotFound("message", id)
+            self._remove_items(self._connection.rows(_DELETE_MESSAGE_ITEMS, (self._owner, packed)))
+            self._connection.run(
+                "DELETE FROM message_versions WHERE owner_id = ? AND id = ?", (self._owner, packed)
+            )
+            for message, entry in kept:
+                placed = replace(message, id=id, sequence=sequence)
+                is_last = message is kept[-1][0]
+                self._write_revision(
+                    placed, session, times[message.version], entry, is_last=is_last
+                )
+            self._is_purged = self._is_changed = True
+
+    def _write_revision(
+        self,
+        message: Message,
+        session: int,
+        validity: tuple[int, int | None],
+        entry: IndexEntry,
+        *,
+        is_last: bool,
+    ) -> None:
+        packed, version = pack_id(message.id), message.version
+        facts = self._message_facts(message, session, validity[0])
+        item = self._add_items([(replace(facts, valid_to=validity[1]), entry)])
+        content = self._encryption.encrypt(message.content, message.id, "content", version)
+        values = (version, item, facts.speaker, facts.at, content, *validity)
+        if is_last:
+            self._connection.run(
+                "UPDATE messages SET version = ?3, item = ?4, speaker = ?5, at = ?6, content = ?7,"
+                " valid_from = ?8, valid_to = ?9 WHERE owner_id = ?1 AND id = ?2",
+                (self._owner, packed, *values),
+            )
+        else:
+            self._connection.run(
+                "INSERT INTO message_versions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (self._owner, packed, *values),
+            )
+
+    def _read_validity(self, packed: bytes) -> dict[int, tuple[int, int | None]]:
+        """Return from when to when each version of a message was valid."""
+        rows = [
+            row
+            for table in ("message_versions", "messages")
+            for row in self._connection.rows(
+                f"SELECT version, valid_from, valid_to FROM {table} WHERE owner_id = ? AND id = ?",
+                (self._owner, packed),
+            )
+        ]
+        return {version: (valid_from, valid_to) for version, valid_from, valid_to in rows}
+
+    def _find_existing(self, packed: Sequence[bytes]) -> list[bytes]:
+        """Return those of the ids that the owner has a record of."""
+        if not packed:
+            return []
+        rows = (
+            row
+            for table in ("memories", "messages")
+            for row in self._connection.rows(
+                f"SELECT id FROM {table} WHERE {_WHERE_ID}", self._id_values(packed)
+            )
+        )
+        return list(dict.fromkeys(id_ for (id_,) in rows))
+
+    def _id_values(self, packed: Sequence[bytes]) -> tuple[Any, ...]:
+        return self._owner, self._connection.bind_values(packed)
+
+    def _remove_items(self, rows: Iterable[Sequence[Any]]) -> None:
+        gone = tuple(item for (item,) in rows)
+        if gone:
+            self._connection.run(
+                "DELETE FROM passages WHERE owner_id = ? AND item IN (SELECT value FROM carray(?))",
+                (self._owner, self._connection.bind_integers(gone)),
+            )
+        self._removed_items = (*self._removed_items, *gone)
+
+    def _remove_from_sources(self, removed: frozenset[bytes]) -> None:
+        """Take records out of the sources of all versions of memories, and the base memory."""
+        for table in ("memories", "versions", "base_memories"):
+            rows = self._connection.rows(
+                f"SELECT sources, {', '.join(KEY_COLUMNS[table])} FROM {table}"
+                " WHERE owner_id = ? AND sources IS NOT NULL",
+                (self._owner,),
+            )
+            for packed, *key in rows:
+                left = remove_sources(packed, removed)
+                if left != packed:
+                    self._connection.run(
+                        f"UPDATE {table} SET sources = ? {where_key(table)}",
+                        (left, self._owner, *key),
+                    )
+
+    def finish(self) -> None:
+        """Take the removed items' terms and tags too, and commit."""
+        if self._removed_items and not self._is_broken:
+            # By the whole of the owner's terms: what an item's terms were can no longer be told.
+            for table in ("terms", "tags"):
+                self._connection.run(
+                    f"DELETE FROM {table} WHERE owner_id = ?"
+                    " AND item IN (SELECT value FROM carray(?))",
+                    (self._owner, self._connection.bind_integers(self._removed_items)),
+                )
+        if self._is_purged:
+            self._connection.run(
+                "UPDATE owners SET generation = generation + 1 WHERE owner_id = ?", (self._owner,)
+            )
+        super().finish()

@@ -1,0 +1,272 @@
+"""Two bits a component: what many vectors are compared by before a few are compared exactly.
+
+A vector is brought to length 1 and the owner's centre is taken off; of each component of what
+is left, two bits are kept: its sign, and whether it is beyond the vector's root mean square.
+They stand for the four values −1½, −½, ½ and 1½ times that. The product of two such codes is four
+counts of common bits, and with it
+
+    cos(u, q) = (u − c)·(q − c) + u·c + q·c − c·c
+
+is known to about a twentieth: enough to tell the few thousand vectors among which the nearest
+are. Without the centre, models whose vectors all point much the same way would have codes that
+are much the same; with one bit, one in four vectors would have to be compared exactly (see
+docs/decisions/0004-sqlite-store.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike, NDArray
+
+    Counts = NDArray[np.uint16]
+    Estimates = NDArray[np.float32]
+    Planes = NDArray[np.uint64]
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+_SLACK = 64
+
+
+class AppendOnlyArray(Generic[Scalar]):
+    """A buffer and the view of its beginning that holds rows.
+
+    `extended` gives a longer one on the same buffer where that has room and nobody has written
+    there yet, else on a new buffer. Views already given out never change. Callers see to it
+    that two threads do not extend at once.
+    """
+
+    __slots__ = ("_buffer", "_used", "axis", "view")
+
+    def __init__(
+        self, buffer: NDArray[Scalar], length: int, used: list[int], axis: int = 0
+    ) -> None:
+        """Take a buffer, how much of it this one holds, and how much of it anyone does."""
+        self._buffer = buffer
+        self._used = used
+        self.axis = axis
+        self.view: NDArray[Scalar] = _slice_axis(buffer, 0, length, axis)
+
+    @classmethod
+    def empty(
+        cls, dtype: DTypeLike, shape: tuple[int, ...] = (0,), axis: int = 0
+    ) -> AppendOnlyArray[Scalar]:
+        """Return one without rows; `shape` gives the other axes."""
+        return cls(np.empty(shape, dtype=dtype), 0, [0], axis)
+
+    @property
+    def nbytes(self) -> int:
+        """The size of the whole buffer."""
+        return self._buffer.nbytes
+
+    def append_rows(self, rows: NDArray[Scalar], *, reserve: int = 0) -> AppendOnlyArray[Scalar]:
+        """Return one that holds these rows too, with room for about so many that are to come."""
+        old = self.view.shape[self.axis]
+        new = old + rows.shape[self.axis]
+        buffer, used = self._buffer, self._used
+        if used[0] != old or new > buffer.shape[self.axis]:
+            buffer = self._grow_buffer(new, reserve)
+            used = [old]
+        _slice_axis(buffer, old, new, self.axis)[...] = rows
+        used[0] = new
+        return AppendOnlyArray(buffer, new, used, self.axis)
+
+    def set_rows(self, rows: NDArray[np.int64], values: NDArray[Scalar]) -> None:
+        """Set rows that were appended just now, and that nobody has been given yet."""
+        self.view[rows] = values
+
+    def with_rows_set(
+        self, rows: NDArray[np.int64], values: NDArray[Scalar]
+    ) -> AppendOnlyArray[Scalar]:
+        """Return a copy with other values in these rows; of the first axis only."""
+        buffer = self._buffer.copy()
+        buffer[rows] = values
+        length = self.view.shape[self.axis]
+        return AppendOnlyArray(buffer, length, [length], self.axis)
+
+    def _grow_buffer(self, length: int, reserve: int) -> NDArray[Scalar]:
+        old = self.view.shape[self.axis]
+        known = length + reserve
+        room = known + (known // 2 if old and not reserve else known // 16) + _SLACK
+        shape = list(self._buffer.shape)
+        shape[self.axis] = room
+        buffer = np.empty(shape, dtype=self._buffer.dtype)
+        _slice_axis(buffer, 0, old, self.axis)[...] = self.view
+        return buffer
+
+
+def _slice_axis(buffer: NDArray[Scalar], first: int, end: int, axis: int) -> NDArray[Scalar]:
+    return buffer[first:end] if axis == 0 else buffer[:, first:end]
+
+
+# --- Two bits a component: what many vectors are compared by before a few are compared exactly
+
+
+TRAINING_ROWS = 4_096
+"""Whose mean is the centre: the first so many vectors, which stay the first."""
+
+_MAX_ZERO_SHARE = 0.25
+"""Two bits can't say "nothing here": vectors with more zeros than this are told apart badly."""
+
+_WORD_BITS = 64
+_ENCODE_BLOCK = 4_096
+"""Rows a block of encoding, to bound the memory it takes."""
+
+_SCAN_BLOCK = 16_384
+"""Rows a block of the scan: its buffers stay in the second-level cache."""
+
+_CODE_OFFSET = 1.5
+"""What is taken off a code of 0 to 3, so that it is centred: see above."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuantisedCodes:
+    """Codes of the vectors of an index, row by row.
+
+    Attributes:
+        centre: Shape (dimension,).
+        is_telling: Whether codes tell these vectors apart: not where most components are 0.
+        high: Signs, packed; shape (words, n): a word of all vectors stands together, so that a
+            scan reads memory in order.
+        low: The finer bits, likewise.
+        total: The sum of a vector's codes, each 0 to 3.
+        spread: Its root mean square without the centre.
+        lift: Its product with the centre.
+    """
+
+    centre: NDArray[np.float32]
+    is_discriminative: bool
+    high: AppendOnlyArray[np.uint64]
+    low: AppendOnlyArray[np.uint64]
+    total: AppendOnlyArray[np.float32]
+    rms: AppendOnlyArray[np.float32]
+    centre_product: AppendOnlyArray[np.float32]
+
+    def __len__(self) -> int:
+        return len(self.total.view)
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory they take."""
+        columns = (getattr(self, field.name) for field in fields(self))
+        return sum(column.nbytes for column in columns if isinstance(column, AppendOnlyArray))
+
+
+def create_codes(first: NDArray[np.int8], norm: NDArray[np.float64]) -> QuantisedCodes:
+    """Return codes without rows yet, for vectors that begin with these `LEARNED_FROM`."""
+    words = -(-first.shape[1] // _WORD_BITS)
+    return QuantisedCodes(
+        centre=_normalise(first, norm).mean(axis=0, dtype=np.float32),
+        is_discriminative=bool((first == 0).mean() <= _MAX_ZERO_SHARE),
+        high=AppendOnlyArray.empty("u8", (words, 0), axis=1),
+        low=AppendOnlyArray.empty("u8", (words, 0), axis=1),
+        total=AppendOnlyArray.empty("f4"),
+        rms=AppendOnlyArray.empty("f4"),
+        centre_product=AppendOnlyArray.empty("f4"),
+    )
+
+
+def extend_codes(
+    codes: QuantisedCodes, values: NDArray[np.int8], norm: NDArray[np.float64]
+) -> QuantisedCodes:
+    """Return codes of all these vectors; those that there are codes of come first."""
+    for start in range(len(codes), len(values), _ENCODE_BLOCK):
+        block = slice(start, start + _ENCODE_BLOCK)
+        columns = _encode(codes, values[block], norm[block])
+        to_come = max(0, len(values) - block.stop)
+        codes = replace(
+            codes,
+            **{
+                name: getattr(codes, name).extended(rows, to_come=to_come)
+                for name, rows in columns.items()
+            },
+        )
+    return codes
+
+
+def approximate_scores(
+    codes: QuantisedCodes, query: NDArray[np.int8], norm: float, length: int
+) -> tuple[Estimates, float]:
+    """Return for the first rows a number each that grows with the cosine to a query.
+
+    And the number that the query itself would have, by its code, or that its cosine of 1 has,
+    whichever is lower: what is near to it has one near to that.
+    """
+    asked = _encode(codes, query[None, :], np.array([norm]))
+    high, low = asked["high"][:, 0], asked["low"][:, 0]
+    total, spread, lift = (float(asked[name][0]) for name in ("total", "spread", "lift"))
+    offset = _CODE_OFFSET * _CODE_OFFSET * len(query) - _CODE_OFFSET * total
+    # (2h + l)² = 4h + 4hl + l
+    square = 4 * _count_ones(high) + 4 * _count_ones(high & low) + _count_ones(low)
+    own = (square - _CODE_OFFSET * total + offset) * spread * spread + lift
+    own = min(own, 1.0 - lift + float(codes.centre @ codes.centre))
+    counts = _code_products(codes, high, low, length)
+    estimate = codes.total.view[:length] * np.float32(-_CODE_OFFSET)
+    estimate += counts
+    estimate += np.float32(offset)
+    estimate *= codes.rms.view[:length]
+    estimate *= np.float32(spread)
+    estimate += codes.centre_product.view[:length]
+    return estimate, own
+
+
+def _normalise(values: NDArray[np.int8], norm: NDArray[np.float64]) -> NDArray[np.float32]:
+    lengths = np.where(norm > 0, norm, 1.0).astype(np.float32)
+    unit: NDArray[np.float32] = values.astype(np.float32) / lengths[:, None]
+    return unit
+
+
+def _encode(
+    codes: QuantisedCodes, values: NDArray[np.int8], norm: NDArray[np.float64]
+) -> dict[str, NDArray[Any]]:
+    """Return columns of `Codes`. A row's do not depend on the others, to the bit."""
+    unit = _normalise(values, norm)
+    rest = unit - codes.centre
+    spread = np.sqrt(np.einsum("nd,nd->n", rest, rest) / np.float32(rest.shape[1]))
+    high = rest > 0
+    low = rest > np.where(high, spread[:, None], -spread[:, None])
+    return {
+        "high": _pack_bits(high),
+        "low": _pack_bits(low),
+        "total": (2 * high.sum(axis=1) + low.sum(axis=1)).astype(np.float32),
+        "spread": spread,
+        "lift": np.einsum("nd,d->n", unit, codes.centre),
+    }
+
+
+def _pack_bits(bits: NDArray[np.bool_]) -> Planes:
+    """Return bits of shape (n, dimension) in words of shape (words, n)."""
+    room = -(-bits.shape[1] // _WORD_BITS) * _WORD_BITS
+    padded = np.zeros((len(bits), room), dtype=np.bool_)
+    padded[:, : bits.shape[1]] = bits
+    return np.ascontiguousarray(np.packbits(padded, axis=1).view(np.uint64).T)
+
+
+def _count_ones(words: NDArray[np.uint64]) -> int:
+    return int(np.bitwise_count(words).sum())
+
+
+def _code_products(
+    codes: QuantisedCodes, high: NDArray[np.uint64], low: NDArray[np.uint64], length: int
+) -> Counts:
+    """Return the products of codes of 0 to 3 with a query's."""
+    products = np.zeros(length, dtype=np.uint16)
+    common = np.empty(min(_SCAN_BLOCK, length), dtype=np.uint64)
+    count = np.empty(len(common), dtype=np.uint8)
+    # (2h + l)(2h' + l') = 2(2hh' + hl' + lh') + ll', a doubling for each line
+    pairs = (((codes.high, high),), ((codes.high, low), (codes.low, high)), ((codes.low, low),))
+    for start in range(0, length, _SCAN_BLOCK):
+        block = products[start : start + _SCAN_BLOCK]
+        stop = start + len(block)
+        for line in pairs:
+            block *= 2
+            for plane, sought in line:
+                for word, target in zip(plane.view, sought, strict=True):
+                    np.bitwise_and(word[start:stop], target, out=common[: len(block)])
+                    np.bitwise_count(common[: len(block)], out=count[: len(block)])
+                    block += count[: len(block)]
+    return products

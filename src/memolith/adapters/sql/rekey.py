@@ -1,0 +1,323 @@
+"""Sealing and digesting everything of an owner with another key, within one transaction.
+
+Sealed values are opened and sealed again. Digests can't be turned back: what they stand for is
+found anew in the owner's texts, and a table of old and new digests, in memory, is applied to the
+rows.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from memolith.adapters.sql.codecs import (
+    KEY_COLUMNS,
+    decrypt_base_memory,
+    decrypt_external_id,
+    decrypt_name,
+    digest_external_id,
+    digest_speaker,
+    encrypt_base_memory,
+    encrypt_external_id,
+    encrypt_name,
+    pack_sources,
+    unpack_id,
+    unpack_sources,
+    where_key,
+)
+from memolith.adapters.sql.embedding_generations import (
+    VECTOR_COLUMNS,
+    EmbeddingGeneration,
+    VectorFacts,
+)
+from memolith.errors import Conflict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from memolith.adapters.sql.codecs import OwnerEncryption
+    from memolith.adapters.sql.connection import Connection, Row
+    from memolith.ports.store import IndexEntry
+
+    BuildEntry = Callable[[str, str | None], IndexEntry]
+
+ENCRYPTED_COLUMNS = {
+    "participants": ("name", "digest"),
+    "messages": ("content", "external_id", "external_digest"),
+    "message_versions": ("content",),
+    "memories": ("key", "key_digest", "content", "summary", "tags"),
+    "versions": ("key", "content", "summary", "tags"),
+    "items": ("content",),
+    "passages": ("digest", *VECTOR_COLUMNS),
+    "terms": ("term",),
+    "tags": ("tag",),
+    "events": ("details",),
+    "base_memories": ("content",),
+}
+"""The columns that are sealed, digested or hidden."""
+
+_ROWS_PER_BATCH = 4_096
+"""Rows turned at a time: with vectors about 5 MB of them."""
+
+_FIELDS = ("key", "content", "summary", "tags")
+
+
+class Rekeyer:
+    """Turns one owner's rows from one key to another."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        owner: int,
+        encryptions: tuple[OwnerEncryption, OwnerEncryption],
+    ) -> None:
+        """Take the writing connection, within its transaction, and the old and new sealing."""
+        self._connection = connection
+        self._owner = owner
+        self._old, self._new = encryptions
+        self._digests: dict[bytes, bytes] = {}
+        self._terms: dict[bytes, bytes] = {}
+
+    def run(self, build_entry: BuildEntry) -> None:
+        """Turn everything.
+
+        Raises:
+            Conflict: A keyword or tag comes from none of the owner's texts.
+            StoreDamaged: Something does not open.
+        """
+        names = self._rekey_participants()
+        for table in ("messages", "message_versions"):
+            self._rekey_messages(table, names, build_entry)
+        self._rekey_external_ids()
+        for table in ("memories", "versions"):
+            self._rekey_memories(table, build_entry)
+        for table in ("memories", "versions", "base_memories"):
+            self._rekey_sources(table)
+        self._rekey_events()
+        self._rekey_base_memory()
+        self._rekey_vectors()
+        self._replace_digests()
+
+    def _rekey_participants(self) -> dict[int, str | None]:
+        rows = self._connection.rows(
+            "SELECT number, name, role FROM participants WHERE owner_id = ?", (self._owner,)
+        )
+        names = {number: decrypt_name(self._old, number, sealed) for number, sealed, _ in rows}
+        self._connection.run_many(
+            "UPDATE participants SET name = ?, digest = ? WHERE owner_id = ? AND number = ?",
+            [
+                (
+                    encrypt_name(self._new, number, names[number]),
+                    digest_speaker(self._new, names[number], role),
+                    self._owner,
+                    number,
+                )
+                for number, _, role in rows
+            ],
+        )
+        return names
+
+    def _rekey_messages(
+        self, table: str, names: dict[int, str | None], build_entry: BuildEntry
+    ) -> None:
+        for rows in self._read_batches(table, "id, version, speaker, content"):
+            changed = []
+            for key, (packed, version, speaker, sealed) in rows:
+                record = unpack_id(packed)
+                content = self._old.decrypt(sealed, record, "content", version)
+                self._add_entry_digests(build_entry(content, names[speaker]))
+                changed.append((self._new.encrypt(content, record, "content", version), *key))
+            self._update_rows(table, "content = ?", changed)
+
+    def _rekey_external_ids(self) -> None:
+        for rows in self._read_batches("messages", "id, external_id"):
+            opened = [
+                (key, id_, decrypt_external_id(self._old, id_, sealed))
+                for key, (id_, sealed) in rows
+            ]
+            self._update_rows(
+                "messages",
+                "external_id = ?, external_digest = ?",
+                [
+                    (
+                        encrypt_external_id(self._new, id_, name),
+                        digest_external_id(self._new, name),
+                        *key,
+                    )
+                    for key, id_, name in opened
+                    if name is not None
+                ],
+            )
+
+    def _rekey_sources(self, table: str) -> None:
+        for rows in self._read_batches(table, "sources"):
+            self._update_rows(
+                table,
+                "sources = ?",
+                [
+                    (pack_sources(self._new, unpack_sources(self._old, packed)), *key)
+                    for key, (packed,) in rows
+                    if packed is not None
+                ],
+            )
+
+    def _rekey_memories(self, table: str, build_entry: BuildEntry) -> None:
+        for rows in self._read_batches(table, f"id, version, {', '.join(_FIELDS)}"):
+            changed = []
+            for key, (packed, version, *sealed) in rows:
+                record = unpack_id(packed)
+                plain = {
+                    field: None
+                    if value is None
+                    else self._old.decrypt(value, record, field, version)
+                    for field, value in zip(_FIELDS, sealed, strict=True)
+                }
+                self._add_memory_digests(plain, build_entry)
+                again = (
+                    None if text is None else self._new.encrypt(text, record, field, version)
+                    for field, text in plain.items()
+                )
+                changed.append((*again, *key))
+            self._update_rows(table, ", ".join(f"{field} = ?" for field in _FIELDS), changed)
+
+    def _add_memory_digests(self, plain: dict[str, str | None], build_entry: BuildEntry) -> None:
+        self._add_entry_digests(build_entry(plain["content"] or "", None))
+        if plain["key"] is not None:
+            self._add_digest("key", plain["key"])
+            self._add_entry_digests(
+                build_entry(plain["key"], None)
+            )  # a memory may be found by its key's words
+        if plain["tags"] is not None:
+            for tag in msgspec.json.decode(plain["tags"], type=list[str]):
+                self._add_digest("tag", tag)
+
+    def _add_entry_digests(self, entry: IndexEntry) -> None:
+        """Keep the digests of a text, old and new."""
+        self._add_digest("content", entry.content_key)
+        for passage in entry.passages:
+            if passage.digest is not None:
+                old = self._old.sign("passage", passage.digest)
+                self._digests[old] = self._new.sign("passage", passage.digest)
+            for term in passage.terms:
+                self._terms[self._old.digest_term(term)] = self._new.digest_term(term)
+
+    def _add_digest(self, purpose: str, text: str) -> None:
+        self._digests[self._old.digest(purpose, text)] = self._new.digest(purpose, text)
+
+    def _rekey_events(self) -> None:
+        rows = self._connection.rows(
+            "SELECT number, record_id, details FROM events"
+            " WHERE owner_id = ? AND details IS NOT NULL",
+            (self._owner,),
+        )
+        changed = []
+        for number, packed, sealed in rows:
+            record = unpack_id(packed)
+            text = self._old.decrypt(sealed, record, "event", number)
+            changed.append((self._new.encrypt(text, record, "event", number), self._owner, number))
+        self._connection.run_many(
+            "UPDATE events SET details = ? WHERE owner_id = ? AND number = ?", changed
+        )
+
+    def _rekey_base_memory(self) -> None:
+        for rows in self._read_batches("base_memories", "version, content"):
+            texts = [
+                (key, v, decrypt_base_memory(self._old, sealed, v)) for key, (v, sealed) in rows
+            ]
+            self._update_rows(
+                "base_memories",
+                "content = ?",
+                [(encrypt_base_memory(self._new, text, v), *key) for key, v, text in texts],
+            )
+
+    def _rekey_vectors(self) -> None:
+        facts = VectorFacts.read(self._connection)
+        space = EmbeddingGeneration(facts.embedding_generation)
+        if facts.model:
+            self._rekey_vector_column(space.column, facts.model.dimension)
+        if facts.next_model:  # they are being made for another model
+            self._rekey_vector_column(space.other_column, facts.next_model.dimension)
+        else:
+            self._connection.run(
+                f"UPDATE passages SET {space.other_column} = NULL WHERE owner_id = ?"
+                f" AND {space.other_column} IS NOT NULL",
+                (self._owner,),
+            )
+
+    def _rekey_vector_column(self, column: str, dimension: int) -> None:
+        for rows in self._read_batches("passages", column):
+            stored = [(key, vector) for key, (vector,) in rows if vector is not None]
+            shown = self._old.decrypt_vectors([vector for _, vector in stored], dimension)
+            hidden = map(self._connection.bind_vector, self._new.encrypt_vectors(shown))
+            self._update_rows(
+                "passages",
+                f"{column} = ?",
+                [(new, *key) for new, (key, _) in zip(hidden, stored, strict=True)],
+            )
+
+    def _replace_digests(self) -> None:
+        """Replace the digests in the rows."""
+        connection, owner = self._connection, (self._owner,)
+        connection.run("CREATE TEMP TABLE turned (old BYTEA PRIMARY KEY, new BYTEA NOT NULL)")
+        connection.run_many("INSERT INTO turned VALUES (?, ?)", self._digests.items())
+        connection.run_many(
+            "INSERT INTO turned VALUES (?, ?) ON CONFLICT DO NOTHING", self._terms.items()
+        )
+        for table, column in (("terms", "term"), ("tags", "tag")):
+            self._refuse_unknown(table, column)
+            connection.run(_REPLACE_DIGEST.format(table=table, column=column), owner)
+        # A memory's key, a content's digest and a passage's may stand for what was since
+        # removed; then they find nothing, as before.
+        for table, column in (("memories", "key_digest"), ("passages", "digest")):
+            connection.run(_REPLACE_DIGEST.format(table=table, column=column), owner)
+        connection.run(
+            "UPDATE items SET content = coalesce((SELECT new FROM turned WHERE old = content), ?)"
+            " WHERE owner_id = ?",
+            (b"", *owner),
+        )
+        connection.run("DROP TABLE turned")
+
+    def _refuse_unknown(self, table: str, column: str) -> None:
+        unknown = self._fetch_value(
+            f"SELECT count(DISTINCT {column}) FROM {table} WHERE owner_id = ?"
+            f" AND {column} NOT IN (SELECT old FROM turned)",
+            (self._owner,),
+        )
+        if unknown:
+            raise Conflict(
+                f"{unknown} digests in {table} come from none of the owner's texts: the key was"
+                " not changed"
+            )
+
+    def _read_batches(self, table: str, columns: str) -> Iterable[list[tuple[Row, Row]]]:
+        """Yield rows, each after its key, in batches and in the order of their keys."""
+        key = ", ".join(KEY_COLUMNS[table])
+        width = len(KEY_COLUMNS[table])
+        beyond = f" AND ({key}) > ({', '.join('?' * width)})"
+        last: Row = ()
+        while rows := self._connection.rows(
+            f"SELECT {key}, {columns} FROM {table} WHERE owner_id = ?{beyond if last else ''}"
+            f" ORDER BY {key} LIMIT {_ROWS_PER_BATCH}",
+            (self._owner, *last),
+        ):
+            last = rows[-1][:width]
+            yield [(row[:width], row[width:]) for row in rows]
+
+    def _update_rows(self, table: str, changes: str, rows: Iterable[Row]) -> None:
+        """Change rows by their keys, which stand behind the values of the changes."""
+        width = len(KEY_COLUMNS[table])
+        self._connection.run_many(
+            f"UPDATE {table} SET {changes} {where_key(table)}",
+            [(*row[:-width], self._owner, *row[-width:]) for row in rows],
+        )
+
+    def _fetch_value(self, statement: str, values: tuple[Any, ...]) -> Any:
+        (value,) = self._connection.row(statement, values) or (None,)
+        return value
+
+
+_REPLACE_DIGEST = (
+    "UPDATE {table} SET {column} = (SELECT new FROM turned WHERE old = {column})"
+    " WHERE owner_id = ? AND {column} IS NOT NULL"
+)

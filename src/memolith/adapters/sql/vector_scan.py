@@ -1,0 +1,200 @@
+"""The nearest vectors: exactly where they are few, by their codes first where they are many."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from memolith.adapters.sql.quantised_codes import TRAINING_ROWS, approximate_scores
+from memolith.errors import InvalidInput
+from memolith.policies.indexing import norms, row_products
+from memolith.policies.ranking.scoring import find_run_starts
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from memolith.adapters.sql.index import OwnerIndex, VectorColumns
+
+    Bools = NDArray[np.bool_]
+    Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
+
+EXACT_ROWS = TRAINING_ROWS
+"""Up to so many vectors all are compared exactly: there a scan of codes saves next to nothing."""
+
+_MIN_COMPARED = 1_000
+_COMPARED_PER_RESULT = 20
+_COMPARED_DIVISOR = 40
+"""At least a 40th of the vectors are compared exactly: see docs/decisions/0004-sqlite-store.md."""
+
+_MAX_CODE_ERROR = 0.3
+"""How much lower than the query's own a vector's estimate may be beyond what its cosine says:
+of vectors of 64 to 768 dimensions, in clusters, cones, with heavy tails or few large components,
+and of a model's, 0.22 was the most. Below 64 dimensions it may be more: then some are missed."""
+
+_COMPARE_BLOCK = 8_192
+"""Rows compared at once: this many as float32 take some 12 MB."""
+
+_SCORE_LEVELS = 4_096
+"""How finely estimates are told apart to choose the best of them."""
+
+
+class QueryComparison:
+    """A query, compared with an owner's vectors; where all of them were, that is kept.
+
+    The query is not to be changed meanwhile.
+    """
+
+    def __init__(self, vectors: VectorColumns, query: NDArray[np.int8]) -> None:
+        """Compare with these.
+
+        Raises:
+            InvalidInput: They have another length than the query.
+        """
+        if len(vectors.item.view) and query.shape != (vectors.dimension,):
+            problem = f"has shape {query.shape}; the store's vectors have {(vectors.dimension,)}"
+            raise InvalidInput("vector", problem)
+        self.query = query
+        self.norm = float(norms(query[None, :])[0])
+        self._vectors = vectors
+        self._all: Floats | None = None
+
+    def cosines(self, rows: Integers | None = None) -> Floats:
+        """Return what `policies.vectors.cosines` gives for rows (None: all), to the bit."""
+        if rows is not None:
+            return self._compute_cosines(rows) if self._all is None else self._all[rows]
+        if self._all is None:
+            self._all = self._compute_cosines(None)
+        return self._all
+
+    def _compute_cosines(self, rows: Integers | None) -> Floats:
+        values, norm = self._vectors.values.view, self._vectors.norm.view
+        length = len(values) if rows is None else len(rows)
+        cosines = np.zeros(length)
+        for start in range(0, length, _COMPARE_BLOCK):
+            block = slice(start, start + _COMPARE_BLOCK)
+            chosen = block if rows is None else rows[block]
+            products = row_products(values[chosen], self.query).astype(np.float64)
+            lengths = norm[chosen] * self.norm
+            np.divide(products, lengths, out=cosines[block], where=lengths > 0)
+        return cosines
+
+
+@dataclass(frozen=True, slots=True)
+class NearestRequest:
+    """Which of the nearest items are wanted.
+
+    Attributes:
+        limit: How many at most.
+        at_least: The least cosine that they may have.
+        mask: Which items may be among them; None for all.
+    """
+
+    limit: int
+    min_cosine: float
+    mask: Bools | None
+
+
+def find_nearest(
+    index: OwnerIndex, comparison: QueryComparison, request: NearestRequest
+) -> Integers:
+    """Return the rows of the items nearest to a query, nearest first, ties by lower row."""
+    vectors = index.vectors
+    if request.limit <= 0 or not len(vectors.item.view):
+        return np.empty(0, dtype=np.int64)
+    mask = request.mask
+    allowed = None if mask is None else np.flatnonzero(mask[vectors.item.view])
+    items, cosines = _find_best(index, comparison, request, allowed)
+    return items[cosines >= request.min_cosine]
+
+
+def _find_best(
+    index: OwnerIndex,
+    comparison: QueryComparison,
+    request: NearestRequest,
+    allowed: Integers | None,
+) -> tuple[Integers, Floats]:
+    vectors, limit = index.vectors, request.limit
+    total = len(vectors.item.view) if allowed is None else len(allowed)
+    to_compare = max(_MIN_COMPARED, _COMPARED_PER_RESULT * limit, total // _COMPARED_DIVISOR)
+    # All are as near to zeros, so that the first of all are the nearest: no estimate knows that.
+    is_few = total <= max(EXACT_ROWS, to_compare) or not comparison.query.any()
+    codes = None if is_few else index.shared.get_vector_codes(vectors)
+    if codes is None or not codes.is_discriminative:
+        return _best_items(vectors, allowed, comparison, limit)
+    estimate, own = approximate_scores(
+        codes, comparison.query, comparison.norm, len(vectors.item.view)
+    )
+    if allowed is not None:
+        estimate = estimate[allowed]
+    if request.min_cosine > -1:  # else it would be all of them
+        rows = np.flatnonzero(estimate >= own - (1 - request.min_cosine) - _MAX_CODE_ERROR)
+        if len(rows) <= to_compare:
+            return _best_items(vectors, _select_rows(rows, allowed), comparison, limit)
+    return _find_best_by_score(
+        vectors, comparison, limit, _Candidates(estimate, allowed, to_compare)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidates:
+    """What is to be chosen from: estimates of the allowed rows, and how many to compare."""
+
+    estimate: NDArray[np.float32]
+    allowed: Integers | None
+    to_compare: int
+
+
+def _select_rows(rows: Integers, allowed: Integers | None) -> Integers:
+    return rows if allowed is None else allowed[rows]
+
+
+def _find_best_by_score(
+    vectors: VectorColumns, comparison: QueryComparison, limit: int, candidates: _Candidates
+) -> tuple[Integers, Floats]:
+    """Compare exactly only the vectors that are near by estimate.
+
+    Where long texts with many passages crowd out the rest, more are compared.
+    """
+    levels = _score_levels(candidates.estimate)
+    beyond = np.cumsum(np.bincount(levels, minlength=_SCORE_LEVELS)[::-1])[::-1]
+    to_compare = candidates.to_compare
+    while True:
+        # The highest level from which on there are as many as that; all, where there are not.
+        level = np.count_nonzero(beyond >= to_compare) - 1
+        rows = np.flatnonzero(levels >= level)
+        found = _best_items(vectors, _select_rows(rows, candidates.allowed), comparison, limit)
+        if len(found[0]) == limit or len(rows) == len(levels):
+            return found
+        to_compare = min(4 * to_compare, len(levels))
+
+
+def _score_levels(estimate: NDArray[np.float32]) -> Integers:
+    """Return estimates as integers from 0 to below `_LEVELS`."""
+    low, high = estimate.min(), estimate.max()
+    step = (high - low) / (_SCORE_LEVELS - 1) or np.float32(1.0)
+    levels: Integers = ((estimate - low) / step).astype(np.int64)
+    return levels
+
+
+def _best_items(
+    vectors: VectorColumns, rows: Integers | None, comparison: QueryComparison, limit: int
+) -> tuple[Integers, Floats]:
+    """Return the items of the best of these rows (ascending; None: all), nearest first.
+
+    And the cosine of each.
+    """
+    items = vectors.item.view if rows is None else vectors.item.view[rows]
+    if not len(items):
+        return items.astype(np.int64), np.empty(0)
+    cosines = comparison.cosines(rows)
+    first = find_run_starts(items)
+    best = np.maximum.reduceat(cosines, first)
+    if len(best) > limit:
+        least = len(best) - limit
+        kept = np.flatnonzero(best >= np.partition(best, least)[least])
+        best, first = best[kept], first[kept]
+    order = np.argsort(-best, kind="stable")[:limit]
+    return items[first[order]].astype(np.int64), best[order]

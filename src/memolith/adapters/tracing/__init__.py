@@ -1,1 +1,0 @@
-"""What is done, told to who collects traces."""

@@ -1,0 +1,200 @@
+"""Wires what makes copies of stores: backups, what brings them back, and migrations."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memolith.bootstrap import load_settings
+from memolith.errors import Conflict, InvalidInput, NotFound
+from memolith.ports.admin import SupportsBackup, SupportsMigration
+from memolith.ports.cipher import SupportsClone, SupportsKeyRotation
+from memolith.services.migrate import StoreMigrator
+from memolith.stores import (
+    IN_MEMORY,
+    is_postgres,
+    open_ciphers,
+    open_store,
+    postgres_location,
+    store_path,
+    store_url,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from os import PathLike
+
+    from memolith.adapters.sqlite.backups import BackupKeys
+    from memolith.bootstrap import App
+    from memolith.config import LoadedSettings, Settings
+    from memolith.ports.admin import RestoreResult
+    from memolith.ports.cipher import Cipher, CipherProvider
+    from memolith.services.migrate import MigrationResult
+
+    Config = LoadedSettings | str | PathLike[str] | None
+    Url = str | PathLike[str]
+
+
+def back_up(
+    app: App,
+    path: str | PathLike[str],
+    *,
+    overwrite: bool,
+    advance: Callable[[int], None] | None,
+) -> int:
+    """Copy an open store; see `Memolith.backup`."""
+    store = app.store
+    if not isinstance(store, SupportsBackup):
+        raise InvalidInput("store", "is kept in memory only: there is nothing to copy")
+    app.access_counter.flush()
+    return store.back_up(Path(path), overwrite=overwrite, advance=advance)
+
+
+def restore_backup(
+    path: str | PathLike[str],
+    url: Url | None,
+    *,
+    force: bool,
+    keys_of: Url | None,
+    config: Config,
+    ciphers: CipherProvider | None,
+) -> RestoreResult:
+    """Put a backup in a store's place; see `Memolith.restore_backup`."""
+    from memolith.adapters.sqlite.backups import BackupKeys
+
+    settings = load_settings(config, None).settings
+    target = settings.store if url is None else store_url(url)
+    with ExitStack() as opened:
+        keys = BackupKeys(
+            ciphers or _open_closing_ciphers(settings, target, opened),
+            None
+            if keys_of is None
+            else _open_closing_ciphers(settings, store_url(keys_of), opened),
+        )
+        return _restore(Path(path), target, keys, settings, force=force)
+
+
+def _restore(
+    path: Path, target: str, keys: BackupKeys, settings: Settings, *, force: bool
+) -> RestoreResult:
+    if not is_postgres(target):
+        from memolith.adapters.sqlite.backups import restore as restore_file
+
+        to, timeout_s = store_path(target), settings.busy_timeout_s
+        return restore_file(path, to, keys, force=force, busy_timeout_s=timeout_s)
+    place, own = postgres_location(settings, target), settings.postgres
+    from memolith.adapters.postgres.backups import restore as restore_schema
+    from memolith.adapters.postgres.schema import NewStoreOptions
+
+    making = NewStoreOptions(own.partitions, own.half_precision)
+    return restore_schema(path, place, keys, options=making, force=force)
+
+
+def migrate(
+    to: Url,
+    source: Url | None,
+    *,
+    verify: bool,
+    config: Config,
+    ciphers: CipherProvider | None,
+    advance: Callable[[int], None] | None,
+) -> MigrationResult:
+    """Move a store to another place, or compare both; see `Memolith.migrate`."""
+    settings = _without_statement_timeout(load_settings(config, None).settings)
+    origin = settings.store if source is None else store_url(source)
+    target = store_url(to)
+    for url in (origin, target) if verify else (origin,):
+        _require_store(url, settings)
+    with ExitStack() as opened:
+        old = _require_movable(open_store(origin, settings, ciphers), opened)
+        twins = _CloningCiphers(
+            ciphers or _open_closing_ciphers(settings, target, opened), old.cipher
+        )
+        new = _require_movable(open_store(target, settings, twins, unfinished=True), opened)
+        if old.location == new.location:
+            raise Conflict(f"{old.location} is the store itself")
+        moving = StoreMigrator(old, new, advance)
+        if verify:
+            return moving.compare()
+        if moving.check_target() or twins.has_cloned:
+            moving.begin(None)
+            return moving.run()
+        _require_same_cipher(old, new)
+        moving.begin(twins.create())
+        if isinstance(new.cipher, SupportsKeyRotation):
+            new.cipher.delete_store_keys()  # of nothing that there is
+    with ExitStack() as opened:
+        old = _require_movable(open_store(origin, settings, ciphers), opened)
+        new = _require_movable(open_store(target, settings, ciphers, unfinished=True), opened)
+        return StoreMigrator(old, new, advance).run()
+
+
+class _CloningCiphers:
+    """Ciphers whose new ones have the keys of another store."""
+
+    def __init__(self, ciphers: CipherProvider, source: Cipher) -> None:
+        self._ciphers = ciphers
+        self._source = source
+        self.has_cloned = False
+
+    def create(self) -> Cipher:
+        """See the port."""
+        if not isinstance(self._ciphers, SupportsClone):
+            raise InvalidInput("cipher", "gives no keys of another store's")
+        self.has_cloned = True
+        return self._ciphers.clone(self._source)
+
+    def load(self, name: str, store_id: bytes, check: bytes) -> Cipher:
+        """See the port."""
+        return self._ciphers.load(name, store_id, check)
+
+
+def _without_statement_timeout(settings: Settings) -> Settings:
+    """Return settings under which no statement is given up for taking long."""
+    return replace(settings, postgres=replace(settings.postgres, statement_timeout_ms=0))
+
+
+def _require_store(url: str, settings: Settings) -> None:
+    """Refuse a store that is not there: opening would make it.
+
+    Raises:
+        NotFound: It is not.
+        InvalidInput: It is kept in memory.
+    """
+    if url == IN_MEMORY:
+        raise InvalidInput("store", "is kept in memory only: there is nothing to move")
+    if is_postgres(url):
+        place = postgres_location(settings, url)
+        from memolith.adapters.postgres.dsn import session
+        from memolith.adapters.postgres.opening import store_exists
+
+        with session(place) as raw:
+            found, name = store_exists(raw, place), place.display_name
+    else:
+        path = store_path(url)
+        found, name = path.is_file(), str(path)
+    if not found:
+        raise NotFound("store", name)
+
+
+def _open_closing_ciphers(settings: Settings, url: str, opened: ExitStack) -> CipherProvider:
+    ciphers = open_ciphers(settings, url)
+    opened.callback(ciphers.close)
+    return ciphers
+
+
+def _require_movable(store: object, opened: ExitStack) -> SupportsMigration:
+    opened.enter_context(closing(store))  # type: ignore[type-var] # every store has it
+    if not isinstance(store, SupportsMigration):
+        raise InvalidInput("store", "is kept in memory only: it can't be moved")
+    return store
+
+
+def _require_same_cipher(old: SupportsMigration, new: SupportsMigration) -> None:
+    if old.meta.cipher != new.meta.cipher:
+        raise Conflict(
+            f"{new.location} is there, empty, with the cipher {new.meta.cipher!r}, and {old.location}"
+            f" has {old.meta.cipher!r}: remove it, and it is made anew"
+        )

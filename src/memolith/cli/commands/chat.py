@@ -1,0 +1,545 @@
+"""Ctrl-C: where it may come, and where it must not."""
+
+from __future__ import annotations
+
+import re
+import signal
+import sys
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import click
+
+from memolith.adapters.clock import SystemClock
+from memolith.cli.context import CommandCall, command
+from memolith.cli.output import (
+    StreamEscaper,
+    build_table,
+    console,
+    defer_warnings,
+    format_count,
+    print_json_line,
+    print_note,
+    print_text,
+    to_one_line,
+)
+from memolith.domain.memories import State
+from memolith.domain.messages import Role
+from memolith.errors import InvalidConfiguration, InvalidInput, MemolithError, ServiceFailed
+from memolith.policies import arguments
+from memolith.policies.rendering.layout import estimate_prompt_tokens
+from memolith.ports.models import ChatMessage, Completion
+from memolith.prompts.chat import (
+    WindowAllocation,
+    build_answer_prompt,
+    build_system_text,
+    count_fitting_turns,
+)
+from memolith.text.cleaning import clean, clean_text
+from memolith.text.screening import redact
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
+    from datetime import date
+    from types import FrameType, TracebackType
+    from typing import Self
+
+    from memolith.api.engine import Memolith
+    from memolith.api.owner import OwnerMemory
+    from memolith.cli.output import DeferredWarnings
+    from memolith.domain.memories import Memory
+    from memolith.domain.messages import Message
+    from memolith.domain.recall import RecalledItem
+    from memolith.ports.models import Prompt, StreamingChatModel, TokenCounter
+
+
+class InterruptGuard:
+    """Lets an interrupt through where it is heeded; elsewhere, as in a write, it is lost.
+
+    To be used in the main thread, as signals are.
+    """
+
+    def __init__(self) -> None:
+        """Heed none yet."""
+        self._is_allowed = False
+
+    def __enter__(self) -> Self:
+        """Take over."""
+        self._before = signal.signal(signal.SIGINT, self._handle_signal)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Let it be as it was."""
+        signal.signal(signal.SIGINT, self._before)
+
+    @contextmanager
+    def allow_interrupts(self) -> Iterator[None]:
+        """Raise `KeyboardInterrupt` while the block runs."""
+        self._is_allowed = True
+        try:
+            yield
+        finally:
+            self._is_allowed = False
+
+    def _handle_signal(self, _number: int, _frame: FrameType | None) -> None:
+        if self._is_allowed:
+            raise KeyboardInterrupt
+
+
+# --- A conversation with a language model that remembers: one exchange after the other
+
+
+HISTORY_MESSAGES = 200
+"""How many messages of a conversation are looked at for what the model is told again: more than
+most models have room for. A guess."""
+
+_TURN_OVERHEAD_TOKENS = 4
+"""What a turn costs beside its text, for its role and its ends: a guess, by what services tell."""
+
+_CHAT_ROLES: dict[Role | None, str] = {Role.USER: "user", Role.ASSISTANT: "assistant"}
+
+
+@dataclass(frozen=True, slots=True)
+class ChatAnswer:
+    """What became of something that was said.
+
+    Attributes:
+        text: The reply, or what came of it; without its secrets, as it is kept.
+        is_whole: Whether it came to its end.
+        problem: What went wrong; empty: nothing.
+        is_stopped: Whether the user ended it.
+        redactions: How many secrets were taken out of what was said.
+        error: Why there is no reply, or none that is kept; None: there is.
+    """
+
+    text: str
+    is_complete: bool
+    problem: str = ""
+    is_stopped: bool = False
+    redactions: int = 0
+    error: MemolithError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChatMemories:
+    """What the last answer used, and what was learned since the conversation was taken up.
+
+    Attributes:
+        used: Memories and messages that stood in the prompt, best first.
+        learned: Memories made of what was said, in any state, oldest first.
+        waiting: How many messages of the owner's a model is still to learn from.
+        parked: How many could not be learned from, and wait for `memolith worker retry`.
+    """
+
+    used: tuple[RecalledItem, ...]
+    learned: tuple[Memory, ...]
+    pending_messages: int
+    dead_letters: int
+
+
+@dataclass(slots=True)
+class ChatLoop:
+    """A conversation, and what its last answer was made of.
+
+    Attributes:
+        memory: Who remembers.
+        model: Who answers.
+        session: The name of the conversation.
+        learns: Whether it is learned from, not only logged.
+        tokens: Counts tokens.
+        room: How many there are.
+        heeded: The block in which Ctrl-C is heeded, as a `KeyboardInterrupt`.
+        context: What was remembered for the last answer, as the model was told it.
+        used: The same, one by one.
+        said: The ids of the messages that were logged since the conversation was taken up.
+        unlogged: The turns that could not be logged.
+    """
+
+    memory: OwnerMemory
+    model: StreamingChatModel
+    session: str
+    should_learn: bool
+    tokens: TokenCounter
+    room: WindowAllocation
+    allow_interrupts: Callable[[], AbstractContextManager[None]]
+    context: str = ""
+    used: tuple[RecalledItem, ...] = ()
+    logged_ids: set[str] = field(default_factory=set)
+    unlogged_turns: list[ChatMessage] = field(default_factory=list)
+
+    def answer(self, message: str, show: Callable[[str], None]) -> ChatAnswer:
+        """Answer what was said, piece by piece, and log both; what fails is told, not raised.
+
+        Args:
+            said: What the user said.
+            show: Called with each piece of the reply as it comes.
+        """
+        try:
+            message = clean(message, field="message", limit=arguments.MAX_MESSAGE_CHARS)
+        except InvalidInput as error:
+            return ChatAnswer("", is_complete=False, problem=str(error), error=error)
+        message, redactions = redact(message)
+        pieces: list[str] = []
+        problem, failure, is_whole, is_stopped = "", None, False, False
+        try:
+            with self.allow_interrupts():
+                reply = self._stream_reply(self._build_prompt(message), pieces, show)
+                is_whole = reply.is_complete
+                problem = _describe_problem(reply)
+        except KeyboardInterrupt:
+            is_stopped = True
+            problem = "stopped; what came of the reply is kept, and not learned from"
+        except MemolithError as error:
+            problem, failure = str(error), error
+        text = redact(clean_text("".join(pieces)))[0]
+        return self._log_answer(
+            message, ChatAnswer(text, is_whole, problem, is_stopped, redactions, failure)
+        )
+
+    def get_memories(self) -> ChatMemories:
+        """Return what was used and learned."""
+        page = self.memory.list(state="all", limit=1_000)
+        learned = [
+            memory
+            for memory in reversed(page.memories)
+            if any(source.id in self.logged_ids for source in memory.sources)
+            and memory.state is not State.FORGOTTEN
+        ]
+        backlog = self.memory.backlog()
+        return ChatMemories(
+            self.used, tuple(learned), backlog.pending_messages, backlog.dead_letters
+        )
+
+    def _build_prompt(self, said: str) -> Prompt:
+        """Return what the model is asked, and note what is remembered for it."""
+        today = SystemClock().now().astimezone().date()
+        before = self._load_history()
+        turns = [*(turn for turn, _ in before), *self.unlogged_turns, ChatMessage("user", said)]
+        kept = count_fitting_turns(
+            self._count_tokens(turns), self.room.turns - self._count_system_tokens(today)
+        )
+        told = turns[-kept:]
+        left_out = len(turns) - kept
+        found = self.memory.context_with_results(
+            said,
+            token_budget=self.room.memory,
+            exclude=[message.id for _, message in before[left_out:]],
+        )
+        self.context, self.used = found.text, found.results
+        return build_answer_prompt(found.text, told, today, max_tokens=self.room.reply)
+
+    def _stream_reply(
+        self, prompt: Prompt, pieces: list[str], show: Callable[[str], None]
+    ) -> Completion:
+        """Show a reply as it comes, note its pieces, and return it.
+
+        Raises:
+            ServiceFailed: There is none, or it broke off.
+        """
+        with closing(self.model.stream(prompt)) as stream:  # type: ignore[type-var] # generators
+            for piece in stream:
+                if isinstance(piece, Completion):
+                    return piece
+                pieces.append(piece)
+                show(piece)
+        raise ServiceFailed(self.model.name, "the reply has no end")
+
+    def _log_answer(self, said: str, answer: ChatAnswer) -> ChatAnswer:
+        """Log an exchange; return the answer, with what is to be said of that."""
+        try:
+            messages = self._log_exchange(said, answer)
+        except MemolithError as error:
+            self.unlogged_turns.append(ChatMessage("user", said))
+            if answer.text:
+                self.unlogged_turns.append(ChatMessage("assistant", answer.text))
+            problem = "; ".join(filter(None, (answer.problem, f"not kept: {error}")))
+            return replace(answer, problem=problem, error=error)
+        self.logged_ids.update(message.id for message in messages)
+        return answer
+
+    def _log_exchange(self, said: str, answer: ChatAnswer) -> Sequence[Message]:
+        return self.memory.learn(
+            said,
+            answer.text or None,
+            session=self.session,
+            action="" if self.should_learn else "IGNORE",
+            is_truncated=not answer.is_complete,
+        ).messages
+
+    def _load_history(self) -> list[tuple[ChatMessage, Message]]:
+        """Return what was said before as the model is told it, oldest first."""
+        return [
+            (ChatMessage(_CHAT_ROLES[message.role], message.content), message)  # type: ignore[arg-type] # of these two
+            for message in self.memory.recent(HISTORY_MESSAGES, session=self.session)
+            if message.role in _CHAT_ROLES
+        ]
+
+    def _count_tokens(self, turns: Sequence[ChatMessage]) -> list[int]:
+        counts = self.tokens.count([turn.content for turn in turns])
+        return [estimate_prompt_tokens(pieces) + _TURN_OVERHEAD_TOKENS for pieces in counts]
+
+    def _count_system_tokens(self, today: date) -> int:
+        (cost,) = self._count_tokens([ChatMessage("system", build_system_text("-", today))])
+        return cost
+
+
+def _describe_problem(reply: Completion) -> str:
+    """Return what a reply lacks; empty: nothing."""
+    if not reply.is_complete:
+        return "the service cut the reply off: it is kept, and not learned from"
+    return "" if reply.text.strip() else "the model said nothing"
+
+
+# --- `memolith chat`
+
+
+CHAT_EXAMPLES = """
+memolith chat
+memolith chat --session planning --profile facts
+echo "Where do I live?" | memolith chat
+"""
+
+CHAT_COMMANDS = {
+    "/memories": "what the last answer used, and what was learned in this conversation",
+    "/context": "what the model was told of it, word for word",
+    "/help": "this",
+    "/quit": "leave, as Ctrl-D does; Ctrl-C ends a reply",
+}
+
+_CHAT_COMMAND = re.compile(r"/[a-z]+")
+_MEMORY_COLUMNS = ("", "kind", "…text")
+
+_NO_MODEL = (
+    "is none: name a language model to talk with, as"
+    " `MEMOLITH_CHAT__PROVIDER=ollama MEMOLITH_CHAT__MODEL=llama3.2 memolith chat`"
+)
+
+_LEARNING_TIMEOUT_S = 60.0
+"""For how long it is waited at the end that what was said is learned: a guess."""
+
+_NOTICE_AFTER_S = 0.3
+"""After how long a person at the terminal is told why they wait."""
+
+
+@command("chat", example=CHAT_EXAMPLES)
+@click.option("--session", default="chat", show_default=True, help="The conversation.")
+@click.option("--no-learn", is_flag=True, help="Log what is said, but learn nothing of it.")
+def chat_command(call: CommandCall, session: str, *, no_learn: bool) -> None:
+    """Talk with the configured language model, which remembers.
+
+    What is relevant is put before the model each time, and what you say is learned. A conversation
+    is taken up where it was left, by its --session; what the model has no room for is left out,
+    the oldest first. /memories shows what the last answer used and what was learned, /help all
+    such words; Ctrl-C ends a reply, Ctrl-D or the end of the input leaves.
+
+    Each line is a message. With --json each answer is a line: "reply", "is_whole", "problem",
+    "used" and "learned". Where the input is no terminal and an answer fails, the exit code is that
+    of the last failure.
+    """
+    loaded = call.load_settings()
+    if loaded.settings.chat.provider == "none":  # before a store is made for nothing
+        raise InvalidConfiguration("chat.provider", _NO_MODEL)
+    with (
+        call.engine_factory.engine(loaded) as engine,
+        InterruptGuard() as interrupts,
+        defer_warnings() as notices,
+    ):
+        model = engine.chat_model(call.owner)
+        if model is None:
+            raise InvalidConfiguration("chat.provider", _NO_MODEL)
+        talk = _make_chat_loop(
+            call, engine, model, interrupts, session=session, should_learn=not no_learn
+        )
+        conversation = _ChatScreen(talk, notices, call.as_json)
+        conversation.show_header()
+        for line in _read_lines(interrupts, is_json=call.as_json):
+            if line in ("/quit", "/exit"):
+                break
+            conversation.handle_line(line)
+        _wait_for_learning(engine, talk, interrupts)
+    if conversation.failure is not None and not sys.stdin.isatty():
+        from memolith.error_codes import get_exit_code
+
+        click.get_current_context().exit(get_exit_code(conversation.failure))
+
+
+def _make_chat_loop(
+    call: CommandCall,
+    engine: Memolith,
+    model: StreamingChatModel,
+    interrupts: InterruptGuard,
+    *,
+    session: str,
+    should_learn: bool,
+) -> ChatLoop:
+    from memolith.prompts.chat import WindowAllocation
+
+    loaded = call.load_settings()
+    own = loaded.settings
+    return ChatLoop(
+        memory=engine.owner(call.owner),
+        model=model,
+        session=session,
+        should_learn=should_learn,
+        tokens=call.engine_factory.counter(loaded),
+        room=WindowAllocation.allocate(own.chat.context_window, own.token_budget),
+        allow_interrupts=interrupts.allow_interrupts,
+    )
+
+
+def _read_lines(interrupts: InterruptGuard, *, is_json: bool) -> Iterator[str]:
+    """Yield what is typed or comes through a pipe, without empty lines, to the end of it."""
+    lines = (
+        _read_typed_lines(interrupts, "" if is_json else "> ")
+        if sys.stdin.isatty()
+        else _read_piped_lines(interrupts)
+    )
+    return filter(None, (line.strip() for line in lines))
+
+
+def _read_piped_lines(interrupts: InterruptGuard) -> Iterator[str]:
+    while True:
+        with interrupts.allow_interrupts():
+            line = sys.stdin.buffer.readline()
+        if not line:
+            return
+        yield line.decode("utf-8", "replace")
+
+
+def _read_typed_lines(interrupts: InterruptGuard, prompt: str) -> Iterator[str]:
+    with suppress(ImportError):  # not everywhere; with it a line can be edited
+        import readline  # noqa: F401
+    while True:
+        try:
+            with interrupts.allow_interrupts():
+                line = input(prompt if sys.stdout.isatty() else "")
+        except EOFError:
+            click.echo()
+            return
+        except KeyboardInterrupt:
+            click.echo("\n(Ctrl-D or /quit leaves)", err=True)
+        else:
+            yield line
+
+
+@dataclass(slots=True)
+class _ChatScreen:
+    """A conversation on the screen, or as lines for a program."""
+
+    loop: ChatLoop
+    notices: DeferredWarnings
+    as_json: bool
+    failure: MemolithError | None = None
+
+    def show_header(self) -> None:
+        """Say who answers, and where the conversation was left."""
+        before = len(self.loop.memory.recent(session=self.loop.session, limit=1_000))
+        if sys.stdin.isatty() and not self.as_json:
+            left = (
+                f"; taken up after {format_count(before, 'message', 'messages')}" if before else ""
+            )
+            print_note(f"talking with {self.loop.model.name}{left}; /help says what can be asked")
+
+    def handle_line(self, line: str) -> None:
+        """Answer what was typed."""
+        if not _CHAT_COMMAND.fullmatch(line):
+            self._show_answer(line)
+        elif line == "/memories":
+            self._show_memories(self.loop.get_memories())
+        elif line == "/context":
+            self._show_context(self.loop.context)
+        else:
+            if line != "/help":
+                print_note(f"there is no {line}")
+            width = max(map(len, CHAT_COMMANDS))
+            for name, told in CHAT_COMMANDS.items():
+                click.echo(f"  {name:{width}}  {told}", err=True)
+
+    def _show_answer(self, said: str) -> None:
+        shown = StreamEscaper()
+
+        def show(piece: str) -> None:
+            if not self.as_json:
+                click.echo(shown.feed(piece), nl=False)
+
+        answer = self.loop.answer(said, show)
+        self.failure = answer.error or self.failure
+        if self.as_json:
+            print_json_line(_answer_as_json(answer, self.loop.get_memories()))
+            return
+        rest = shown.flush()
+        if answer.text or rest:
+            click.echo(rest)
+        if answer.redactions:
+            print_note(f"{format_count(answer.redactions, 'secret', 'secrets')} redacted")
+        for told in (answer.problem, *self.notices.take_new()):
+            if told:
+                print_note(told)
+        if answer.is_stopped and not sys.stdin.isatty():  # nobody is there to say the next thing
+            raise KeyboardInterrupt
+
+    def _show_context(self, context: str) -> None:
+        if self.as_json:
+            print_json_line({"context": context})
+        elif context:
+            print_text(context)
+        else:
+            click.echo("The model was told of no memory yet.")
+
+    def _show_memories(self, found: ChatMemories) -> None:
+        if self.as_json:
+            print_json_line(found)
+            return
+        used = [("used", one.kind, to_one_line(one.text)) for one in found.used]
+        learned = [(_describe_state(each.state), each.kind, each.content) for each in found.learned]
+        if used or learned:
+            console().print(build_table(_MEMORY_COLUMNS, [*used, *learned], cut=True))
+        else:
+            click.echo("Nothing was used, and nothing learned yet.")
+        if found.pending_messages:
+            click.echo(
+                f"{format_count(found.pending_messages, 'message', 'messages')} still to be learned from."
+            )
+        if found.dead_letters:
+            parked = format_count(found.dead_letters, "message", "messages")
+            click.echo(f"{parked} could not be learned from: memolith worker retry")
+
+
+def _answer_as_json(answer: ChatAnswer, found: ChatMemories) -> dict[str, object]:
+    return {
+        "reply": answer.text,
+        "is_whole": answer.is_complete,
+        "problem": answer.problem or None,
+        "used": [{"id": one.id, "kind": one.kind, "content": one.text} for one in found.used],
+        "learned": [
+            {"id": each.id, "kind": each.kind, "content": each.content, "state": each.state}
+            for each in found.learned
+        ],
+    }
+
+
+def _describe_state(state: str) -> str:
+    """Return what became of what was learned, in a word."""
+    return {"active": "learned", "unsupported": "withheld"}.get(state, state)
+
+
+def _wait_for_learning(engine: Memolith, talk: ChatLoop, interrupts: InterruptGuard) -> None:
+    """Wait until what was said is learned; Ctrl-C leaves it for later."""
+    if not (talk.should_learn and talk.logged_ids):
+        return
+    with suppress(KeyboardInterrupt), interrupts.allow_interrupts():
+        if not engine.drain(_NOTICE_AFTER_S):
+            if sys.stdin.isatty():
+                print_note("learning from what was said; Ctrl-C leaves it for later")
+            engine.drain(_LEARNING_TIMEOUT_S)
+    waiting = talk.memory.backlog().pending_messages
+    if waiting:
+        left = format_count(waiting, "message", "messages")
+        print_note(f"{left} still to be learned from: memolith worker, or the next chat, does that")

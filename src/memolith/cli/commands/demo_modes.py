@@ -1,0 +1,292 @@
+"""A language model for the demo: a server on this machine that knows what is worth keeping."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memolith.cli.context import get_temporary_settings
+from memolith.cli.output import build_table, console, format_count, plain_text, to_one_line
+from memolith.config.settings import Chat
+from memolith.demo import load_facts
+from memolith.demo.model_server import ModelServer
+from memolith.domain.messages import Message, Role
+from memolith.evals.runner import QuestionClock
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from rich.console import Console
+
+    from memolith.api.owner import OwnerMemory
+    from memolith.cli.context import CommandCall
+    from memolith.config import LoadedSettings
+    from memolith.demo import DemoConversation
+    from memolith.demo.model_server import Asked
+    from memolith.domain.memories import Memory
+    from memolith.domain.reports import IngestResult
+
+MODEL_DEMO_PROFILE = "facts"
+
+_USER_LINE = re.compile(r"^> \[(\d+)\] user[^:]*: (.*)$", re.MULTILINE)
+_QUOTED_MEMORY = re.compile(r"^> (.+)$", re.MULTILINE)
+
+
+@contextmanager
+def run_scripted_model(
+    loaded: LoadedSettings, conversation: DemoConversation
+) -> Iterator[LoadedSettings]:
+    """Run the model, and yield the settings that name it."""
+    with ModelServer(_ScriptedRule(conversation)) as server:
+        chat = Chat(provider="openai", model="scripted", base_url=server.openai_url, api_key_env="")
+        yield replace(
+            loaded, settings=replace(loaded.settings, profile=MODEL_DEMO_PROFILE, chat=chat)
+        )
+
+
+def show_model_results(memory: OwnerMemory, since: datetime) -> None:
+    """Show what became of the facts, and what it took since then."""
+    screen = console()
+    screen.rule("What became of what was learned")
+    for title, found in _group_by_outcome(memory).items():
+        screen.print(plain_text(f"\n{title}", "bold"))
+        for each in found:
+            line = plain_text(f"    {to_one_line(each.content)}", "")
+            screen.print(line, overflow="ellipsis", no_wrap=True)
+    spent = memory.usage(since=since).by_purpose
+    calls = ", ".join(f"{one.calls} for {purpose}" for purpose, one in spent.items())
+    total = sum(one.calls for one in spent.values())
+    screen.print(
+        f"\nThe scripted model was called {format_count(total, 'time', 'times')}: {calls}.\n"
+    )
+
+
+def _group_by_outcome(memory: OwnerMemory) -> dict[str, list[Memory]]:
+    """Return the facts that are not recalled, by why."""
+    titles = {
+        "superseded": "Took another's place, or gave way to it:",
+        "expired": "Is over, since its time was up:",
+        "unsupported": "Withheld, since no sentence says so (memolith review):",
+    }
+    memories = memory.list(state="all", limit=1_000).memories
+    found = {
+        title: [each for each in reversed(memories) if each.state == state]
+        for state, title in titles.items()
+    }
+    return {title: each for title, each in found.items() if each}
+
+
+class _ScriptedRule:
+    """The rule of the model."""
+
+    def __init__(self, conversation: DemoConversation) -> None:
+        known = load_facts()
+        messages = {one.id: one.content for each in conversation.sessions for one in each.messages}
+        self._facts = [(messages[fact.message].splitlines()[0], fact) for fact in known.facts]
+        self._changes = set(known.changes)
+
+    def __call__(self, asked: Asked) -> object:
+        if asked.schema is not None and asked.schema.name == "verdict":
+            known, new = _QUOTED_MEMORY.findall(asked.user)
+            operation = "DELETE" if (known, new) in self._changes else "ADD"
+            return {"reasoning": "by script", "operation": operation, "content": ""}
+        return {"facts": list(self._iter_matching_facts(asked.user))}
+
+    def _iter_matching_facts(self, prompt: str) -> Iterator[dict[str, object]]:
+        for number, line in _USER_LINE.findall(prompt):
+            for said, fact in self._facts:
+                if said == line:
+                    yield {
+                        "content": fact.content,
+                        "category": fact.category,
+                        "importance": fact.importance,
+                        "expires_in": fact.expires_in,
+                        "from": [int(number)],
+                    }
+
+
+# --- The same conversation and document through all profiles, side by side
+
+
+STORED_FACTS = (
+    ("home", "Lena lives in Leipzig with her husband Tomasz and her daughter Mila", "identity"),
+    ("units", "Lena prefers metric units for everything", "preference"),
+    ("work", "Lena works at Pegelwerk as a data scientist", "project"),
+    ("coffee", "Lena drinks green tea only and no coffee", "fact"),
+)
+"""What an agent stores by hand besides, in its own words: key, text, kind in `standard`."""
+
+QUESTIONS = (
+    "Which units should you use when you answer me?",
+    "Where do I work now?",
+    "What do we have to bring for kayaking?",
+)
+_PROMPT_TOKENS = 300
+_TOP_K = 3
+_MAX_ANSWER_CHARS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileAnswer:
+    """A question in one profile.
+
+    Attributes:
+        question: The question.
+        recalled: What was recalled, best first: its kind and its text.
+        prompt: The text for a prompt.
+    """
+
+    question: str
+    recalled: tuple[tuple[str, str], ...]
+    prompt: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileResult:
+    """What one profile has made of it all.
+
+    Attributes:
+        profile: Its name.
+        told: When to choose it.
+        messages: How many messages were logged.
+        learned: How many memories the conversation has made, by kind.
+        kept: How many chunks of the document were kept, by kind.
+        dropped: How many were not.
+        answers: What was recalled and rendered.
+    """
+
+    profile: str
+    description: str
+    messages: int
+    learned: dict[str, int]
+    kept: dict[str, int]
+    dropped: int
+    answers: tuple[ProfileAnswer, ...]
+
+
+def compare_profiles(
+    call: CommandCall, conversation: DemoConversation, document: str
+) -> list[ProfileResult]:
+    """Take everything in under each profile, ask, and show what came of it; return it."""
+    screen = None if call.as_json else console()
+    clock = QuestionClock(conversation.sessions[0].date)
+    sides: list[ProfileResult] = []
+    with tempfile.TemporaryDirectory(prefix="memolith-demo-") as folder:
+        loaded = get_temporary_settings(call.load_settings())
+        with call.engine_factory.engine(
+            loaded, store=Path(folder, "demo.db"), clock=clock
+        ) as engine:
+            for profile in engine.profiles():
+                owner = engine.owner(f"{conversation.owner} ({profile.name})")
+                owner.switch_profile(profile.name)
+                side = _run_profile(owner, profile.description, conversation, document, clock)
+                sides.append(side)
+                if screen:
+                    _show_profile(screen, side)
+    if screen:
+        _show_comparison(screen, sides)
+    return sides
+
+
+def _run_profile(
+    owner: OwnerMemory,
+    description: str,
+    conversation: DemoConversation,
+    document: str,
+    clock: QuestionClock,
+) -> ProfileResult:
+    messages, learned = 0, Counter[str]()
+    for session in conversation.sessions:
+        clock.at = session.messages[-1].at
+        done = owner.log(
+            [
+                Message(each.speaker, each.content, Role(each.role), each.at, each.id)
+                for each in session.messages
+            ],
+            session=session.id,
+        )
+        owner.end_session(session.id)
+        messages += len(done.messages)
+        learned.update(memory.kind for memory in done.memories)
+    clock.at = conversation.questions[0].asked_at
+    for key, text, kind in STORED_FACTS:
+        owner.remember(text, key=key, kind=owner.equivalent_kind(kind))
+    taken = owner.ingest(document, source="leaflet")
+    return ProfileResult(
+        owner.profile(),
+        description,
+        messages,
+        dict(learned),
+        _count_kept_kinds(taken),
+        len(taken.dropped_chunks),
+        tuple(_ask_profile(owner, question) for question in QUESTIONS),
+    )
+
+
+def _count_kept_kinds(taken: IngestResult) -> dict[str, int]:
+    return dict(Counter(each.kind for each in taken.kept_chunks))
+
+
+def _ask_profile(owner: OwnerMemory, question: str) -> ProfileAnswer:
+    found = owner.recall(question, top_k=_TOP_K, touch=False)
+    prompt = owner.context(question, token_budget=_PROMPT_TOKENS, touch=False)
+    return ProfileAnswer(question, tuple((one.kind, one.text) for one in found.memories), prompt)
+
+
+def _show_profile(screen: Console, side: ProfileResult) -> None:
+    screen.print()
+    screen.rule(f"{side.profile}: {side.description}")
+    screen.print(plain_text(_format_counts(side), "dim"))
+    for place, answer in enumerate(side.answers):
+        screen.print(plain_text(f"\n{answer.question}", "bold"))
+        if not answer.recalled:
+            screen.print(plain_text("    nothing", "dim"))
+        for kind, text in answer.recalled:
+            line = plain_text(f"    {kind:<11} ", "green")
+            line.append(to_one_line(text))
+            screen.print(line, overflow="ellipsis", no_wrap=True)
+        if place == 0 and answer.prompt:
+            from rich.padding import Padding
+
+            screen.print(plain_text("    The prompt:", "bold"))
+            screen.print(Padding(plain_text(answer.prompt, ""), (0, 0, 0, 4), expand=False))
+
+
+def _format_counts(side: ProfileResult) -> str:
+    kinds = ", ".join(f"{name} {count}" for name, count in sorted(side.learned.items()))
+    kept = ", ".join(f"{name} {count}" for name, count in sorted(side.kept.items()))
+    learned = format_count(sum(side.learned.values()), "memory", "memories")
+    return (
+        f"{format_count(side.messages, 'message', 'messages')} logged, {learned} learned"
+        f"{f' ({kinds})' if kinds else ''}; of the leaflet kept: {kept or 'nothing'},"
+        f" dropped: {side.dropped}"
+    )
+
+
+def _get_first_answer(answer: ProfileAnswer) -> str:
+    if not answer.recalled:
+        return "–"
+    text = to_one_line(answer.recalled[0][1])
+    return text if len(text) <= _MAX_ANSWER_CHARS else f"{text[: _MAX_ANSWER_CHARS - 1]}…"
+
+
+def _show_comparison(screen: Console, sides: list[ProfileResult]) -> None:
+    screen.print()
+    screen.rule("Side by side")
+    rows = [
+        (
+            side.profile,
+            str(sum(side.learned.values())),
+            f"{sum(side.kept.values())} of {sum(side.kept.values()) + side.dropped}",
+            *(_get_first_answer(answer) for answer in side.answers),
+        )
+        for side in sides
+    ]
+    titles = ("profile", "learned", "leaflet", *(f"…{question}" for question in QUESTIONS))
+    screen.print(build_table(titles, rows))

@@ -1,0 +1,314 @@
+"""`memolith audit`."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import click
+
+from memolith import error_codes
+from memolith.cli.commands.transfer import open_source, read_conversations, select_conversations
+from memolith.cli.context import CommandCall, command, get_temporary_settings
+from memolith.cli.output import (
+    build_table,
+    console,
+    format_count,
+    plain_text,
+    print_json,
+    progress,
+    to_one_line,
+)
+from memolith.errors import InvalidInput
+from memolith.import_export.memories import MEMORY_FORMATS, MemoryFormat, read_memories
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from memolith.domain.reports import Audit, AuditCategory, AuditExample
+    from memolith.evals.datasets import Conversation
+    from memolith.evals.runner import Figures, Outcome, System
+
+AUDIT_EXAMPLES = """
+memolith audit
+memolith audit mem0.json --examples 3
+memolith audit memories.jsonl --no-model --fail-above 5%
+memolith audit backup.jsonl --format memolith --json
+"""
+
+_MAX_EXAMPLE_CHARS = 150
+
+
+def _parse_share(_call: click.Context, _option: click.Parameter, given: str | None) -> float | None:
+    """Return a share as 0..1 that is given as "5%" or "0.05".
+
+    Raises:
+        click.BadParameter: It is none.
+    """
+    if given is None:
+        return None
+    text = given.strip()
+    try:
+        share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise click.BadParameter(f"{text!r} is no share: write 5% or 0.05")
+    return share
+
+
+@command("audit", example=AUDIT_EXAMPLES)
+@click.argument("file", required=False)
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(MEMORY_FORMATS),
+    help="Of FILE. Else told by how it begins.",
+)
+@click.option(
+    "--examples",
+    type=click.IntRange(min=0, max=1_000),
+    default=5,
+    show_default=True,
+    help="How many of each kind to show.",
+)
+@click.option(
+    "--fail-above",
+    callback=_parse_share,
+    metavar="SHARE",
+    help="Exit with 16 where more than this share is junk: 5% or 0.05.",
+)
+@click.option("--no-model", is_flag=True, help="Do not look for what is near in meaning.")
+def audit_command(
+    call: CommandCall,
+    file: str | None,
+    format_: str | None,
+    examples: int,
+    fail_above: float | None,
+    *,
+    no_model: bool,
+) -> None:
+    """Show how many memories are not worth keeping, and which.
+
+    Junk are duplicates (the same words), fragments (pieces of sentences, and what means nothing
+    by itself), filler (greetings, thanks, offers of help, refusals) and echoes (what memory or a
+    prompt said, stored as new). What is near in meaning to another is shown apart: it may say
+    something else.
+
+    With no FILE it looks at the active memories of the owner; nothing is changed. FILE is an
+    export of mem0 (what its get_all() gives, as JSON), lines of JSON (a string, or an object with
+    a memory, content, text or data), what `memolith export` wrote, or - for standard input. It is
+    only read: no store is made or opened.
+    """
+    audit = (
+        _audit_owner(call, examples, near=not no_model)
+        if file is None
+        else _audit_file(
+            call, file, cast("MemoryFormat | None", format_), examples, near=not no_model
+        )
+    )
+    if call.as_json:
+        print_json(audit)
+    else:
+        _show_audit(audit, call.owner if file is None else file)
+    if fail_above is not None and audit.rate > fail_above:
+        click.echo(
+            f"memolith: {_format_percent(audit.rate)} are junk, more than {_format_percent(fail_above)}",
+            err=True,
+        )
+        sys.exit(error_codes.EXIT_FINDINGS)
+
+
+def _audit_owner(call: CommandCall, examples: int, *, near: bool) -> Audit:
+    with call.open_memory() as memory:
+        return memory.audit(examples=examples, near=near)
+
+
+def _audit_file(
+    call: CommandCall, file: str, format_: MemoryFormat | None, examples: int, *, near: bool
+) -> Audit:
+    from memolith.services.audit import SemanticComparison, audit_memories
+
+    comparing = (
+        SemanticComparison.from_embedder(call.engine_factory.embedder(call.load_settings()))
+        if near
+        else None
+    )
+    with open_source(file) as (stream, name), progress(f"Looking at {file}") as advance:
+        told = read_memories(stream, name, format_)
+        return audit_memories(told, comparing, examples=examples, advance=advance)
+
+
+def _show_audit(audit: Audit, whose: str) -> None:
+    click.echo(f"{format_count(audit.memories, 'memory', 'memories')} of {whose}")
+    if not audit.memories:
+        return
+    rows = [
+        (name, f"{share.count:,}", _format_percent(share.rate), _format_reasons(share))
+        for name, share in _iter_shares(audit)
+    ]
+    rows.append(("junk", f"{audit.junk:,}", _format_percent(audit.rate), ""))
+    if audit.near is not None:
+        why = f"of {audit.compared:,} compared; no junk: look at them"
+        rows.append(("near", f"{audit.near.count:,}", _format_percent(audit.near.rate), why))
+    console().print(build_table(("", ">memories", ">share", "…"), rows))
+    for name, share in _iter_shares(audit):
+        _show_examples(name, share)
+    if audit.near is not None:
+        _show_examples("near", audit.near)
+
+
+def _iter_shares(audit: Audit) -> Iterator[tuple[str, AuditCategory]]:
+    yield "duplicates", audit.duplicates
+    yield "fragments", audit.fragments
+    yield "filler", audit.filler
+    yield "echoes", audit.echoes
+
+
+def _show_examples(name: str, share: AuditCategory) -> None:
+    from rich.padding import Padding
+
+    if not share.examples:
+        return
+    out, more = console(), share.count - len(share.examples)
+    out.print(plain_text(f"{name}, and {more:,} more" if more else name, "bold"))
+    for each in share.examples:
+        out.print(Padding(plain_text(_shorten(each.text)), (0, 0, 0, 2), expand=False))
+        for line in _iter_example_details(each):
+            out.print(Padding(plain_text(line, "dim"), (0, 0, 0, 4), expand=False))
+    out.print()
+
+
+def _iter_example_details(example: AuditExample) -> Iterator[str]:
+    yield to_one_line(f"{example.reason}: {example.id}")
+    if example.duplicate_of is not None:
+        near = "" if example.similarity is None else f" ({example.similarity:.2f})"
+        yield to_one_line(f"as {example.duplicate_of}{near}")
+
+
+def _shorten(text: str) -> str:
+    line = to_one_line(text)
+    return line if len(line) <= _MAX_EXAMPLE_CHARS else f"{line[: _MAX_EXAMPLE_CHARS - 1]}…"
+
+
+def _format_reasons(share: AuditCategory) -> str:
+    return ", ".join(f"{reason} {count:,}" for reason, count in share.reasons.items())
+
+
+def _format_percent(rate: float) -> str:
+    return f"{100 * rate:.1f} %"
+
+
+# --- `memolith eval`
+
+
+EVAL_EXAMPLES = """
+memolith eval locomo locomo10.json --sample conv-26
+memolith eval beam beam.json --no-baselines --json
+memolith eval jsonl mine.jsonl
+"""
+
+DATA_SET_FORMATS = ("locomo", "beam", "jsonl")
+
+_REPORT_WIDTH = 122
+"""Wide enough for all measures, where there is no terminal to ask."""
+
+# Any number: it only makes the intervals of two runs over the same outcomes the same.
+_SEED = 20240508
+
+
+@command("eval", example=EVAL_EXAMPLES)
+@click.argument("format", type=click.Choice(DATA_SET_FORMATS), metavar="FORMAT")
+@click.argument("file")
+@click.option("--sample", "sample_ids", multiple=True, help="Only this conversation. Repeatable.")
+@click.option("--samples", type=click.IntRange(min=1), help="Only so many conversations.")
+@click.option(
+    "--baselines/--no-baselines",
+    default=True,
+    show_default=True,
+    help="Measure cosine, BM25 and their sum beside it.",
+)
+def eval_command(
+    call: CommandCall,
+    format: str,
+    file: str,
+    sample_ids: tuple[str, ...],
+    samples: int | None,
+    *,
+    baselines: bool,
+) -> None:
+    """Measure how well the right messages are found in a data set.
+
+    FORMAT is locomo, beam or jsonl; FILE is the data set, which does not come with Memolith. Works
+    in a store of its own and leaves yours alone.
+
+    jsonl is data of your own, an object a line: messages with type (message), conversation,
+    session, id, at and text, and questions with type (question), conversation, text and evidence,
+    a list of ids of messages. docs/reference/cli.md has an example and the other fields.
+    """
+    from memolith.evals.report import Report, render_report, report_as_json
+
+    found = select_conversations(read_conversations(format, file), sample_ids)[:samples]
+    if not any(question.evidence for each in found for question in each.questions):
+        raise InvalidInput(file, "has no question whose evidence is known")
+    report = Report(
+        f"{format}, {format_count(len(found), 'conversation', 'conversations')}",
+        _measure_systems(call, found, baselines=baselines),
+        _describe_environment(Path(file)),
+    )
+    if call.as_json:
+        print_json(report_as_json(report))
+    else:
+        out = console(_REPORT_WIDTH)
+        out.print(render_report(report, columns=out.width))
+
+
+def _measure_systems(
+    call: CommandCall, found: Sequence[Conversation], *, baselines: bool
+) -> dict[str, Mapping[str, Figures]]:
+    import numpy as np
+
+    from memolith.evals.runner import QuestionClock, build_system, compute_figures
+
+    loaded, clock = get_temporary_settings(call.load_settings()), QuestionClock()
+    embedder = call.engine_factory.embedder(loaded)
+    with tempfile.TemporaryDirectory(prefix="memolith-") as folder:
+        store = Path(folder, "eval.db")
+        with call.engine_factory.engine(
+            loaded, store=store, embedder=embedder, clock=clock
+        ) as engine:
+            systems: dict[str, System] = {"memolith": build_system(engine, clock)}
+            if baselines:
+                from memolith.evals.baselines import Baselines
+
+                systems |= Baselines(embedder, call.engine_factory.counter(loaded)).systems()
+            return {
+                name: compute_figures(
+                    _run_system(system, found, name), np.random.default_rng(_SEED)
+                )
+                for name, system in systems.items()
+            }
+
+
+def _run_system(system: System, found: Sequence[Conversation], name: str) -> tuple[Outcome, ...]:
+    from memolith.evals.runner import count_steps
+    from memolith.evals.runner import run_questions as ask
+
+    with progress(f"Measuring {name}", count_steps(found)) as advance:
+        return ask(system, found, on_progress=advance)
+
+
+def _describe_environment(file: Path) -> dict[str, str]:
+    from importlib.metadata import version
+
+    return {
+        "data": file.name,
+        "machine": f"{platform.machine()}, {os.cpu_count()} processors, {platform.system()}",
+        "versions": f"memolith {version('memolith')}, Python {platform.python_version()}",
+        "date": f"{datetime.now(UTC):%Y-%m-%d}",  # noqa: TID251 - when it was measured
+    }

@@ -1,0 +1,255 @@
+"""`memolith learn`."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections import Counter
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from memolith.cli.context import CommandCall, all_owners_option, command, select_owner
+from memolith.cli.options import Instant, read_text_argument
+from memolith.cli.output import (
+    build_table,
+    console,
+    escape_controls,
+    format_count,
+    format_redactions,
+    print_json,
+    progress,
+    to_one_line,
+)
+from memolith.errors import InvalidInput, MemolithError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from memolith.domain.reports import IngestedChunk, IngestResult
+    from memolith.services.summarise import ConsolidationResult
+
+LEARN_EXAMPLES = """
+memolith learn "My name is Alice and I live in Oslo" "Nice to meet you, Alice!"
+memolith learn "No, it's the 14th" --session planning --at 2026-05-08T13:56
+"""
+
+
+@command("learn", example=LEARN_EXAMPLES)
+@click.argument("user")
+@click.argument("assistant", required=False)
+@click.option("--session", default="default", show_default=True, help="The conversation.")
+@click.option("--at", type=Instant(), help="When it was said; default: now.")
+def learn_command(
+    call: CommandCall, user: str, assistant: str | None, session: str, at: datetime | None
+) -> None:
+    """Take in an exchange: what the USER said, and the ASSISTANT's reply.
+
+    Both are kept word for word, and what the user says of lasting interest becomes memories. Where
+    a language model is configured, it is not waited for: `memolith worker` lets it learn from them.
+    """
+    with call.engine_factory.engine(call.load_settings(), worker=False) as engine:
+        memory = engine.owner(call.owner)
+        learned = memory.learn(read_text_argument(user), assistant, session=session, at=at)
+        has_model = engine.chat_model(call.owner) is not None
+        waiting = memory.backlog().pending_messages if has_model else 0
+    wait = f"\n{format_count(waiting, 'message waits', 'messages wait')} for the model: memolith worker"
+    kept = "".join(f"\n  {each.kind}: {to_one_line(each.content)}" for each in learned.memories)
+    call.respond(
+        f"{format_count(len(learned.messages), 'message', 'messages')} logged, "
+        f"{format_count(len(learned.memories), 'memory', 'memories')} learned"
+        f"{format_redactions(learned.redactions)}{kept}{wait if waiting else ''}",
+        learned,
+    )
+
+
+# --- `memolith ingest`
+
+
+INGEST_EXAMPLES = """
+memolith ingest handbook.md
+memolith ingest notes.txt --source "team notes" --tag work --show
+pdftotext report.pdf - | memolith ingest - --source report.pdf
+"""
+
+_READ_CHARS = 1 << 16
+_MAX_CHUNK_CHARS = 60
+
+
+@command("ingest", example=INGEST_EXAMPLES)
+@click.argument("file")
+@click.option("--kind", help="The kind of all its memories; without, judged for each chunk.")
+@click.option("--session", help="The conversation they belong to.")
+@click.option("--origin", default="document", show_default=True, help="Where the text is from.")
+@click.option("--source", help="A name of the text; without, the file's.")
+@click.option("--tag", "tags", multiple=True, help="A word to filter by. Repeatable.")
+@click.option("--show", is_flag=True, help="Show every chunk and what became of it.")
+def ingest_command(  # noqa: PLR0913, PLR0917 - one for each option
+    call: CommandCall,
+    file: str,
+    kind: str | None,
+    session: str | None,
+    origin: str,
+    source: str | None,
+    tags: tuple[str, ...],
+    *,
+    show: bool,
+) -> None:
+    """Take in a long text: FILE in UTF-8, or - for standard input.
+
+    It is cut where its meaning is, and every chunk worth keeping becomes a memory. A file of any
+    size is read a little at a time. What is stored already is not stored twice: a run that was
+    interrupted can simply be repeated.
+    """
+    name = source or (None if file == "-" else Path(file).name)
+    pieces: list[IngestedChunk] = []
+    fates: Counter[str] = Counter()
+    redactions = 0
+    stored: set[str] = set()
+    with open_text(file) as texts, call.open_memory(create=True) as memory:
+        parts = memory.ingest_stream(
+            texts, kind=kind, session=session, origin=origin, source=name, tags=tags
+        )
+        try:
+            with progress(f"Taking in {file}") as advance:
+                for part in parts:
+                    _count_statuses(part, fates)
+                    redactions += part.redactions
+                    pieces += part.chunks if show or call.as_json else ()
+                    stored.update(each.memory.id for each in part.chunks if each.memory)
+                    advance(len(part.chunks))
+        except (KeyboardInterrupt, MemolithError):
+            if fates:
+                click.echo(
+                    f"memolith: stopped after {_describe_statuses(fates)}; these are kept", err=True
+                )
+            raise
+        withheld = sum(each.id in stored for each in memory.review())
+    if not fates:
+        raise InvalidInput("file", "holds no text")
+    if call.as_json:
+        figures = {**_get_status_counts(fates), "withheld": withheld, "redactions": redactions}
+        print_json({**figures, "pieces": pieces})
+        return
+    _show_chunks(pieces, fates, redactions)
+    if withheld:
+        are = format_count(withheld, "chunk tries", "chunks try")
+        click.echo(f"{are} to instruct a model, withheld until reviewed: memolith review")
+
+
+def _show_chunks(pieces: list[IngestedChunk], fates: Counter[str], redactions: int) -> None:
+    if pieces:
+        rows = [
+            (each.status, each.kind, f"{each.importance:.2f}", _shorten_chunk(each.text))
+            for each in pieces
+        ]
+        console().print(build_table(("", "kind", "importance", "…chunk"), rows))
+    hidden = f"; {format_count(redactions, 'secret was', 'secrets were')} taken out" * bool(
+        redactions
+    )
+    click.echo(f"Took in {_describe_statuses(fates)}{hidden}.")
+
+
+def _count_statuses(part: IngestResult, fates: Counter[str]) -> None:
+    fates.update(each.status for each in part.chunks)
+
+
+def _get_status_counts(fates: Counter[str]) -> dict[str, int]:
+    return {name: fates[name] for name in ("stored", "known", "dropped")}
+
+
+def _describe_statuses(fates: Counter[str]) -> str:
+    return (
+        f"{format_count(fates.total(), 'chunk', 'chunks')}: {fates['stored']} stored,"
+        f" {fates['known']} known already, {fates['dropped']} not worth keeping"
+    )
+
+
+def _shorten_chunk(text: str) -> str:
+    line = escape_controls(" ".join(text.split()))
+    return line if len(line) <= _MAX_CHUNK_CHARS else f"{line[: _MAX_CHUNK_CHARS - 1]}…"
+
+
+@contextmanager
+def open_text(file: str) -> Iterator[Iterator[str]]:
+    """Give a file's text in pieces.
+
+    Raises:
+        InvalidInput: It is not UTF-8.
+        OSError: It can't be read.
+    """
+    if file == "-":
+        yield _read_pieces(io.TextIOWrapper(sys.stdin.buffer, "utf-8-sig"), file)
+        return
+    with Path(file).open(encoding="utf-8-sig", newline="") as stream:
+        yield _read_pieces(stream, file)
+
+
+def _read_pieces(stream: io.TextIOWrapper, file: str) -> Iterator[str]:
+    try:
+        while piece := stream.read(_READ_CHARS):
+            yield piece
+    except UnicodeDecodeError as error:
+        raise InvalidInput("file", f"{file} is not text in UTF-8") from error
+
+
+# --- `memolith consolidate`
+
+
+CONSOLIDATE_EXAMPLES = """
+memolith consolidate
+memolith consolidate --all --json
+memolith consolidate --undo 01933b6e-1c5f-7a7e-8a3c-5d0f2f4b9e11
+memolith consolidate --undo base-memory
+"""
+
+BASE_MEMORY = "base-memory"
+
+
+@command("consolidate", example=CONSOLIDATE_EXAMPLES)
+@click.option(
+    "--undo",
+    metavar="ID",
+    help=f"Take the summary ID back, or, by {BASE_MEMORY}, the last version of the base memory.",
+)
+@all_owners_option
+def consolidate_command(call: CommandCall, undo: str | None, *, everybody: bool) -> None:
+    """Make memories shorter by the rules of the owner's profile.
+
+    Messages, conversations and old sessions get summaries, and those go into the base memory: by
+    the language model that is configured, or, with none, by the sentences that say most. What a
+    summary stands for is kept. `memolith worker` does this by itself.
+    """
+    if undo is not None:
+        if everybody:
+            raise click.UsageError("--undo takes back one summary of one owner: leave out --all.")
+        _undo_consolidation(call, undo)
+        return
+    owner = select_owner(call, everybody=everybody)
+    with call.engine_factory.engine(call.load_settings()) as engine:
+        made = engine.consolidate(owner=owner)
+    call.respond(
+        "\n".join(map(_describe_consolidation, made)) or "Nothing has gathered that is due.", made
+    )
+
+
+def _undo_consolidation(call: CommandCall, id: str) -> None:
+    with call.open_memory() as memory:
+        if id != BASE_MEMORY:
+            undone = memory.undo_consolidation(id)
+            call.respond(f"Taken back: {undone.id}; memolith restore brings it back", undone)
+            return
+        versions = memory.base_memory_versions()
+        if len(versions) < 2:  # noqa: PLR2004 - the last and the one before
+            raise click.UsageError("There is no earlier version of the base memory.")
+        now = memory.roll_back_base_memory(versions[-2].version)
+    call.respond(f"The base memory says again what version {versions[-2].version} said", now)
+
+
+def _describe_consolidation(made: ConsolidationResult) -> str:
+    how = "by the model" if made.by_model else "by its own sentences"
+    of = format_count(made.sources, "source", "sources")
+    return f"{made.output} {made.id}: {of}, {how}"

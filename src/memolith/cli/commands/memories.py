@@ -1,0 +1,550 @@
+"""`memolith remember`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from memolith.cli.context import CommandCall, command
+from memolith.cli.display import get_display_text, show_memory, show_message, show_recall
+from memolith.cli.options import (
+    Instant,
+    confirm_or_abort,
+    filter_options,
+    read_text_argument,
+    recall_options,
+    yes_option,
+)
+from memolith.cli.output import (
+    build_field_table,
+    build_table,
+    console,
+    format_count,
+    format_date,
+    format_time,
+    print_json,
+    print_note,
+    print_text,
+    to_one_line,
+)
+from memolith.domain.memories import Memory, State
+from memolith.errors import NotFound
+from memolith.ports.service import ModelUsage
+from memolith.text.screening import REDACTED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from memolith.api.owner import OwnerMemory
+    from memolith.domain.memories import Event
+    from memolith.domain.messages import Message
+    from memolith.services.chat import UsageReport
+
+REMEMBER_EXAMPLES = """
+memolith remember "Prefers metric units" --kind preference --tag style
+memolith remember "The flat is rented until May" --expires-at 2027-05-31
+memolith remember "Prefers metric units" --key units
+echo "Works at NASA" | memolith remember -
+"""
+
+
+@command("remember", example=REMEMBER_EXAMPLES)
+@click.argument("text")
+@click.option("--kind", help="What it is: fact, preference, …; default: by its words.")
+@click.option("--importance", type=float, help="0 to 1; default: by its words.")
+@click.option("--key", help="A name; storing under it again makes a new version.")
+@click.option("--tag", "tags", multiple=True, help="A word to filter by. Repeatable.")
+@click.option("--expires-in", default="", help="How long it holds: 90d, 12h, 30m.")
+@click.option("--expires-at", type=Instant(), help="Until when it holds.")
+@click.option("--happened-at", type=Instant(), help="When it was so, or was said.")
+@click.option("--session", help="The conversation it belongs to.")
+@click.option("--origin", default="user", help="Whence it is: user (default), tool, document, …")
+def remember_command(call: CommandCall, text: str, **given: Any) -> None:
+    """Store one memory: TEXT, or what standard input says where it is -.
+
+    What is said already is not stored twice.
+    """
+    said = read_text_argument(text)
+    with call.open_memory(create=True) as memory:
+        stored = memory.remember(said, **given)
+    if stored.content.count(REDACTED) > said.count(REDACTED):
+        print_note("what looks like a secret is stored as [REDACTED]")
+    call.respond(f"Remembered as {stored.kind}: {stored.id}", stored)
+
+
+# --- `memolith recall`
+
+
+RECALL_EXAMPLES = """
+memolith recall "which units should I use?"
+memolith recall "when did we talk about Oslo?" --kind episode --since 2026-01-01
+memolith recall "where do I live?" --as-of 2025-06-01 --json
+"""
+
+
+@command("recall", example=RECALL_EXAMPLES)
+@click.argument("query")
+@recall_options
+@click.option("--trace", is_flag=True, help="Say how the answer came about.")
+def recall_command(call: CommandCall, query: str, **given: Any) -> None:
+    """Find what is relevant to QUERY, with the parts of each score.
+
+    A term of a score is what one signal adds to it; the terms add up to the total, which only
+    compares results of one query.
+    """
+    if given["token_budget"] is None:
+        given["token_budget"] = call.load_settings().settings.token_budget
+    with call.open_memory() as memory:
+        result = memory.recall(read_text_argument(query), **_normalise_filters(given))
+    if call.as_json:
+        print_json(result)
+    else:
+        show_recall(console(), result)
+
+
+def _normalise_filters(given: dict[str, Any]) -> dict[str, Any]:
+    return {**given, "kinds": given["kinds"] or None, "tags": given["tags"] or None}
+
+
+# --- `memolith context`
+
+
+CONTEXT_EXAMPLES = """
+memolith context "which units should I use?"
+memolith context "plan my trip" --token-budget 500 > prompt.txt
+"""
+
+
+@command("context", example=CONTEXT_EXAMPLES)
+@click.argument("query")
+@filter_options
+@click.option("--state", default="", help="How things stand now (profile tiers).")
+def context_command(call: CommandCall, query: str, **given: Any) -> None:
+    """Print what is relevant to QUERY as text for a prompt; nothing where there is nothing."""
+    if given["token_budget"] is None:
+        given["token_budget"] = call.load_settings().settings.token_budget
+    given |= {"kinds": given["kinds"] or None, "tags": given["tags"] or None}
+    with call.open_memory() as memory:
+        text = memory.context(read_text_argument(query), **given)
+    if call.as_json:
+        print_json({"context": text})
+    elif text:
+        print_text(text)
+
+
+# --- `memolith list`
+
+
+LIST_EXAMPLES = """
+memolith list --kind preference
+memolith list --state forgotten --limit 10
+"""
+
+_LIST_COLUMNS = ("id", "kind", "date", ">left", "…memory")
+
+
+@command("list", example=LIST_EXAMPLES)
+@click.option("--kind", help="Only this kind.")
+@click.option("--state", help="Active (the default), superseded, expired, forgotten, …, or all.")
+@click.option("--tag", "tags", multiple=True, help="Only with this tag. Repeatable.")
+@click.option("--limit", type=int, default=50, show_default=True, help="How many at most.")
+@click.option("--cursor", help="Where the page before ended.")
+def list_command(call: CommandCall, **given: Any) -> None:
+    """List memories, newest first."""
+    with call.open_memory() as memory:
+        page = memory.list(**given)
+    if call.as_json:
+        print_json(page)
+        return
+    out = console()
+    if not page.memories:
+        out.print("No memories.")
+        return
+    rows = [
+        (
+            each.id,
+            each.kind if each.state == "active" else f"{each.kind} ({each.state})",
+            format_date(each.happened_at or each.created_at),
+            f"{each.strength:.2f}",
+            to_one_line(
+                f"{each.key}: {get_display_text(each)}" if each.key else get_display_text(each)
+            ),
+        )
+        for each in page.memories
+    ]
+    out.print(build_table(_LIST_COLUMNS, rows, cut=True))
+    more = f"; more with --cursor {page.cursor}" if page.cursor else ""
+    out.print(f"{len(page.memories)} of {page.total}{more}", style="dim", soft_wrap=True)
+
+
+# --- `memolith show`
+
+
+SHOW_EXAMPLES = """
+memolith show 01933b6e-1c5f-7a7e-8a3c-5d0f2f4b9e11
+"""
+
+
+@command("show", example=SHOW_EXAMPLES)
+@click.argument("id")
+def show_command(call: CommandCall, id: str) -> None:
+    """Show the memory or message ID in full, whatever its state; a forgotten one without words."""
+    with call.open_memory() as memory:
+        record = _get_record(memory, id)
+    if call.as_json:
+        print_json(record)
+    elif isinstance(record, Memory):
+        show_memory(console(), record)
+    else:
+        show_message(console(), record)
+
+
+def _get_record(memory: OwnerMemory, id_: str) -> Memory | Message:
+    try:
+        return memory.get(id_)
+    except NotFound:
+        pass
+    try:
+        return memory.message(id_)
+    except NotFound as error:
+        raise NotFound("memory or message", error.id) from None
+
+
+# --- `memolith history`
+
+
+HISTORY_EXAMPLES = """
+memolith history 01933b6e-1c5f-7a7e-8a3c-5d0f2f4b9e11
+memolith history --key units
+"""
+
+
+@command("history", example=HISTORY_EXAMPLES)
+@click.argument("id", required=False)
+@click.option("--key", help="The memory of this name, instead of an id.")
+def history_command(call: CommandCall, id: str | None, key: str | None) -> None:
+    """Show the versions of the memory ID, and what was done to it by whom."""
+    if (id is None) == (key is None):
+        raise click.UsageError("Give either an id or --key.")
+    with call.open_memory() as memory:
+        history = memory.history(id, key=key)
+    if call.as_json:
+        print_json(history)
+        return
+    versions = (
+        (
+            each.memory.version,
+            format_time(each.valid_from),
+            format_time(each.valid_to),
+            get_display_text(each.memory),
+        )
+        for each in history.versions
+    )
+    events = (
+        (format_time(each.at), each.action.value, each.actor, each.version, _format_details(each))
+        for each in history.events
+    )
+    out = console()
+    out.print(build_table((">version", "from (UTC)", "to", "…memory"), versions))
+    out.print(build_table(("at (UTC)", "what", "by", ">version", "…details"), events))
+
+
+def _format_details(event: Event) -> str:
+    return ", ".join(f"{name} {value}" for name, value in sorted(event.details.items()))
+
+
+# --- `memolith update`
+
+
+UPDATE_EXAMPLES = """
+memolith update 01933b6e-1c5f-7a7e-8a3c-5d0f2f4b9e11 "Prefers metric units, also for recipes"
+memolith update 01933b6e-1c5f-7a7e-8a3c-5d0f2f4b9e11 --importance 0.9 --tag style
+"""
+
+
+@command("update", example=UPDATE_EXAMPLES)
+@click.argument("id")
+@click.argument("text", required=False)
+@click.option("--kind", help="What it is: fact, preference, …")
+@click.option("--importance", type=float, help="0 to 1.")
+@click.option("--key", help="Its name.")
+@click.option("--tag", "tags", multiple=True, help="Its tags, instead of those it has. Repeatable.")
+@click.option("--expires-in", default="", help="How long it holds from now: 90d, 12h, 30m.")
+@click.option("--expires-at", type=Instant(), help="Until when it holds.")
+@click.option("--happened-at", type=Instant(), help="When it was so, or was said.")
+def update_command(call: CommandCall, id: str, text: str | None, **given: Any) -> None:
+    """Change the memory ID; TEXT is its new text, - for standard input.
+
+    Another text is another version: the earlier ones are kept, see `memolith history`.
+    """
+    given["tags"] = given["tags"] or None
+    with call.open_memory() as memory:
+        changed = memory.update(id, None if text is None else read_text_argument(text), **given)
+    call.respond(f"Updated {changed.id}, version {changed.version}", changed)
+
+
+# --- `memolith supersede`
+
+
+SUPERSEDE_EXAMPLES = """
+memolith supersede 01933b6e-1c5f-7a7e-8a3c-5d0f2f4b9e11 01933b70-02aa-7c33-9d51-7f3e8c0a6b42
+"""
+
+
+@command("supersede", example=SUPERSEDE_EXAMPLES)
+@click.argument("old")
+@click.argument("new")
+def supersede_command(call: CommandCall, old: str, new: str) -> None:
+    """Let the memory NEW take the place of OLD, which is kept but no longer recalled."""
+    with call.open_memory() as memory:
+        retired = memory.supersede(old, new)
+    call.respond(f"{retired.id} is superseded by {retired.superseded_by}", retired)
+
+
+# --- `memolith review`
+
+
+REVIEW_EXAMPLES = """
+memolith review
+memolith review 01933b6e-1c5f-7a7e-8a3c-5d0f2f4b9e11 --approve
+memolith review 01933b6e-1c5f-7a7e-8a3c-5d0f2f4b9e11 --reject
+"""
+
+_REVIEW_COLUMNS = ("id", "from", "why", "date", "…text")
+
+_INJECTION_REASON = "order"
+
+
+@command("review", example=REVIEW_EXAMPLES)
+@click.argument("id", required=False)
+@click.option("--approve", is_flag=True, help="Let ID be recalled; an order, as a quote.")
+@click.option("--reject", is_flag=True, help="Forget ID.")
+def review_command(call: CommandCall, id: str | None, *, approve: bool, reject: bool) -> None:
+    """List what is not recalled until it is reviewed, or judge the memory or message ID.
+
+    That is what tools, documents, imports and assistants said that tries to instruct a model
+    ("order"), and what a model has learned that nothing said supports ("unsupported").
+    """
+    if approve + reject != (id is not None):
+        raise click.UsageError("Give an id with either --approve or --reject, or nothing.")
+    if id is None:
+        _list_for_review(call)
+    elif approve:
+        with call.open_memory() as memory:
+            approved = memory.approve(id)
+        call.respond(f"Approved: {approved.id}", approved)
+    else:
+        with call.open_memory() as memory:
+            gone = memory.reject(id)
+        count = format_count(len(gone.memories) + len(gone.messages), "record", "records")
+        call.respond(f"Rejected: {id}, {count} forgotten", gone)
+
+
+def _list_for_review(call: CommandCall) -> None:
+    with call.open_memory() as memory:
+        waiting = memory.review()
+    if call.as_json:
+        print_json(waiting)
+        return
+    out = console()
+    if not waiting:
+        out.print("Nothing waits for a review.")
+        return
+    out.print(build_table(_REVIEW_COLUMNS, [_build_review_row(each) for each in waiting], cut=True))
+
+
+def _build_review_row(record: Memory | Message) -> tuple[str, str, str, str, str]:
+    if isinstance(record, Memory):
+        said_by, at = record.origin.value, record.happened_at or record.created_at
+        why = "unsupported" if record.state is State.UNSUPPORTED else _INJECTION_REASON
+        return record.id, said_by, why, format_date(at), to_one_line(record.content)
+    said_by = record.speaker or str(record.role)
+    return (
+        record.id,
+        said_by,
+        _INJECTION_REASON,
+        format_date(record.at),
+        to_one_line(record.content),
+    )
+
+
+# --- `memolith forget`
+
+
+FORGET_EXAMPLES = """
+memolith forget 01933b6e-1c5f-7a7e-8a3c-5d0f2f4b9e11
+memolith forget --key units
+"""
+
+
+@command("forget", example=FORGET_EXAMPLES)
+@click.argument("id", required=False)
+@click.option("--key", help="The memory of this name, instead of an id.")
+def forget_command(call: CommandCall, id: str | None, key: str | None) -> None:
+    """Make the memory or message ID unfindable, and the sentence it came from.
+
+    Nothing is destroyed: `memolith restore` brings it back.
+    """
+    if (id is None) == (key is None):
+        raise click.UsageError("Give either an id or --key.")
+    with call.open_memory() as memory:
+        gone = memory.forget(id, key=key)
+    lines = [
+        f"Forgotten: {format_count(len(gone.memories), 'memory', 'memories')}",
+        f"Messages changed: {len(gone.messages)}",
+        *(f"  {each}" for each in (*gone.memories, *gone.messages)),
+    ]
+    call.respond("\n".join(lines), gone)
+
+
+# --- `memolith restore`
+
+
+RESTORE_EXAMPLES = """
+memolith restore 01933b6e-1c5f-7a7e-8a3c-5d0f2f4b9e11
+"""
+
+
+@command("restore", example=RESTORE_EXAMPLES)
+@click.argument("id")
+def restore_command(call: CommandCall, id: str) -> None:
+    """Bring the memory or message ID back: undo a forgetting or a supersession."""
+    with call.open_memory() as memory:
+        restored = memory.restore(id)
+    call.respond(f"Restored {restored.id}", restored)
+
+
+# --- `memolith purge`
+
+
+PURGE_EXAMPLES = """
+memolith purge 01933b6e-1c5f-7a7e-8a3c-5d0f2f4b9e11 --yes
+memolith purge --key units --yes
+"""
+
+REMOVAL_PENDING = (
+    "The store's log, which another program is reading, or Chroma, which could not be reached,"
+    " still holds what was removed: it goes as soon as that can be, or with the next purge."
+)
+
+
+@command("purge", example=PURGE_EXAMPLES)
+@click.argument("id", required=False)
+@click.option("--key", help="The active memory of this name, instead of an id.")
+@yes_option
+def purge_command(call: CommandCall, id: str | None, key: str | None, *, yes: bool) -> None:
+    """Remove the memory or message ID for good, and the sentence it came from.
+
+    No version of it is left, and nothing brings it back. What was forgotten can be purged too.
+    Copies made before, like exports and backups, still have it.
+    """
+    if (id is None) == (key is None):
+        raise click.UsageError("Give either an id or --key.")
+    confirm_or_abort(f"Remove {id or key} for good?", is_confirmed=yes)
+    with call.open_memory() as memory:
+        gone = memory.purge(id, key=key)
+    lines = [
+        f"Removed for good: {format_count(len(gone.memories), 'memory', 'memories')}",
+        f"Messages changed or removed: {len(gone.messages)}",
+        *(f"  {each}" for each in (*gone.memories, *gone.messages)),
+        *([] if gone.compacted else [REMOVAL_PENDING]),
+    ]
+    call.respond("\n".join(lines), gone)
+
+
+# --- `memolith erase`
+
+
+ERASE_EXAMPLES = """
+memolith erase --owner alice --yes
+memolith erase --owner alice --readmit
+"""
+
+
+@command("erase", example=ERASE_EXAMPLES)
+@yes_option
+@click.option("--readmit", is_flag=True, help="Let the erased owner begin again, with nothing.")
+def erase_command(call: CommandCall, *, yes: bool, readmit: bool) -> None:
+    """Remove everything of the owner named by --owner for good, and the owner's key.
+
+    Nothing is stored for that owner again, and a backup that is restored comes back without
+    them, until --readmit allows it.
+    """
+    if "owner" not in call.options:
+        raise click.UsageError("Name the owner with --owner.")
+    if not readmit:
+        confirm_or_abort(f"Remove everything of {call.owner} for good?", is_confirmed=yes)
+    with call.engine_factory.engine(call.load_settings()) as engine:
+        if readmit:
+            engine.readmit(call.owner)
+            call.respond(f"{call.owner} may begin again", {"owner_id": call.owner})
+            return
+        done = engine.erase(call.owner)
+    said = f"Everything of {call.owner} is removed for good"
+    call.respond(said if done.compacted else f"{said}\n{REMOVAL_PENDING}", done)
+
+
+# --- `memolith stats`
+
+
+STATS_EXAMPLES = """
+memolith stats
+memolith stats --owner alice --json
+"""
+
+_USAGE_COLUMNS = ("model", ">calls this hour", ">tokens", ">cost", ">today", ">tokens", ">cost")
+
+
+@command("stats", example=STATS_EXAMPLES)
+def stats_command(call: CommandCall) -> None:
+    """Show how much is stored, and what the language model was asked for it.
+
+    Hours and days are those of UTC. With prices in the configuration, what it cost is shown too.
+    """
+    with call.open_memory() as memory:
+        stats = memory.stats()
+        hour = memory.usage()
+        day = memory.usage(since=hour.since.replace(hour=0))
+    if call.as_json:
+        print_json({**asdict(stats), "usage": {"hour": hour, "day": day}})
+        return
+    kinds = ", ".join(f"{name} {count}" for name, count in sorted(stats.by_kind.items()))
+    states = ", ".join(f"{name} {count}" for name, count in sorted(stats.by_state.items()))
+    console().print(
+        build_field_table(
+            (
+                ("owner", call.owner),
+                ("memories", stats.total_count),
+                ("by kind", kinds),
+                ("by state", states),
+                ("mean importance", f"{stats.avg_importance:.2f}"),
+                ("messages", stats.messages),
+                ("conversations", stats.sessions),
+                ("vectors", stats.vectors),
+                *([("not in Chroma yet", stats.vectors_pending)] if stats.vectors_pending else []),
+            )
+        )
+    )
+    if day.by_purpose:
+        console().print(
+            build_table(_USAGE_COLUMNS, [*_iter_usage_rows(hour, day), _get_usage_total(hour, day)])
+        )
+
+
+def _iter_usage_rows(hour: UsageReport, day: UsageReport) -> Iterator[tuple[str, ...]]:
+    for purpose, spent in day.by_purpose.items():
+        yield (
+            purpose,
+            *_format_usage(hour.by_purpose.get(purpose, ModelUsage())),
+            *_format_usage(spent),
+        )
+
+
+def _get_usage_total(hour: UsageReport, day: UsageReport) -> tuple[str, ...]:
+    return "in all", *_format_usage(hour.total, hour.cost), *_format_usage(day.total, day.cost)
+
+
+def _format_usage(spent: ModelUsage, cost: float | None = None) -> tuple[str, str, str]:
+    return f"{spent.calls:,}", f"{spent.tokens:,}", "" if cost is None else f"{cost:,.4f}"

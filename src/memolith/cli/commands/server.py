@@ -1,0 +1,282 @@
+"""`memolith serve`."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from memolith.cli.context import CommandCall, command, get_login_name
+from memolith.cli.output import build_table, console, format_time, print_json
+from memolith.errors import InvalidInput
+from memolith.server.mcp.clients import CLIENTS, ClientEnvironment
+
+if TYPE_CHECKING:
+    from memolith.api.engine import Memolith
+    from memolith.config import LoadedSettings
+
+SERVE_EXAMPLES = """
+memolith serve
+memolith serve --port 9000
+memolith serve --host 0.0.0.0 --processes 4
+"""
+
+
+@command("serve", example=SERVE_EXAMPLES)
+@click.option("--host", metavar="ADDRESS", help="Where to listen (127.0.0.1).")
+@click.option("--port", type=click.IntRange(0, 65_535), help="The port (8377).")
+@click.option("--processes", type=click.IntRange(1, 256), help="How many serve together (1).")
+@click.option(
+    "--no-worker", is_flag=True, help="Leave what waits, and what is due, to `memolith worker`."
+)
+def serve_command(
+    call: CommandCall, host: str | None, port: int | None, processes: int | None, *, no_worker: bool
+) -> None:
+    """Serve the store over HTTP until told to stop (Ctrl-C, SIGTERM).
+
+    On this machine, and while there are no keys, everybody here may call, for one owner. Listening
+    anywhere else needs keys: see `memolith api-key`. GET /openapi.json says what can be called.
+    """
+    from memolith.adapters.models.http import require_package
+
+    require_package("uvicorn", "serve", extra="serve")
+    require_package("fastapi", "serve", extra="serve")
+    from memolith.server import serve
+    from memolith.server import workers as several
+
+    loaded = call.load_settings()
+    if no_worker:
+        loaded = replace(loaded, settings=replace(loaded.settings, worker=False))
+    own = loaded.settings.serve
+    own = replace(
+        own,
+        host=host or own.host,
+        port=own.port if port is None else port,
+        processes=processes or own.processes,
+    )
+    plan = serve.ServerPlan(loaded, own, own.owner or _get_login_name_or_empty(call))
+    if own.processes > 1:
+        click.get_current_context().exit(several.serve_with_workers(plan))
+    with call.engine_factory.engine(loaded) as engine:
+        open_for = serve.build_server_options(own, engine, plan.owner).anonymous_owner
+        with several.open_listener(plan) as listener:
+            told = f", open to this machine for {open_for!r}" if open_for else ""
+            address = several.get_address(listener)
+            click.echo(f"memolith: serving at {address}{told}", err=True)
+            serve.run_server(engine, plan, listener, lambda: serve.log_address(address))
+
+
+def _get_login_name_or_empty(call: CommandCall) -> str:
+    """Return the login name; empty where the user has none: it counts only without keys."""
+    try:
+        return call.owner
+    except InvalidInput:
+        return ""
+
+
+# --- `memolith mcp`
+
+
+MCP_EXAMPLES = """
+memolith mcp
+memolith mcp --owner alice --store alice.db
+memolith mcp install --client claude-desktop
+memolith mcp install --client vscode --write
+"""
+
+_MODULE_ARGUMENTS = ["-c", "from memolith.cli.main import main; main()"]
+
+
+@command("mcp", example=MCP_EXAMPLES)
+@click.argument("action", type=click.Choice(["run", "install"]), default="run")
+@click.option(
+    "--client", type=click.Choice(list(CLIENTS)), help="Only for this client; with install."
+)
+@click.option("--write", is_flag=True, help="Write it into the client's file; with install.")
+def mcp_command(call: CommandCall, action: str, client: str | None, *, write: bool) -> None:
+    """Give the memory to an agent as tools, by the Model Context Protocol.
+
+    Serves one owner over standard input and output, for a client that starts this command.
+    "memolith serve" serves the same at /mcp, for clients that call over HTTP.
+
+    "install" prints what a client's configuration must say to start it so, with the store and the
+    owner that this command was given. With --write it is put into the client's file; all else that
+    stands there is kept.
+    """
+    if action == "install":
+        _install_client(call, client, write=write)
+        return
+    if client is not None or write:
+        raise click.UsageError("--client and --write go with install.")
+    from memolith.adapters.models.http import require_package
+
+    require_package("mcp", "mcp")
+    from memolith.server.mcp import server
+
+    loaded = call.load_settings()
+    with call.engine_factory.engine(loaded) as engine:
+        server.run_stdio(engine.owner(_get_mcp_owner(call, loaded)))
+
+
+def _get_mcp_owner(call: CommandCall, loaded: LoadedSettings) -> str:
+    """Return whose memory it is: as given, as configured, or of who is logged in."""
+    if "owner" in call.options:
+        return call.owner
+    return loaded.settings.serve.owner or get_login_name()
+
+
+def _install_client(call: CommandCall, client: str | None, *, write: bool) -> None:
+    if write and client is None:
+        raise click.UsageError("Name the client whose file is to be written: --client.")
+    loaded = call.load_settings()
+    started = [*_find_program(), *_build_arguments(call, loaded), "mcp"]
+    chosen = {client: CLIENTS[client]} if client else CLIENTS
+    found = [
+        {
+            "client": name,
+            "file": str(each.locate_config(_get_surroundings())),
+            "config": each.build_config(started),
+            "written": write,
+        }
+        for name, each in chosen.items()
+    ]
+    if write and client is not None:
+        _write_client_config(client, started)
+    if call.as_json:
+        print_json(found)
+    else:
+        click.echo("\n".join(_describe_installation(each) for each in found).rstrip())
+
+
+def _describe_installation(found: dict[str, Any]) -> str:
+    title = CLIENTS[found["client"]].title
+    if found["written"]:
+        return f"{title}: written to {found['file']}; start it anew."
+    lines = json.dumps(found["config"], indent=2, ensure_ascii=False)
+    return f"{title}, in {found['file']}:\n{lines}\n"
+
+
+def _write_client_config(client: str, started: list[str]) -> None:
+    from memolith.adapters.files import make_folder
+
+    path = CLIENTS[client].locate_config(_get_surroundings()).resolve()
+    before = path.read_text(encoding="utf-8") if path.exists() else ""
+    after = CLIENTS[client].merge_config(before, started)
+    make_folder(path.parent, 0o755)
+    beside = path.with_name(f"{path.name}.new")
+    beside.write_text(after, encoding="utf-8")
+    if path.exists():
+        shutil.copymode(path, beside)
+    beside.replace(path)
+
+
+def _get_surroundings() -> ClientEnvironment:
+    appdata = os.environ.get("APPDATA")
+    return ClientEnvironment(
+        Path.home(), Path.cwd(), sys.platform, Path(appdata) if appdata else None
+    )
+
+
+def _find_program() -> list[str]:
+    """Return how this program is started from anywhere: clients know no search path."""
+    beside = shutil.which("memolith", path=str(Path(sys.executable).parent))
+    found = beside or shutil.which("memolith")
+    return [str(Path(found).absolute())] if found else [sys.executable, *_MODULE_ARGUMENTS]
+
+
+def _build_arguments(call: CommandCall, loaded: LoadedSettings) -> list[str]:
+    """Return the options that name the store and the owner in force.
+
+    An address of a database may hold a password, which has no place in a list of processes: it
+    must stand in the configuration, or in the client's environment.
+    """
+    found = ["--owner", _get_mcp_owner(call, loaded)]
+    if loaded.file is not None:
+        found += ["--config", str(loaded.file.absolute())]
+    store = loaded.settings.store
+    if "://" not in store:
+        found += ["--store", str(Path(store).absolute())]
+    elif loaded.origins.get("store", "").startswith(("argument", "environment")):
+        click.echo(
+            "memolith: the store is a database: name it in the configuration, or as MEMOLITH_STORE"
+            " in the environment of the client",
+            err=True,
+        )
+    if "profile" in call.options:
+        found += ["--profile", str(call.options["profile"])]
+    return found
+
+
+# --- `memolith api-key`
+
+
+API_KEY_EXAMPLES = """
+memolith api-key create phone --owner alice
+memolith api-key create proxy --role service
+memolith api-key list
+memolith api-key revoke phone
+"""
+
+_API_KEY_COLUMNS = ("name", "role", "…owner", "created", "revoked")
+
+
+@command("api-key", example=API_KEY_EXAMPLES)
+@click.argument("what", type=click.Choice(["create", "list", "revoke"]))
+@click.argument("name", required=False)
+@click.option(
+    "--role",
+    type=click.Choice(["owner", "service", "admin"]),
+    default="owner",
+    help="Of one owner; of any, named in each call; or that and the whole store's.",
+)
+def api_key_command(call: CommandCall, what: str, name: str | None, role: str) -> None:
+    """Make, list and revoke the keys by which callers of `memolith serve` are known.
+
+    create makes a key and prints it, this once: the store has only its digest. revoke lets it open
+    nothing any more, at once, on all servers.
+    """
+    if (name is None) != (what == "list"):
+        raise click.UsageError("create and revoke need a name, list takes none.")
+    if what == "create" and role != "owner" and "owner" in call.options:
+        raise click.UsageError(f"--owner goes with --role owner: a key of role {role} is of none.")
+    with call.engine_factory.engine(call.load_settings(), worker=False) as engine:
+        if name is None:
+            _list_api_keys(call, engine)
+        elif what == "create":
+            _create_api_key(call, engine, name, role)
+        else:
+            engine.revoke_api_key(name)
+            call.respond(f"{name} opens nothing any more", {"revoked": name})
+
+
+def _create_api_key(call: CommandCall, engine: Memolith, name: str, role: str) -> None:
+    made = engine.create_api_key(name, role=role, owner=call.owner if role == "owner" else None)
+    if call.as_json:
+        print_json(made)
+        return
+    click.echo(made.secret)
+    click.echo("memolith: keep it safe; it can't be shown again", err=True)
+
+
+def _list_api_keys(call: CommandCall, engine: Memolith) -> None:
+    keys = engine.api_keys()
+    if call.as_json:
+        print_json(keys)
+        return
+    rows = [
+        (
+            key.name,
+            key.role.value,
+            key.owner or "",
+            format_time(key.created_at),
+            format_time(key.revoked_at),
+        )
+        for key in keys
+    ]
+    console().print(build_table(_API_KEY_COLUMNS, rows) if rows else "There are no keys.")

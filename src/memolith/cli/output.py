@@ -1,0 +1,336 @@
+"""Stored text on a terminal: it is shown, never obeyed."""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from datetime import datetime
+
+    from rich.console import Console
+    from rich.progress import Progress
+    from rich.table import Table
+    from rich.text import Text
+
+# C0 but tab and newline, DEL, C1; marks that turn the direction of writing; line separators;
+# what is invisible; halves of a surrogate pair, which no encoding can write.
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff"
+    "\ud800-\udfff\U000e0000-\U000e007f]"
+)
+
+_INCOMPLETE_END = re.compile("[\r\ud800-\udbff]\\Z")
+
+
+def escape_controls(text: str) -> str:
+    r"""Return a text whose control characters are written out: an escape becomes `\x1b`."""
+    return _UNSAFE.sub(_escape_match, text.replace("\r\n", "\n"))
+
+
+class StreamEscaper:
+    """Makes a text visible that comes in pieces: all that a piece can't tell alone is held back.
+
+    A carriage return may be half of a line's end, and half of a surrogate pair of a character.
+    """
+
+    def __init__(self) -> None:
+        """Begin a text."""
+        self._held = ""
+
+    def feed(self, piece: str) -> str:
+        """Return what can be shown after another piece."""
+        text = self._held + piece
+        end = len(text) - 1 if _INCOMPLETE_END.search(text) else len(text)
+        self._held = text[end:]
+        return escape_controls(_join_surrogates(text[:end]))
+
+    def flush(self) -> str:
+        """Return what is left at the end of the text."""
+        return escape_controls(self._held)
+
+
+def _join_surrogates(text: str) -> str:
+    """Return a text in which two halves of a surrogate pair are one character."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+
+
+def to_one_line(text: str) -> str:
+    """Return a text on one line, made visible, its white space as single spaces."""
+    return escape_controls(" ".join(text.split()))
+
+
+def escape_json(document: str) -> str:
+    r"""Return a JSON document in which such characters stand as `\u` escapes: the same values."""
+    return _UNSAFE.sub(_escape_json_match, document)
+
+
+def _escape_match(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"  # noqa: PLR2004 - two digits
+
+
+def _escape_json_match(match: re.Match[str]) -> str:
+    units = match[0].encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
+
+
+# --- Answers: tables for people, JSON for programs
+
+
+DEFAULT_WIDTH = 100
+"""How wide tables are where there is no terminal to ask."""
+
+
+def print_json(value: object) -> None:
+    """Print one JSON document; dataclasses become objects, times ISO 8601."""
+    import msgspec
+
+    document = msgspec.json.format(msgspec.json.encode(value, enc_hook=_to_plain_number), indent=2)
+    click.echo(escape_json(document.decode()))
+
+
+def print_json_line(value: object) -> None:
+    """Print one JSON document on a line of its own, for programs that read as it comes."""
+    import msgspec
+
+    click.echo(escape_json(msgspec.json.encode(value, enc_hook=_to_plain_number).decode()))
+
+
+def _to_plain_number(value: object) -> object:
+    """Return a number of numpy's as Python's own."""
+    item = getattr(value, "item", None)
+    if item is None:
+        raise TypeError(type(value).__name__)
+    return item()
+
+
+def print_text(text: str) -> None:
+    """Print a text that people and programs read: made harmless on a terminal only."""
+    click.echo(escape_controls(text) if sys.stdout.isatty() else text)
+
+
+def console(columns: int = DEFAULT_WIDTH) -> Console:
+    """Return a console on stdout; colours, and a width of its own, on a terminal only."""
+    from rich.console import Console
+
+    class Piped(Console):
+        """Says when nobody reads on, instead of leaving with an exit code of its own."""
+
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    terminal = sys.stdout.isatty()
+    return Piped(
+        file=sys.stdout,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        soft_wrap=False,
+        width=None if terminal else columns,
+        color_system="auto" if terminal else None,
+    )
+
+
+def plain_text(content: str, style: str = "") -> Text:
+    """Return a text for a table or the console, made harmless."""
+    from rich.text import Text
+
+    return Text(escape_controls(content), style=style)
+
+
+def build_table(
+    columns: Sequence[str], rows: Iterable[Sequence[object]], *, cut: bool = False
+) -> Table:
+    """Return a table.
+
+    A column whose title begins with ">" is flush right; one whose title begins with "…" gives
+    way where the table is too wide: what stands there is folded, or cut off with `cut`.
+    """
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    made = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for name in columns:
+        gives_way = name.startswith("…")
+        made.add_column(
+            name.lstrip(">…"),
+            justify="right" if name.startswith(">") else "left",
+            no_wrap=not gives_way,
+            overflow="fold",
+        )
+    for row in rows:
+        texts = (to_one_line(str(cell)) for cell in row)
+        made.add_row(
+            *(Text(text, no_wrap=cut, overflow="ellipsis" if cut else None) for text in texts)
+        )
+    return made
+
+
+def format_count(number: int, one: str, more: str) -> str:
+    """Return a number with the word for one or for more."""
+    return f"{number:,} {one if number == 1 else more}"
+
+
+def format_redactions(number: int) -> str:
+    """Return the end of a sentence that says how many secrets were taken out; nothing for none."""
+    return f"; {format_count(number, 'secret', 'secrets')} redacted" if number else ""
+
+
+def build_field_table(pairs: Iterable[tuple[str, object]]) -> Table:
+    """Return names and values, a line each; what has no value is left out."""
+    from rich.table import Table
+    from rich.text import Text
+
+    made = Table(box=None, show_header=False, pad_edge=False)
+    made.add_column(style="dim", no_wrap=True)
+    made.add_column(overflow="fold")
+    for name, value in pairs:
+        if value not in (None, "", ()):
+            made.add_row(name, Text(escape_controls(str(value))))
+    return made
+
+
+def format_time(at: datetime | None) -> str:
+    """Return a time to the minute, in UTC, as it is stored."""
+    from datetime import UTC
+
+    return "" if at is None else f"{at.astimezone(UTC):%Y-%m-%d %H:%M}"
+
+
+def format_date(at: datetime | None) -> str:
+    """Return a date, in UTC."""
+    return format_time(at)[:10]
+
+
+# --- What the user must know, on stderr: of keys, where they are; of all else, what went wrong
+
+
+_PROJECT_LOGGER = "memolith"
+_CRYPTO_LOGGER = "memolith.adapters.crypto"
+
+
+class _StderrHandler(logging.Handler):
+    def filter(self, record: logging.LogRecord) -> bool:
+        return record.levelno >= logging.WARNING or record.name.startswith(_CRYPTO_LOGGER)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        print_note(record.getMessage())
+
+
+class DeferredWarnings(logging.Handler):
+    """Keeps warnings until they disturb nobody; each once."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        super().__init__(logging.WARNING)
+        self._known: set[str] = set()
+        self._new: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep a warning."""
+        told = record.getMessage()
+        if told not in self._known:
+            self._known.add(told)
+            self._new.append(told)
+
+    def take_new(self) -> list[str]:
+        """Return those that were not taken yet."""
+        new, self._new = self._new, []
+        return new
+
+
+def show_warnings() -> None:
+    """Show them from now on; doing it twice is no error."""
+    logger = logging.getLogger(_PROJECT_LOGGER)
+    if not any(isinstance(handler, _StderrHandler) for handler in logger.handlers):
+        logger.addHandler(_StderrHandler())
+        logging.getLogger(_CRYPTO_LOGGER).setLevel(logging.INFO)
+
+
+@contextmanager
+def defer_warnings() -> Iterator[DeferredWarnings]:
+    """Hold back what is to be shown while the block runs; what is left then is shown."""
+    logger = logging.getLogger(_PROJECT_LOGGER)
+    before, held = logger.handlers[:], DeferredWarnings()
+    logger.handlers = [held]
+    try:
+        yield held
+    finally:
+        logger.handlers = before
+        for told in held.take_new():
+            print_note(told)
+
+
+def print_note(text: str) -> None:
+    """Say something on stderr that is no part of the answer."""
+    click.echo(f"memolith: {escape_controls(text)}", err=True)
+
+
+# --- Progress of what takes longer than a second, on stderr and on a terminal only
+
+
+@contextmanager
+def growing_progress(title: str) -> Iterator[Callable[[int, int], None]]:
+    """Show a bar while the block runs, of work whose extent shows meanwhile.
+
+    Args:
+        title: What is being done.
+
+    Yields:
+        What to call with the number of steps done since the last call, and of all there are.
+    """
+    if not sys.stderr.isatty():
+        yield lambda _steps, _total: None
+        return
+    with _make_progress_bar() as bar:
+        task = bar.add_task(title, total=None)
+        yield lambda steps, total: bar.update(task, advance=steps, total=total)
+
+
+@contextmanager
+def progress(title: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+    """Show a bar while the block runs.
+
+    Args:
+        title: What is being done.
+        total: How many steps it takes, where that is known.
+
+    Yields:
+        What to call with the number of steps done since the last call.
+    """
+    if not sys.stderr.isatty():
+        yield lambda _steps: None
+        return
+    with _make_progress_bar() as bar:
+        task = bar.add_task(title, total=total)
+        yield lambda steps: bar.advance(task, steps)
+
+
+def _make_progress_bar() -> Progress:
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        SpinnerColumn,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+
+    return Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=Console(file=sys.stderr),
+        transient=True,
+    )

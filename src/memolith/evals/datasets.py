@@ -1,0 +1,466 @@
+"""Readers of the data sets that finding is measured on. The data does not come with Memolith.
+
+Each takes a path and raises `InvalidInput`, its `field` naming the file and the place in it,
+where the file is missing or is not what it should be.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from memolith.domain.messages import Message, Role, get_role
+from memolith.errors import InvalidInput
+from memolith.policies import arguments
+from memolith.text.cleaning import clean
+from memolith.text.screening import redact
+
+__all__ = ["read_beam", "read_jsonl", "read_locomo"]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Something asked about a conversation after its end.
+
+    Attributes:
+        text: The question.
+        answer: What a good answer says; empty where the data gives none.
+        category: The data set's own name for its kind.
+        evidence: External ids of the messages that hold the answer, without duplicates; empty:
+            the conversation does not tell.
+        asked_at: The instant of asking.
+    """
+
+    text: str
+    answer: str
+    category: str
+    evidence: tuple[str, ...]
+    asked_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class DialogueSession:
+    """One session of a conversation.
+
+    Attributes:
+        id: Unique in its conversation.
+        messages: In order; each with a role, a time and an external id that is unique in the
+            conversation.
+    """
+
+    id: str
+    messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """What one owner has said, and what can be asked about it.
+
+    Attributes:
+        id: The data set's name for it.
+        owner: Whose memory it is loaded into.
+        sessions: In order of time.
+        questions: All of them, those without evidence included.
+    """
+
+    id: str
+    owner: str
+    sessions: tuple[DialogueSession, ...]
+    questions: tuple[Question, ...]
+
+    def messages(self) -> Iterator[Message]:
+        """Yield all messages, session by session."""
+        for session in self.sessions:
+            yield from session.messages
+
+    def session_of(self) -> dict[str, str]:
+        """Return each message's session, by external id."""
+        return {
+            message.external_id: session.id
+            for session in self.sessions
+            for message in session.messages
+            if message.external_id is not None
+        }
+
+
+# --- What the readers share: from a path to checked values, with errors that name the place
+
+
+T = TypeVar("T")
+
+DEFAULT_START = datetime(2000, 1, 1, tzinfo=UTC)
+"""When a conversation is taken to have begun that gives no time at all. Arbitrary."""
+
+
+def read_text(path: Path) -> str:
+    """Return what a file says."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise InvalidInput(str(path), (error.strerror or "can't be read").lower()) from error
+    except UnicodeDecodeError as error:
+        raise InvalidInput(str(path), f"not UTF-8 at byte {error.start}") from error
+
+
+def decode_json(where: str, text: str, shape: type[T]) -> T:
+    """Return JSON as a value of that shape."""
+    try:
+        return msgspec.json.decode(text, type=shape)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise InvalidInput(where, redact(str(error))[0]) from None
+
+
+def convert_value(where: str, value: object, shape: type[T]) -> T:
+    """Return a decoded value as one of that shape."""
+    try:
+        return msgspec.convert(value, shape)
+    except msgspec.ValidationError as error:
+        raise InvalidInput(where, redact(str(error))[0]) from None
+
+
+def check_unique_ids(
+    where: str, sessions: tuple[DialogueSession, ...]
+) -> tuple[DialogueSession, ...]:
+    """Return the sessions, having made sure that no two messages share an id."""
+    seen: set[str | None] = set()
+    for message in (message for session in sessions for message in session.messages):
+        if message.external_id in seen:
+            raise InvalidInput(
+                where, f"two messages have the id {arguments.format_value(message.external_id)}"
+            )
+        seen.add(message.external_id)
+    return sessions
+
+
+def get_external_ids(sessions: tuple[DialogueSession, ...]) -> frozenset[str]:
+    """Return the external ids of all messages."""
+    return frozenset(
+        message.external_id
+        for session in sessions
+        for message in session.messages
+        if message.external_id is not None
+    )
+
+
+def get_end_time(sessions: tuple[DialogueSession, ...]) -> datetime:
+    """Return when the last message was said."""
+    times = [m.at for session in sessions for m in session.messages if m.at is not None]
+    return max(times, default=DEFAULT_START)
+
+
+# --- LoCoMo (Maharana et al., ACL 2024): two people who talk, in short turns, over months
+
+
+_SESSION_KEY = re.compile(r"session_(0|[1-9][0-9]{0,8})")
+_TURN_ID = re.compile(r"D\d+:\d+")
+_LOCOMO_TIME_FORMAT = "%I:%M %p on %d %B, %Y"
+
+LOCOMO_CATEGORIES = {
+    1: "multi-hop",
+    2: "temporal",
+    3: "open-domain",
+    4: "single-hop",
+    5: "adversarial",
+}
+"""By the paper's definitions; several public scripts swap 1 and 4."""
+
+
+class _LocomoTurn(msgspec.Struct):
+    speaker: str
+    dia_id: str
+    text: str
+    blip_caption: str | None = None
+
+
+class _LocomoQuestion(msgspec.Struct):
+    question: str
+    category: int
+    answer: Any = None
+    adversarial_answer: Any = None
+    evidence: list[str] = []
+
+
+class _LocomoSample(msgspec.Struct):
+    sample_id: str
+    conversation: dict[str, Any]
+    qa: list[_LocomoQuestion]
+
+
+def read_locomo(path: str | Path) -> tuple[Conversation, ...]:
+    """Read `locomo10.json` as published, or some of its samples.
+
+    Both speakers are participants. The caption of a shared picture is added to the text. The
+    turns of a session follow each other by a second, from the session's time, which is taken
+    for UTC. Evidence is whatever reads as a turn's id and exists.
+
+    Raises:
+        InvalidInput: The file is missing, or not of that form.
+    """
+    samples = decode_json(str(path), read_text(Path(path)), list[_LocomoSample])
+    return tuple(
+        _build_locomo_conversation(f"{path}, {sample.sample_id}", sample) for sample in samples
+    )
+
+
+def _build_locomo_conversation(where: str, sample: _LocomoSample) -> Conversation:
+    numbers = sorted(int(m[1]) for key in sample.conversation if (m := _SESSION_KEY.fullmatch(key)))
+    sessions = check_unique_ids(
+        where, tuple(_build_locomo_session(where, sample, number) for number in numbers)
+    )
+    known, asked_at = get_external_ids(sessions), get_end_time(sessions)
+    questions = tuple(_build_locomo_question(item, known, asked_at) for item in sample.qa)
+    return Conversation(sample.sample_id, sample.sample_id, sessions, questions)
+
+
+def _build_locomo_session(where: str, sample: _LocomoSample, number: int) -> DialogueSession:
+    name = f"session_{number}"
+    turns = convert_value(f"{where}, {name}", sample.conversation[name], list[_LocomoTurn])
+    start = _parse_locomo_time(
+        f"{where}, {name}_date_time", sample.conversation.get(f"{name}_date_time")
+    )
+    return DialogueSession(
+        name,
+        tuple(
+            Message(
+                turn.speaker,
+                _get_locomo_text(turn),
+                role=Role.PARTICIPANT,
+                at=start + timedelta(seconds=place),
+                external_id=turn.dia_id,
+            )
+            for place, turn in enumerate(turns)
+        ),
+    )
+
+
+def _get_locomo_text(turn: _LocomoTurn) -> str:
+    if not turn.blip_caption:
+        return turn.text
+    return f"{turn.text} [shares {turn.blip_caption}]".strip()
+
+
+def _parse_locomo_time(where: str, value: object) -> datetime:
+    try:
+        return datetime.strptime(str(value), _LOCOMO_TIME_FORMAT).replace(tzinfo=UTC)
+    except ValueError:
+        expected = "expected a time such as '1:56 pm on 8 May, 2023'"
+        raise InvalidInput(where, f"{expected}, found {arguments.format_value(value)}") from None
+
+
+def _build_locomo_question(
+    item: _LocomoQuestion, known: frozenset[str], asked_at: datetime
+) -> Question:
+    named = [turn_id for text in item.evidence for turn_id in _TURN_ID.findall(text)]
+    answer = item.answer if item.answer is not None else item.adversarial_answer
+    return Question(
+        text=item.question,
+        answer="" if answer is None else str(answer),
+        category=LOCOMO_CATEGORIES.get(item.category, str(item.category)),
+        evidence=tuple(dict.fromkeys(turn_id for turn_id in named if turn_id in known)),
+        asked_at=asked_at,
+    )
+
+
+# --- BEAM: one person who works with an assistant, in the first person, with long answers
+
+
+_BEAM_TIME_FORMAT = "%B-%d-%Y"
+
+
+class _BeamTurn(msgspec.Struct):
+    id: int | str
+    role: str
+    content: str
+    batch: int | str | None = None
+    time_anchor: str | None = None
+
+
+class _BeamQuestion(msgspec.Struct):
+    question: str
+    type: str
+    answer: Any = None
+    evidence: list[int | str] = []
+
+
+class _BeamSample(msgspec.Struct):
+    id: int | str
+    messages: list[_BeamTurn]
+    questions: list[_BeamQuestion]
+
+
+def read_beam(path: str | Path) -> tuple[Conversation, ...]:
+    """Read a list of `{id, messages, questions}`.
+
+    A batch is a session. A message that has a `time_anchor` was said then; any other, or one
+    whose anchor is no date, a second after the one before. Nobody has a name.
+
+    Raises:
+        InvalidInput: The file is missing, or not of that form.
+    """
+    samples = decode_json(str(path), read_text(Path(path)), list[_BeamSample])
+    return tuple(_build_beam_conversation(f"{path}, {sample.id}", sample) for sample in samples)
+
+
+def _build_beam_conversation(where: str, sample: _BeamSample) -> Conversation:
+    batches: dict[str, list[Message]] = {}
+    for turn, at in zip(sample.messages, _iter_beam_times(sample.messages), strict=True):
+        batches.setdefault(f"batch_{turn.batch}", []).append(_build_beam_message(where, turn, at))
+    sessions = check_unique_ids(
+        where, tuple(DialogueSession(name, tuple(m)) for name, m in batches.items())
+    )
+    known, asked_at = get_external_ids(sessions), get_end_time(sessions)
+    questions = tuple(_build_beam_question(item, known, asked_at) for item in sample.questions)
+    return Conversation(str(sample.id), f"beam-{sample.id}", sessions, questions)
+
+
+def _build_beam_message(where: str, turn: _BeamTurn, at: datetime) -> Message:
+    try:
+        role = Role(turn.role)
+    except ValueError:
+        problem = f"unknown role {arguments.format_value(turn.role)}"
+        raise InvalidInput(f"{where}, message {turn.id}", problem) from None
+    return Message(None, turn.content, role=role, at=at, external_id=str(turn.id))
+
+
+def _iter_beam_times(turns: list[_BeamTurn]) -> Iterator[datetime]:
+    """Yield when each was said; before the first anchor, as if it had stood at the start."""
+    now = next((at for turn in turns if (at := _parse_anchor(turn))), DEFAULT_START)
+    for turn in turns:
+        now = _parse_anchor(turn) or now
+        yield now
+        now += timedelta(seconds=1)
+
+
+def _parse_anchor(turn: _BeamTurn) -> datetime | None:
+    try:
+        return datetime.strptime(turn.time_anchor or "", _BEAM_TIME_FORMAT).replace(tzinfo=UTC)
+    except ValueError:
+        return None
+
+
+def _build_beam_question(
+    item: _BeamQuestion, known: frozenset[str], asked_at: datetime
+) -> Question:
+    named = [str(message_id) for message_id in item.evidence]
+    return Question(
+        text=item.question,
+        answer="" if item.answer is None else str(item.answer),
+        category=item.type,
+        evidence=tuple(dict.fromkeys(message_id for message_id in named if message_id in known)),
+        asked_at=asked_at,
+    )
+
+
+# --- Anyone's own data: one JSON object a line, a message or a question
+
+
+class _MessageLine(msgspec.Struct, tag="message", forbid_unknown_fields=True):
+    conversation: str
+    session: str
+    id: str
+    at: datetime
+    text: str
+    speaker: str | None = None
+    role: Role | None = None
+
+
+class _QuestionLine(msgspec.Struct, tag="question", forbid_unknown_fields=True):
+    conversation: str
+    text: str
+    answer: str = ""
+    category: str = "question"
+    evidence: list[str] = []
+    asked_at: datetime | None = None
+
+
+_JsonLine = _MessageLine | _QuestionLine
+_NumberedLines = list[tuple[int, _JsonLine]]
+
+
+def read_jsonl(path: str | Path) -> tuple[Conversation, ...]:
+    """Read conversations in the form that the module describes; blank lines are left out.
+
+    Raises:
+        InvalidInput: The file is missing, or a line is not of that form.
+    """
+    conversations: dict[str, _NumberedLines] = {}
+    for number, line in enumerate(read_text(Path(path)).split("\n"), start=1):
+        if line.strip():
+            where = f"{path}, line {number}"
+            record: _JsonLine = decode_json(where, line, _JsonLine)  # type: ignore[arg-type] # a union
+            _check_line(where, record)
+            conversations.setdefault(record.conversation, []).append((number, record))
+    return tuple(
+        _build_jsonl_conversation(str(path), name, lines) for name, lines in conversations.items()
+    )
+
+
+def _check_line(where: str, line: _JsonLine) -> None:
+    """Check what taking it in, or asking it, would refuse when the line is not known any more."""
+    names, limit = {"conversation": line.conversation}, None
+    if isinstance(line, _MessageLine):
+        names |= {"session": line.session, "id": line.id}
+        names |= {} if line.speaker is None else {"speaker": line.speaker}
+        limit = arguments.MAX_MESSAGE_CHARS
+    try:
+        for field, value in names.items():
+            arguments.check_name(value, field)
+        clean(line.text, field="text", limit=limit)
+    except InvalidInput as error:
+        raise InvalidInput(f"{where}, {error.field}", error.problem) from None
+
+
+def _build_jsonl_conversation(path: str, name: str, lines: _NumberedLines) -> Conversation:
+    batches: dict[str, list[Message]] = {}
+    for number, line in lines:
+        if isinstance(line, _MessageLine):
+            message = _build_jsonl_message(f"{path}, line {number}", name, line)
+            batches.setdefault(line.session, []).append(message)
+    where = f"{path}, conversation {arguments.format_value(name)}"
+    sessions = check_unique_ids(
+        where, tuple(DialogueSession(id_, tuple(m)) for id_, m in batches.items())
+    )
+    known, end = get_external_ids(sessions), get_end_time(sessions)
+    questions = tuple(
+        _build_jsonl_question(f"{path}, line {number}", line, known, end)
+        for number, line in lines
+        if isinstance(line, _QuestionLine)
+    )
+    return Conversation(name, name, sessions, questions)
+
+
+def _build_jsonl_message(where: str, owner: str, line: _MessageLine) -> Message:
+    return Message(
+        line.speaker,
+        line.text,
+        role=line.role or get_role(line.speaker, owner),
+        at=_to_utc(f"{where}, at", line.at),
+        external_id=line.id,
+    )
+
+
+def _build_jsonl_question(
+    where: str, line: _QuestionLine, known: frozenset[str], end: datetime
+) -> Question:
+    missing = [message_id for message_id in line.evidence if message_id not in known]
+    if missing:
+        raise InvalidInput(f"{where}, evidence", f"no message {missing[0]!r}")
+    return Question(
+        text=line.text,
+        answer=line.answer,
+        category=line.category,
+        evidence=tuple(dict.fromkeys(line.evidence)),
+        asked_at=_to_utc(f"{where}, asked_at", line.asked_at) if line.asked_at else end,
+    )
+
+
+def _to_utc(where: str, at: datetime) -> datetime:
+    if at.tzinfo is None:
+        raise InvalidInput(where, "a time needs its zone, such as 2024-05-08T13:56:00Z")
+    return arguments.check_instant(at, where)

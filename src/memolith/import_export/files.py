@@ -1,0 +1,184 @@
+"""Opening what is to be read: plain files, zip archives, standard input."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import json
+import zipfile
+import zlib
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, BinaryIO, cast
+
+from memolith.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_CONVERSATIONS_NAME = "conversations"
+
+
+@contextmanager
+def open_binary(path: Path) -> Iterator[BinaryIO]:
+    """Open a file for reading.
+
+    Raises:
+        InvalidInput: There is none, it can't be read, or is UTF-16, as some programs of Windows
+            write it.
+    """
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise InvalidInput(str(path), (error.strerror or "can't be read").lower()) from error
+    with file:
+        if file.peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+            raise InvalidInput(str(path), "is UTF-16; save it as UTF-8")
+        yield file
+
+
+@contextmanager
+def open_rereadable(stream: BinaryIO) -> Iterator[BinaryIO]:
+    """Give a file that can be read twice, which a pipe can't.
+
+    What comes by a pipe is held in memory: a copy on the disk would be of texts that are neither
+    screened nor encrypted.
+    """
+    yield stream if stream.seekable() else io.BytesIO(stream.read())
+
+
+def iter_conversation_files(file: BinaryIO, name: str) -> Iterator[tuple[str, BinaryIO]]:
+    """Yield `conversations.json`, under its name: the file itself, or out of a zip archive.
+
+    Large exports have several (`conversations-000.json`, …): all, in order of their names.
+
+    Raises:
+        InvalidInput: The archive is damaged, or holds none.
+    """
+    if not zipfile.is_zipfile(file):
+        file.seek(0)
+        yield name, file
+        return
+    try:
+        with zipfile.ZipFile(file) as archive:
+            members = sorted(filter(_is_conversations_file, archive.namelist()))
+            if not members:
+                raise InvalidInput(name, "holds no conversations.json")
+            for member in members:
+                with archive.open(member) as inner:
+                    yield f"{name}/{member}", cast("BinaryIO", io.BufferedReader(inner))
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, ValueError) as error:
+        raise InvalidInput(name, "is a damaged or locked archive") from error
+
+
+def _is_conversations_file(member: str) -> bool:
+    base = member.rpartition("/")[2]
+    return base.startswith(_CONVERSATIONS_NAME) and base.endswith(".json")
+
+
+# --- A large JSON array, one element at a time: an export may be larger than memory
+
+
+CHUNK_BYTES = 1 << 18
+MAX_CHUNK_BYTES = 1 << 22
+MAX_ELEMENT_CHARS = 16_000_000
+"""The longest element that is read: a guess, 16 messages of the longest that are taken.
+
+A zip archive of half a megabyte can hold one of 600, and lists in lists take 21 times their length
+in memory once they are parsed.
+"""
+_WHITESPACE = " \t\r\n"
+
+
+class _JsonTextReader:
+    """Text of a file, as far as it has been read and not yet used."""
+
+    def __init__(self, file: BinaryIO, name: str) -> None:
+        self._file = file
+        self._decode = codecs.getincrementaldecoder("utf-8-sig")().decode
+        self._name = name
+        self._chunk_bytes = CHUNK_BYTES
+        self.text = ""
+        self.line = 1
+        self.is_at_end = False
+
+    def read_more(self) -> None:
+        """Read on; each time twice as much, so that one huge element is parsed few times."""
+        if len(self.text) > MAX_ELEMENT_CHARS:
+            raise self.make_error(f"holds an element of more than {MAX_ELEMENT_CHARS:,} characters")
+        try:
+            data = self._file.read(self._chunk_bytes)
+        except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+            raise InvalidInput(self._name, "is damaged in its archive") from error
+        self._chunk_bytes = min(2 * self._chunk_bytes, MAX_CHUNK_BYTES)
+        self.is_at_end = not data
+        try:
+            self.text += self._decode(data, final=self.is_at_end)
+        except UnicodeDecodeError as error:
+            raise InvalidInput(self._name, "is not UTF-8 text") from error
+
+    def consume(self, characters: int) -> None:
+        """Leave what has been understood behind."""
+        self.line += self.text.count("\n", 0, characters)
+        self.text = self.text[characters:]
+        self._chunk_bytes = CHUNK_BYTES
+
+    def peek(self) -> str:
+        """Return the next character that is no space, "" at the end of the file."""
+        while True:
+            stripped = self.text.lstrip(_WHITESPACE)
+            self.consume(len(self.text) - len(stripped))
+            if stripped or self.is_at_end:
+                return stripped[:1]
+            self.read_more()
+
+    def make_error(self, problem: str) -> InvalidInput:
+        """Say what is wrong at the place reached."""
+        return InvalidInput(f"{self._name}:{self.line}", problem)
+
+
+def iter_elements(file: BinaryIO, name: str) -> Iterator[tuple[int, object]]:
+    """Yield the elements of a JSON array, with the line where each begins.
+
+    Raises:
+        InvalidInput: The file is not UTF-8, or not a JSON array, or an element is longer than
+            `MAX_ELEMENT_CHARS`; the field names file and line.
+    """
+    reader = _JsonTextReader(file, name)
+    if reader.peek() != "[":
+        raise reader.make_error("expected a JSON list")
+    reader.consume(1)
+    if reader.peek() == "]":
+        return
+    while True:
+        reader.peek()
+        line = reader.line
+        yield line, _parse_element(reader)
+        mark = reader.peek()
+        if mark == "]":
+            return
+        if mark != ",":
+            raise reader.make_error("the list breaks off" if not mark else "expected ',' or ']'")
+        reader.consume(1)
+
+
+def _parse_element(reader: _JsonTextReader) -> object:
+    decoder = json.JSONDecoder()
+    while True:
+        try:
+            value, end = decoder.raw_decode(reader.text)
+        except json.JSONDecodeError as error:
+            if reader.is_at_end:
+                reader.consume(error.pos)
+                raise reader.make_error(error.msg.lower()) from None
+        except RecursionError:
+            raise reader.make_error("is nested too deeply") from None
+        except ValueError:
+            # Python refuses to read whole numbers of thousands of digits.
+            raise reader.make_error("holds a number with too many digits") from None
+        else:
+            # A number may go on in the next chunk.
+            if end < len(reader.text) or reader.is_at_end:
+                reader.consume(end)
+                return value
+        reader.read_more()

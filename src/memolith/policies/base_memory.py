@@ -1,0 +1,134 @@
+"""The base memory as a document: headings with notes under them, within a number of words."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from memolith.policies.paraphrase import remove_matching_sentences
+from memolith.text.canonical_form import content_key
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+PROFILE, PREFERENCES = "User Profile", "Preferences"
+TOPICS, HISTORY = "Ongoing Topics", "Key History"
+
+HEADINGS = (PROFILE, PREFERENCES, TOPICS, HISTORY)
+"""Of the document, in its order (`tiers`, section 4.2)."""
+
+MAX_WORDS = 400
+"""About as long as it gets (`tiers`, section 4.2)."""
+
+_HEADING_OF = {
+    "identity": PROFILE,
+    "preference": PREFERENCES,
+    "correction": PREFERENCES,
+    "event": HISTORY,
+}
+
+
+_BULLET = re.compile(r"\s*[-*•]\s+")
+_BLANKS = re.compile(r"\n{3,}")
+
+
+def get_heading(standard_kind: str) -> str:
+    """Return under which heading a memory of a kind of `standard` is noted."""
+    return _HEADING_OF.get(standard_kind, TOPICS)
+
+
+def parse_notes(document: str) -> dict[str, list[str]]:
+    """Return a document's notes by heading; what stands under none of ours is under the first."""
+    notes: dict[str, list[str]] = {heading: [] for heading in HEADINGS}
+    current = PROFILE
+    for line in document.splitlines():
+        text = line.strip().removeprefix("- ").strip()
+        heading = _parse_heading(line)
+        if heading:
+            current = heading
+        elif text:
+            notes[current].append(text)
+    return notes
+
+
+def merge_notes(*documents: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
+    """Return the notes of several documents, each note once, in order."""
+    seen: set[str] = set()
+    notes: dict[str, list[str]] = {heading: [] for heading in HEADINGS}
+    for document in documents:
+        for heading, texts in document.items():
+            for text in texts:
+                key = content_key(text)
+                if key not in seen:
+                    seen.add(key)
+                    notes[heading].append(text)
+    return notes
+
+
+def render_document(notes: Mapping[str, Sequence[str]], max_words: int = MAX_WORDS) -> str:
+    """Return notes as a document of at most so many words; empty where there are none.
+
+    Where they are too many, the oldest of the history go first, then the oldest topics, then those
+    of the preferences and the profile.
+    """
+    left = {heading: list(notes.get(heading, ())) for heading in HEADINGS}
+    words = sum(_count_words(note) for texts in left.values() for note in texts)
+    for heading in reversed(HEADINGS):
+        while words > max_words and left[heading]:
+            words -= _count_words(left[heading].pop(0))
+    blocks = (
+        "\n".join([f"{heading}:", *(f"- {note}" for note in texts)])
+        for heading, texts in left.items()
+        if texts
+    )
+    return "\n\n".join(blocks)
+
+
+def remove_from_document(document: str, is_removed: Callable[[str], bool]) -> str:
+    """Return a document without the sentences of which that is true; unchanged where none is.
+
+    A heading of ours under which nothing is left goes too.
+    """
+    left: list[str] = []
+    for line in document.splitlines():
+        kept = line if _parse_heading(line) else _remove_from_line(line, is_removed)
+        if kept is not None:
+            left.append(kept)
+    if left == document.splitlines():
+        return document
+    while True:
+        emptied = [
+            place
+            for place, line in enumerate(left)
+            if _parse_heading(line) and _is_section_empty(left[place + 1 :])
+        ]
+        if not emptied:
+            return _BLANKS.sub("\n\n", "\n".join(left)).strip()
+        left = [line for place, line in enumerate(left) if place not in emptied]
+
+
+def _remove_from_line(line: str, is_removed: Callable[[str], bool]) -> str | None:
+    """Return what is left of a line of notes; None where nothing is."""
+    mark, note = _BULLET.match(line), line
+    if mark is not None:
+        note = line[mark.end() :]
+    kept = remove_matching_sentences(note, is_removed)
+    if kept == note.strip():
+        return line
+    return f"{mark[0] if mark else ''}{kept}" if kept else None
+
+
+def _is_section_empty(after: Sequence[str]) -> bool:
+    """Tell whether nothing stands under a heading, before the next or the end."""
+    following = next((line for line in after if line.strip()), "")
+    return not following or bool(_parse_heading(following))
+
+
+def _parse_heading(line: str) -> str:
+    """Return which heading of ours a line is; empty: none."""
+    text = line.strip().removeprefix("- ").strip().lstrip("# ").rstrip(":")
+    return text if text in HEADINGS else ""
+
+
+def _count_words(text: str) -> int:
+    return len(text.split())

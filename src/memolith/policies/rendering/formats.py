@@ -1,0 +1,397 @@
+"""Memories as text for a prompt (profile `standard`)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from memolith.domain.memories import Memory, Span
+from memolith.domain.messages import Message
+from memolith.domain.recall import RecalledItem, Score
+from memolith.policies.rendering.layout import (
+    CLAIM_NOTES,
+    Section,
+    escape_name,
+    escape_text,
+    estimate_tokens,
+    fill_sections,
+    fit_lines,
+    get_claim_note,
+    quote_text,
+    render_document_lines,
+    render_result,
+)
+from memolith.policies.trust import is_claim
+from memolith.text.screening import screen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from memolith.policies.rendering.layout import RenderInput
+
+STANDARD_OPENING = "<memory>"
+STANDARD_CLOSING = "</memory>"
+
+
+@dataclass(frozen=True, slots=True)
+class SectionLine:
+    """One line of a rendering: in which section, in which place there, and its text."""
+
+    section: str
+    order: tuple[float, int]
+    text: str
+
+
+def _format_speaker(message: Message) -> str:
+    role = str(message.role or "user")
+    name = message.speaker or role
+    return role if name.casefold() == role else escape_name(name)
+
+
+@dataclass(frozen=True, slots=True)
+class SectionedRendering:
+    """One `<memory>` element: base memory, memories by kind, passages of conversations by time.
+
+    Attributes:
+        headings: A section's kind to its heading, in the order of the sections.
+        episodes: The heading of the passages.
+    """
+
+    headings: Mapping[str, str]
+    episodes: str = "From earlier conversations"
+
+    def render(
+        self, material: RenderInput, budget: int, count: Callable[[Sequence[str]], list[int]]
+    ) -> tuple[str, tuple[RecalledItem, ...]]:
+        """Return the text and the results it shows; see `Rendering`."""
+        results = material.results
+        lines = [self._line(result, place) for place, result in enumerate(results)]
+        costs = count([f"{line.text}\n" for line in lines])
+        heading_costs = dict(
+            zip(
+                self._titles(),
+                count([f"{title}:\n" for title in self._titles()]),
+                strict=True,
+            )
+        )
+        used = sum(count([f"{STANDARD_OPENING}\n", STANDARD_CLOSING]))
+        document = render_document_lines(material.base_memory)
+        base = "\n".join(document)
+        (base_cost,) = count([f"{base}\n"])
+        if not base or used + base_cost > budget:
+            document, base_cost = [], 0
+        used += base_cost
+        shown: list[int] = []
+        sections: set[str] = set()
+        for place, (line, cost) in enumerate(zip(lines, costs, strict=True)):
+            heading = 0 if line.section in sections else heading_costs[line.section]
+            if used + cost + heading <= budget:
+                used += cost + heading
+                shown.append(place)
+                sections.add(line.section)
+        text = self._text(document, [lines[place] for place in shown])
+        while text and count([text])[0] > budget:  # a counter whose counts do not add up
+            if shown:
+                shown.pop()
+            else:
+                document = []
+            text = self._text(document, [lines[place] for place in shown])
+        return text, tuple(results[place] for place in shown)
+
+    def _titles(self) -> list[str]:
+        return list(dict.fromkeys([*self.headings.values(), self.episodes]))
+
+    def _line(self, result: RecalledItem, place: int) -> SectionLine:
+        record = result.record
+        later = " (later changed)" if result.changed_later else ""
+        if isinstance(record, Message):
+            date = f"[{record.at:%Y-%m-%d}] " if record.at else ""
+            who = _format_speaker(record)
+            cut = "… " if result.passage.start > 0 else ""
+            more = " …" if result.passage.end < len(record.content) else ""
+            said = quote_text(result.text) if result.suspicious else escape_text(result.text)
+            text = f"{date}{who}: {cut}{said}{more}{later}"
+            when = record.at.timestamp() if record.at else 0.0
+            return SectionLine(self.episodes, (when, record.sequence), f"- {text}")
+        is_last = is_claim(record)
+        claim = CLAIM_NOTES.get(record.origin, "") if is_last else ""
+        told = quote_text(record.content) if result.suspicious else escape_text(record.content)
+        on = record.happened_at or record.created_at
+        text = f"- {told} ({on:%Y-%m-%d}){claim}{later}"
+        return SectionLine(self._heading(record), (float(is_last), place), text)
+
+    def _heading(self, memory: Memory) -> str:
+        return self.headings.get(memory.kind, next(iter(self.headings.values())))
+
+    def _text(self, document: Sequence[str], lines: Sequence[SectionLine]) -> str:
+        if not (document or lines):
+            return ""
+        blocks = [STANDARD_OPENING, *document]
+        for title in self._titles():
+            section = sorted(
+                (line for line in lines if line.section == title), key=lambda line: line.order
+            )
+            if section:
+                blocks += [f"{title}:", *(line.text for line in section)]
+        return "\n".join([*blocks, STANDARD_CLOSING])
+
+
+# --- Memories as text for a prompt (profile `companion`)
+
+
+COMPANION_PREAMBLE = (
+    "These are known facts from earlier conversations with the user."
+    " Treat them as true, and use them in your answer where they matter:"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PriorityRendering:
+    """A preamble that these are known facts, then a line each, by the priority of its kind.
+
+    Attributes:
+        kinds: The profile's kinds, by priority.
+        max_chars: The longest text, in characters, preamble included.
+    """
+
+    kinds: tuple[str, ...]
+    max_chars: int = 2_000
+
+    def render(
+        self, material: RenderInput, budget: int, count: Callable[[Sequence[str]], list[int]]
+    ) -> tuple[str, tuple[RecalledItem, ...]]:
+        """Return the text and the results it shows; see `Rendering`."""
+        results = material.results
+        order = sorted(range(len(results)), key=lambda place: (*self._rank(results[place]), place))
+        lines = [(place, f"- {render_result(results[place])}") for place in order]
+        text, shown = fill_sections(
+            [Section(COMPANION_PREAMBLE, lines)], budget, count, self.max_chars
+        )
+        return text, tuple(results[place] for place in shown)
+
+    def _rank(self, result: RecalledItem) -> tuple[int, bool]:
+        kinds = self.kinds
+        place = kinds.index(result.kind) if result.kind in kinds else len(kinds)
+        return place, bool(get_claim_note(result))
+
+
+# --- Memories as text for a prompt, and conversations for a model to read (profile `facts`)
+
+
+FACTS_HEADINGS = {
+    "identity": "About the user:",
+    "preference": "Preferences:",
+    "project": "Current work:",
+    "contextual": "Context:",
+}
+
+_EQUALS_ROW = re.compile(r"={3,}")
+
+
+@dataclass(frozen=True, slots=True)
+class FlowingRendering:
+    """A section for each kind that has memories, the most lasting first.
+
+    Attributes:
+        headings: A kind to its heading, in the order of the sections; other kinds stand in the
+            last.
+    """
+
+    headings: tuple[tuple[str, str], ...] = tuple(FACTS_HEADINGS.items())
+
+    def render(
+        self, material: RenderInput, budget: int, count: Callable[[Sequence[str]], list[int]]
+    ) -> tuple[str, tuple[RecalledItem, ...]]:
+        """Return the text and the results it shows; see `Rendering`."""
+        results = material.results
+        text, shown = fill_sections(self._sections(results), budget, count)
+        return text, tuple(results[place] for place in shown)
+
+    def _sections(self, results: Sequence[RecalledItem]) -> list[Section]:
+        known = [kind for kind, _ in self.headings]
+        places: dict[str, list[int]] = {kind: [] for kind in known}
+        for place in sorted(
+            range(len(results)), key=lambda place: bool(get_claim_note(results[place]))
+        ):
+            kind = results[place].kind
+            places[kind if kind in places else known[-1]].append(place)
+        return [
+            Section(
+                heading, [(place, f"- {render_result(results[place])}") for place in places[kind]]
+            )
+            for kind, heading in self.headings
+        ]
+
+
+def format_memories(
+    identity: Sequence[Memory],
+    preference: Sequence[Memory],
+    project: Sequence[Memory],
+    contextual: Sequence[Memory],
+    max_tokens: int,
+    *,
+    count: Callable[[Sequence[str]], list[int]] = estimate_tokens,
+) -> str:
+    """Return memories as text for a prompt: a section for each group that has any.
+
+    Sections are filled in order, each with all that fits; what does not fit is skipped, and what
+    one leaves of the budget flows to the next. No text can close its section, open a tag, or
+    begin a line. Nothing to show is the empty text.
+
+    Args:
+        identity: Who the user is; each group in order of preference.
+        preference: What they like.
+        project: What they work on.
+        contextual: How things stand.
+        max_tokens: The budget.
+        count: Counts tokens; by default an estimate, a token for every four bytes.
+    """
+    groups = zip(FACTS_HEADINGS.values(), (identity, preference, project, contextual), strict=True)
+    sections = [
+        Section(heading, [(0, f"- {render_result(_to_result(memory))}") for memory in memories])
+        for heading, memories in groups
+    ]
+    return fill_sections(sections, max_tokens, count)[0]
+
+
+def _to_result(memory: Memory) -> RecalledItem:
+    whole = Span(0, len(memory.content))
+    suspicious = screen(memory.content).suspicious
+    return RecalledItem(memory, Score(0.0), whole, 0, suspicious=suspicious)
+
+
+def format_conversation(user: str, assistant: str = "") -> str:
+    """Return an exchange as a model may read it: "User: …", and "Assistant: …" under it.
+
+    Nothing in it can close what it is put between: tags are taken apart, further lines are
+    indented, and no row of more than two equals signs is left.
+    """
+    said = [("User", user), ("Assistant", assistant)]
+    return "\n".join(
+        f"{who}: {_EQUALS_ROW.sub('--', escape_text(text))}" for who, text in said if text
+    )
+
+
+# --- Memories as text for a prompt (profile `chunks`)
+
+
+CHUNKS_OPENING = "<memory>\n"
+CHUNKS_CLOSING = "\n</memory>"
+
+_LEADING_DATE = re.compile(
+    r"[\[(]?(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})\b"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TaggedRendering:
+    """One `<memory>` element, a line each: its kind in capitals, then the text.
+
+    Attributes:
+        dated: The kinds that begin with their date, where they don't already.
+    """
+
+    dated_kinds: frozenset[str] = frozenset({"episodic"})
+
+    def render(
+        self, material: RenderInput, budget: int, count: Callable[[Sequence[str]], list[int]]
+    ) -> tuple[str, tuple[RecalledItem, ...]]:
+        """Return the text and the results it shows; see `Rendering`."""
+        lines = [self._line(result) for result in material.results]
+        text, places = fit_lines(CHUNKS_OPENING, lines, CHUNKS_CLOSING, budget, count)
+        return text, tuple(material.results[place] for place in places)
+
+    def _line(self, result: RecalledItem) -> str:
+        return f"[{result.kind.upper()}] {self._date(result)}{render_result(result)}"
+
+    def _date(self, result: RecalledItem) -> str:
+        record = result.record
+        if result.kind not in self.dated_kinds or _LEADING_DATE.match(result.text.lstrip()):
+            return ""
+        at = (record.happened_at or record.created_at) if isinstance(record, Memory) else record.at
+        return f"{at:%Y-%m-%d}: " if at else ""
+
+
+# --- Memories as text for a prompt (profile `tiers`)
+
+
+BASE_MEMORY_HEADING = "[Long-term memory]"
+MEMORIES_HEADING = "[Relevant memories]"
+STATE_LABEL = "Current physical state"
+
+_HEADING = re.compile(r"^(\s*)\[", re.MULTILINE)
+_BRACKETS = str.maketrans("[]", "()")
+
+
+@dataclass(frozen=True, slots=True)
+class LayeredRendering:
+    """The base memory, the relevant memories, and how things stand now; what is empty is left out.
+
+    Where the budget does not hold all, memories are left out first, then the base memory as a
+    whole, then the state.
+
+    Attributes:
+        state: What stands before the state.
+    """
+
+    state: str = STATE_LABEL
+
+    def render(
+        self, material: RenderInput, budget: int, count: Callable[[Sequence[str]], list[int]]
+    ) -> tuple[str, tuple[RecalledItem, ...]]:
+        """Return the text and the results it shows; see `Rendering`."""
+        base, state = self._frame(material, budget, count)
+        results = sorted(material.results, key=lambda result: bool(get_claim_note(result)))
+        lines = [f"- {render_result(result)}" for result in results]
+        before = f"{base}\n\n" if base else ""
+        after = f"\n\n{state}" if state else ""
+        text, places = fit_lines(f"{before}{MEMORIES_HEADING}\n", lines, after, budget, count)
+        if not places:
+            return "\n\n".join(filter(None, (base, state))), ()
+        return text, tuple(results[place] for place in places)
+
+    def _frame(
+        self, material: RenderInput, budget: int, count: Callable[[Sequence[str]], list[int]]
+    ) -> tuple[str, str]:
+        """Return base memory and state, each empty where the budget does not hold it."""
+        base, state = _render_base_memory(material.base_memory), self._state(material.state)
+        for choice in ((base, state), ("", state), (base, "")):
+            if count(["\n\n".join(filter(None, choice))])[0] <= budget:
+                return choice
+        return "", ""
+
+    def _state(self, state: str) -> str:
+        inside = " ".join(escape_text(state).split()).translate(_BRACKETS)
+        return f"[{self.state}: {inside}]" if inside else ""
+
+
+def _render_base_memory(base_memory: str) -> str:
+    """Return the base memory under its heading: lines as they are, but none that is a heading."""
+    lines = [_HEADING.sub(r"\1(", line) for line in render_document_lines(base_memory)]
+    return "\n".join([BASE_MEMORY_HEADING, *lines]) if lines else ""
+
+
+# --- Memories as text for a prompt (profile `timeline`)
+
+
+TIMELINE_OPENING = "## Memory Context\n\n"
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedRendering:
+    """A heading, then a line each: its key, where it has one, and the text."""
+
+    def render(
+        self, material: RenderInput, budget: int, count: Callable[[Sequence[str]], list[int]]
+    ) -> tuple[str, tuple[RecalledItem, ...]]:
+        """Return the text and the results it shows; see `Rendering`."""
+        lines = [_render_keyed_line(result) for result in material.results]
+        text, places = fit_lines(TIMELINE_OPENING, lines, "", budget, count)
+        return text, tuple(material.results[place] for place in places)
+
+
+def _render_keyed_line(result: RecalledItem) -> str:
+    key = getattr(result.record, "key", None)
+    name = f"{escape_name(key)}: " if key else ""
+    return f"- {name}{render_result(result)}"

@@ -1,0 +1,318 @@
+"""Comparing two values of one attribute: the same, surely another, or not to be told."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Protocol
+
+from memolith.policies.supersession.entities import (
+    ValueComparison,
+    compare_choices,
+    compare_colours,
+    compare_company,
+    compare_diets,
+    compare_favourites,
+    compare_full_names,
+    compare_makes,
+    compare_marriages,
+    compare_nicknames,
+    compare_occupations,
+    compare_organisations,
+    compare_people,
+    compare_places,
+    compare_pronouns,
+    compare_schools,
+    compare_things,
+    split_words,
+)
+from memolith.policies.supersession.quantities import (
+    compare_addresses,
+    compare_ages,
+    compare_contacts,
+    compare_counts,
+    compare_dates,
+    compare_measures,
+    compare_times,
+    is_included,
+    parse_when,
+)
+from memolith.text.canonical_form import content_key
+from memolith.text.lexicon.language import word_set
+from memolith.text.statements import Mark, ParsedText, Statement, parse_statements, parse_text
+from memolith.text.statements.vocabulary import WELL_KNOWN_ORGANISATIONS
+
+_NEGATIONS = word_set("not no never none nicht kein keine keinen nie")
+
+
+class _ChangeComparator(Protocol):
+    """Compares values where it matters whether it is said that something has changed."""
+
+    def __call__(self, old: str, new: str, *, marked: bool) -> ValueComparison: ...
+
+
+_COMPARATORS: Mapping[str, Callable[[str, str], ValueComparison]] = MappingProxyType(
+    {
+        "organisation": compare_organisations,
+        "school": compare_schools,
+        "occupation": compare_occupations,
+        "thing": compare_things,
+        "date": compare_dates,
+        "marriage": compare_marriages,
+        "contact": compare_contacts,
+        "address": compare_addresses,
+        "make": compare_makes,
+        "color": compare_colours,
+        "pronouns": compare_pronouns,
+        "company": compare_company,
+        "count": compare_counts,
+    }
+)
+_CHANGE_COMPARATORS: Mapping[str, _ChangeComparator] = MappingProxyType(
+    {
+        "place": compare_places,
+        "age": compare_ages,
+        "when": compare_times,
+        "full name": compare_full_names,
+        "person": compare_people,
+        "nickname": compare_nicknames,
+        "diet": compare_diets,
+        "choice": compare_choices,
+        "measure": compare_measures,
+    }
+)
+_FAVOURITE = "best"
+"""What somebody likes best: of which kind its values are, what it is about says."""
+
+COMPARABLE_KINDS = frozenset({*_COMPARATORS, *_CHANGE_COMPARATORS, _FAVOURITE})
+"""The kinds of values that can be compared."""
+
+
+def compare(kind: str, old: str, new: str, *, marked: bool, detail: str = "") -> ValueComparison:
+    """Return how two values stand to each other.
+
+    Args:
+        kind: Of which kind both are; one of `KINDS`.
+        old: The value that is known.
+        new: The value that is told.
+        marked: Whether it is said that something has changed.
+        detail: What the attribute is about ("favorite color").
+    """
+    if not _NEGATIONS.isdisjoint(split_words(f"{old} {new}")):
+        return ValueComparison.UNSURE
+    if kind == _FAVOURITE and detail.endswith(_COLOUR_SUFFIXES):
+        return compare_colours(old, new)
+    if kind == _FAVOURITE and detail.endswith(_PLACE_SUFFIXES):
+        return compare_places(old, new, marked=marked)
+    if kind == _FAVOURITE:
+        return compare_favourites(old, new, detail=detail, marked=marked)
+    if kind in _CHANGE_COMPARATORS:
+        return _CHANGE_COMPARATORS[kind](old, new, marked=marked)
+    return _COMPARATORS[kind](old, new)
+
+
+_COLOUR_SUFFIXES = (" color", "lieblingsfarbe")
+_PLACE_SUFFIXES = (" city", " country", "lieblingsstadt", "lieblingsland")
+
+
+def is_value(kind: str, text: str, detail: str = "") -> bool:
+    """Tell whether a text is a value of a kind at all."""
+    return compare(kind, text, text, marked=False, detail=detail) is ValueComparison.SAME
+
+
+def is_well_known(kind: str, value: str) -> bool:
+    """Tell whether it is known what a value names, so that it names nothing of another kind."""
+    return kind != "organisation" or " " in value or value.casefold() in WELL_KNOWN_ORGANISATIONS
+
+
+def is_former(kind: str, known: str, former: str, detail: str = "") -> bool:
+    """Tell whether a value that is known is the one that something had before."""
+    if kind == "when":
+        one, other = parse_when(known), parse_when(former) or parse_when(f"at {former}")
+        return one is not None and other is not None and is_included(other, one)
+    return compare(kind, known, former, marked=True, detail=detail) is ValueComparison.SAME
+
+
+# --- How a new sentence stands to an old one
+
+
+_ANY_WORD = re.compile(r"\w+")
+
+
+class Relation(StrEnum):
+    """What becomes of an old sentence where a new one is told."""
+
+    RESTATED = "restated"
+    """The new one says just what the old one says."""
+    CHANGED = "changed"
+    """The old one does not hold any more: the new one says what holds now."""
+    DOUBTFUL = "doubtful"
+    """Neither can be told: both stay."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A relation, and why.
+
+    Attributes:
+        relation: How the new sentence stands to the old one.
+        reason: Why, in a few words, without any of their content.
+    """
+
+    relation: Relation
+    reason: str
+
+
+def find_relation(old: str, new: str) -> Finding:
+    """Return how a new sentence stands to an old one, said before.
+
+    Both are taken to be said by the same person. "changed" is only said where the grammar of
+    both leaves no other reading that is known of; a text that can't be read whole is doubtful.
+    """
+    if content_key(old) == content_key(new):
+        return Finding(Relation.RESTATED, "the same words")
+    return relate_reading(old, new, read_comparable(new))
+
+
+def read_comparable(new: str) -> ParsedText:
+    """Return what a new sentence says, with values that can be compared."""
+    said = parse_text(new)
+    return ParsedText(tuple(_filter_comparable(said.statements)), said.negated_sentences)
+
+
+def relate_reading(old: str, new: str, new_reading: ParsedText) -> Finding:
+    """Return the same of texts of other words.
+
+    Args:
+        old: What was said first.
+        new: What was said later.
+        said: What the new one says: see `plainly_told`.
+    """
+    found = _relate(old, new_reading)
+    if found.relation is Relation.CHANGED and _count_words(old) == _count_words(new):
+        return Finding(Relation.DOUBTFUL, "the same words in another order")
+    return found
+
+
+def _relate(old: str, new_reading: ParsedText) -> Finding:
+    if new_reading.negated_sentences and _is_ended(old, new_reading.negated_sentences):
+        return Finding(Relation.CHANGED, "what it says is over")
+    new = new_reading.statements
+    if not new:
+        return Finding(Relation.DOUBTFUL, "the new one is not understood")
+    known = _read_statements(old, new)
+    if not known:
+        return Finding(Relation.DOUBTFUL, "the old one does not speak of it")
+    pairs = [(one, other) for one in known for other in new if _is_about_same(one, other)]
+    if not pairs:
+        return Finding(Relation.DOUBTFUL, "another subject or attribute")
+    found = [_relate_pair(one, other) for one, other in pairs]
+    return min(found, key=lambda one: _ORDER.index(one.relation))
+
+
+_ORDER = (Relation.CHANGED, Relation.RESTATED, Relation.DOUBTFUL)
+
+
+def _count_words(text: str) -> Counter[str]:
+    return Counter(_ANY_WORD.findall(text.casefold()))
+
+
+def _read_statements(text: str, like: Sequence[Statement]) -> list[Statement]:
+    """Return what a text states of attributes of which these speak."""
+    return _filter_comparable(
+        parse_statements(text, {each.attribute.partition(": ")[0] for each in like})
+    )
+
+
+def _filter_comparable(stated: Sequence[Statement]) -> list[Statement]:
+    return [each for each in stated if _has_value(each)]
+
+
+def _has_value(statement: Statement) -> bool:
+    values = {statement.value}
+    if (
+        statement.former_value is not None and statement.kind != "when"
+    ):  # "instead of 7": see `is_former`
+        values.add(statement.former_value)
+    from_itself = statement.former_value == statement.value
+    known = (is_value(statement.kind, value, _detail(statement)) for value in values)
+    return all(known) and not from_itself
+
+
+def _detail(statement: Statement) -> str:
+    return statement.attribute.partition(": ")[2]
+
+
+def _is_about_same(old: Statement, new: Statement) -> bool:
+    return (old.subject, old.attribute) == (new.subject, new.attribute)
+
+
+def _is_ended(old: str, ended: tuple[str, ...]) -> bool:
+    """Tell whether an old sentence says what is over."""
+    if any(content_key(old) == content_key(past) for past in ended):
+        return True
+    pasts = [each for past in ended for each in _filter_comparable(parse_statements(past))]
+    known = _read_statements(old, pasts) if pasts else []
+    pairs = ((one, other) for one in known for other in pasts)
+    return any(
+        _is_about_same(one, other)
+        and _compare_values(one, other) is ValueComparison.SAME
+        and not other.has_more  # "I no longer live in Oslo with my parents", but on one's own
+        for one, other in pairs
+    )
+
+
+def _compare_values(old: Statement, new: Statement) -> ValueComparison:
+    marked = bool(new.marks & {Mark.NOW, Mark.CORRECTED})
+    return compare(new.kind, old.value, new.value, marked=marked, detail=_detail(new))
+
+
+def _relate_pair(old: Statement, new: Statement) -> Finding:
+    likeness = _compare_values(old, new)
+    if new.former_value is not None:
+        return _relate_replacement(old, new, likeness)
+    if likeness is ValueComparison.SAME:
+        return _relate_same_value(old, new)
+    if likeness is ValueComparison.UNSURE:
+        return Finding(Relation.DOUBTFUL, "both values may be true")
+    doubt = _find_doubt(old, new)
+    if doubt is None:
+        return Finding(Relation.CHANGED, "another value of the same attribute")
+    return Finding(Relation.DOUBTFUL, doubt)
+
+
+def _relate_same_value(old: Statement, new: Statement) -> Finding:
+    if new.has_more or old.is_event != new.is_event:
+        return Finding(Relation.DOUBTFUL, "one says how it became so, or since when")
+    return Finding(Relation.RESTATED, "the same value")
+
+
+def _relate_replacement(old: Statement, new: Statement, comparison: ValueComparison) -> Finding:
+    """Return how a sentence that names the value there was before stands to an old one."""
+    if not is_former(old.kind, old.value, new.former_value or "", _detail(new)):
+        return Finding(Relation.DOUBTFUL, "it is not this value that was replaced")
+    if comparison is ValueComparison.SAME:
+        return Finding(Relation.DOUBTFUL, "the value is the same")
+    return Finding(Relation.CHANGED, "it names the value that it replaces")
+
+
+def _find_doubt(old: Statement, new: Statement) -> str | None:
+    """Return why another value does not mean that the old one has gone; None: it does."""
+    marked = bool(new.marks & {Mark.NOW, Mark.CORRECTED})
+    said_otherwise = None not in {old.manner, new.manner} and old.manner != new.manner
+    may_be_another = said_otherwise and not (marked and is_well_known(new.kind, new.value))
+    doubts = (
+        (Mark.STILL in new.marks or new.has_more, "it says that it has long been so"),
+        (new.is_fixed and Mark.CORRECTED not in new.marks, "it never changes"),
+        (may_be_another, "it may be said of another"),
+        (
+            not marked and (old.is_weak or new.is_weak or old.is_event),
+            "it may be so for a time only",
+        ),
+        (new.is_multiple or (not marked and not new.is_exclusive), "there may be several"),
+    )
+    return next((doubt for is_so, doubt in doubts if is_so), None)

@@ -1,0 +1,181 @@
+"""Whether the server can do what it is there for: each thing looked at, none waited for long."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import shutil
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import TYPE_CHECKING, Final
+
+from memolith.errors import MemolithError, StoreReadOnly, StoreUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from memolith.api.engine import Memolith
+    from memolith.server.scheduler import JobScheduler
+
+OK: Final = "ok"
+FAILED: Final = "failed"
+SLOW: Final = "slow"
+READ_ONLY: Final = "read-only"
+
+CHECK_TIMEOUT_S: Final = 2.0
+"""How long an answer may take; probes give up after some seconds. A guess."""
+
+_STORE_CACHE_S: Final = 1.0
+"""For how long it is not looked again: whoever asks often must not cost much."""
+
+_EMBEDDER_CACHE_S: Final = 30.0
+"""Likewise of the embedder, which may be a service that is paid."""
+
+_MIN_FREE_BYTES: Final = 64_000_000
+"""So much room a disk must have: what some minutes of writing take. A guess."""
+
+_log = logging.getLogger("memolith.http.readiness")
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Something that must be well.
+
+    Attributes:
+        name: What it is called.
+        look: Passes where it is, and raises what is wrong.
+        kept_s: For how long it counts as well, once it was.
+        may_be_read_only: Whether `StoreReadOnly` is well.
+    """
+
+    name: str
+    probe: Callable[[], None]
+    cache_s: float = _STORE_CACHE_S
+    may_be_read_only: bool = False
+
+    def run(self) -> str:
+        """Look; return how it is, and log what is wrong."""
+        try:
+            self.probe()
+        except StoreReadOnly:
+            return READ_ONLY
+        except MemolithError as error:
+            _log.warning("not ready: %s: %s", self.name, error)
+        except Exception as error:  # noqa: BLE001 - an embedder of the caller's may raise anything
+            _log.error("not ready: %s: %s", self.name, type(error).__name__)
+        else:
+            return OK
+        return FAILED
+
+    def is_healthy(self, state: str) -> bool:
+        """Whether a state is one that the server can do with."""
+        return state == OK or (self.may_be_read_only and state == READ_ONLY)
+
+
+@dataclass(slots=True)
+class _CachedCheck:
+    """A check with what was found last, in a thread of its own: one that hangs holds up no one."""
+
+    check: Check
+    pool: ThreadPoolExecutor
+    pending: Future[str] | None = None
+    checked_at_s: float = field(default=float("-inf"))
+    last_state: str = SLOW
+
+    def get_state(self, now_s: float) -> Future[str]:
+        """Return what is being found; look anew where what was found is old."""
+        looking = self.pending
+        if looking is not None and not looking.done():
+            return looking
+        if looking is not None:
+            self.last_state = looking.result()
+        kept_s = self.check.cache_s if self.check.is_healthy(self.last_state) else _STORE_CACHE_S
+        if looking is None or now_s - self.checked_at_s >= kept_s:
+            self.checked_at_s = now_s
+            looking = self.pending = self.pool.submit(self.check.run)
+        return looking
+
+
+class Readiness:
+    """Looks at everything that must be well; asked from one event loop."""
+
+    def __init__(
+        self,
+        checks: tuple[Check, ...],
+        *,
+        timeout_s: float = CHECK_TIMEOUT_S,
+        now_s: Callable[[], float] = monotonic,
+    ) -> None:
+        """Look at nothing yet."""
+        self._timeout_s = timeout_s
+        self._now_s = now_s
+        self._checks = [
+            _CachedCheck(
+                each, ThreadPoolExecutor(1, thread_name_prefix=f"memolith-ready-{each.name}")
+            )
+            for each in checks
+        ]
+
+    async def get_states(self) -> Mapping[str, str]:
+        """Return how everything is, by name: `OK`, `FAILED`, `SLOW` or `READ_ONLY`."""
+        now_s = self._now_s()
+        looking = [asyncio.wrap_future(each.get_state(now_s)) for each in self._checks]
+        done, _ = await asyncio.wait(looking, timeout=self._timeout_s)
+        return {
+            each.check.name: found.result() if found in done else SLOW
+            for each, found in zip(self._checks, looking, strict=True)
+        }
+
+    def find_unhealthy(self, states: Mapping[str, str]) -> list[str]:
+        """Return the names of what the server can't do with."""
+        return [
+            each.check.name
+            for each in self._checks
+            if not each.check.is_healthy(states[each.check.name])
+        ]
+
+    def close(self) -> None:
+        """Look no more; what hangs is not waited for."""
+        for each in self._checks:
+            each.pool.shutdown(wait=False, cancel_futures=True)
+
+
+def build_checks(
+    engine: Memolith,
+    jobs: JobScheduler,
+    *,
+    folder: Path | None = None,
+    may_be_read_only: bool = False,
+) -> tuple[Check, ...]:
+    """Return what must be well for a server.
+
+    Args:
+        engine: Its engine.
+        jobs: Its jobs.
+        folder: Where the store's file is; None: it is in no file.
+        may_be_read_only: Whether the store need not be written.
+    """
+    probing = engine.health_checks
+    found = [
+        Check("read", probing.check_read),
+        Check("write", probing.check_write, may_be_read_only=may_be_read_only),
+        Check("embedder", probing.check_embedder, _EMBEDDER_CACHE_S),
+        Check("worker", lambda: _check_worker(engine, jobs)),
+    ]
+    if folder is not None and not may_be_read_only:
+        found.append(Check("disk", lambda: _check_disk(folder)))
+    return tuple(found)
+
+
+def _check_worker(engine: Memolith, jobs: JobScheduler) -> None:
+    if engine.has_worker_died or jobs.has_died:
+        raise StoreUnavailable("the worker has died")
+
+
+def _check_disk(folder: Path) -> None:
+    free = shutil.disk_usage(folder).free
+    if free < _MIN_FREE_BYTES:
+        raise StoreUnavailable(f"the disk has {free:,} bytes left, under {_MIN_FREE_BYTES:,}")

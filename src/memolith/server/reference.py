@@ -1,0 +1,73 @@
+"""The reference of the routes, written from the OpenAPI document."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+TITLES = {
+    "memories": "Memories",
+    "engine": "Recalling, learning, ingesting",
+    "review": "Reviewing what was withheld",
+    "sessions": "Conversations",
+    "owners": "Owners",
+    "transfer": "Export and import",
+    "chat": "A chat service that remembers",
+    "device": "Devices",
+    "upkeep": "Upkeep of the store",
+    "operations": "Operations",
+}
+"""What the groups of routes are called, in the order in which they stand."""
+
+
+def render_routes(document: Mapping[str, Any]) -> str:
+    """Return tables of the routes of an OpenAPI document, a group each."""
+    found = list(_iterate_rows(document))
+    groups = [tag for tag in TITLES if any(each[0] == tag for each in found)]
+    groups += sorted({tag for tag, _ in found} - {*groups})
+    return "\n".join(
+        _render_table(tag, [row for its, row in found if its == tag]) for tag in groups
+    )
+
+
+def _iterate_rows(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for path, methods in document["paths"].items():
+        for method, told in methods.items():
+            tag = (told.get("tags") or ["other"])[0]
+            yield (
+                tag,
+                f"| `{method.upper()} {path}` | {_get_summary(told)} | {_list_success_statuses(told)} |",
+            )
+
+
+def _get_summary(operation: Mapping[str, Any]) -> str:
+    """Return the first sentence of what a route does."""
+    text = " ".join(str(operation.get("description") or operation.get("summary", "")).split())
+    sentence, _, _ = text.partition(". ")
+    return sentence.rstrip(".").replace("|", "\\|") + "."
+
+
+def _list_success_statuses(operation: Mapping[str, Any]) -> str:
+    """Return with which statuses a route answers where all went well."""
+    return ", ".join(sorted(each for each in operation["responses"] if each.startswith("2")))
+
+
+def _render_table(tag: str, rows: list[str]) -> str:
+    lines = "\n".join(rows)
+    return f"### {TITLES.get(tag, tag)}\n\n| route | does | answers |\n|---|---|---|\n{lines}\n"
+
+
+def _build_openapi_document() -> dict[str, Any]:
+    """Return the OpenAPI document of this version."""
+    from memolith.api.engine import Memolith
+    from memolith.server.app import ServerOptions, create_app
+
+    with Memolith.open(":memory:", worker=False) as engine:
+        return create_app(engine, ServerOptions()).openapi()
+
+
+if __name__ == "__main__":
+    sys.stdout.write(render_routes(_build_openapi_document()))

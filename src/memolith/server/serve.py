@@ -1,0 +1,278 @@
+"""The heaps of the C library, of which it gives a server with threads more than are good for it."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import logging
+import os
+import signal
+import sys
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Final, Literal
+
+import uvicorn
+
+from memolith.adapters import telemetry
+from memolith.adapters.models.factory import CHAT_SECTION, NO_PROVIDER, check_url, get_api_key
+from memolith.errors import InvalidConfiguration
+from memolith.server.app import ServerOptions, create_app
+from memolith.server.proxy.service import ProxyOptions
+from memolith.server.rest import device
+from memolith.stores import IN_MEMORY, is_postgres, store_path
+
+if TYPE_CHECKING:
+    import asyncio
+    import socket
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from memolith.api.engine import Memolith
+    from memolith.config import LoadedSettings, Settings
+    from memolith.config.settings import Chat, Serve
+    from memolith.server.proxy.openai import Upstream
+
+_M_ARENA_MAX = -8
+"""The option's number in glibc's malloc.h."""
+_MAX_ARENAS = 2
+"""Of glibc's, which makes up to eight a processor: what is freed in one is not there for others.
+After 4,800 requests 27 MB lay about so, and with two heaps 8 MB. Threads hardly wait for each
+other: Python has a lock of its own."""
+
+
+def limit_malloc_arenas() -> bool:
+    """Have glibc make few heaps from now on; return whether it does. Other C libraries have one."""
+    if sys.platform != "linux":
+        return False
+    library = ctypes.CDLL(None)
+    if not hasattr(library, "gnu_get_libc_version"):
+        return False
+    return bool(library.mallopt(_M_ARENA_MAX, _MAX_ARENAS))
+
+
+# --- The chat service that is configured
+
+
+_DEFAULT_UPSTREAM_URLS: Final[Mapping[str, str]] = {
+    "openai": "https://api.openai.com/v1",
+    "ollama": "http://127.0.0.1:11434",
+}
+_MS: Final = 1000
+
+
+def build_upstream(settings: Chat, env: Mapping[str, str]) -> Upstream | None:
+    """Return the service that is asked for clients; None: none is configured.
+
+    Raises:
+        InvalidConfiguration: Its address, its key, or its client can't be had.
+    """
+    if settings.provider == NO_PROVIDER:
+        return None
+    check_url(settings.base_url, CHAT_SECTION)
+    key, timeout_s = get_api_key(settings, env), settings.timeout_ms / _MS
+    if settings.provider == "anthropic":
+        from memolith.server.proxy.anthropic import AnthropicUpstream
+
+        return AnthropicUpstream(settings.model, settings.base_url, key, timeout_s)
+    from memolith.server.proxy.openai import OpenAIUpstream
+
+    url = (settings.base_url or _DEFAULT_UPSTREAM_URLS[settings.provider]).rstrip("/")
+    if settings.provider == "ollama":  # it speaks OpenAI's protocol too
+        url += "/v1"
+    return OpenAIUpstream(settings.model, url, key, timeout_s)
+
+
+def build_proxy_options(settings: Settings) -> ProxyOptions:
+    """Return how it is told of what is remembered."""
+    own = settings.proxy
+    return ProxyOptions(
+        memory_timeout_s=own.memory_timeout_ms / _MS,
+        context_budget=own.context_budget,
+        compress=own.compress,
+        context_window=settings.chat.context_window,
+        allowed_models=tuple(filter(None, (part.strip() for part in own.models.split(",")))),
+        is_enabled=settings.enabled,
+        durable=own.durable,
+    )
+
+
+# --- From settings to a server that runs until it is told to stop
+
+
+LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
+_MEGABYTE = 1_000_000
+_EXTRA_FIELDS = ("request_id", "method", "route", "status", "taken_ms")
+
+
+@dataclass(frozen=True, slots=True)
+class ServerPlan:
+    """What a process that serves is told.
+
+    Attributes:
+        loaded: All settings.
+        serve: Those of the service, with what the command line says.
+        owner: For whom everybody on this machine may call while there are no keys; empty: nobody
+            knows.
+    """
+
+    loaded: LoadedSettings
+    settings: Serve
+    owner: str
+
+
+def build_server_options(settings: Serve, engine: Memolith, owner: str) -> ServerOptions:
+    """Return how the service is to be.
+
+    Args:
+        settings: Of the service.
+        engine: The engine.
+        owner: For whom everybody on this machine may call while there are no keys.
+
+    Raises:
+        InvalidConfiguration: It would be open to others than this machine, or for nobody.
+    """
+    has_keys = any(key.revoked_at is None for key in engine.api_keys())
+    if not has_keys and not is_local(settings.host):
+        raise InvalidConfiguration(
+            "serve.host",
+            f"{settings.host} can be reached from elsewhere, and there is no key yet: make one by"
+            " `memolith api-key create`, or listen at 127.0.0.1",
+        )
+    if not has_keys and _is_behind_proxy(settings):
+        raise InvalidConfiguration(
+            "serve.trusted_proxies" if settings.trusted_proxies else "serve.hosts",
+            "a reverse proxy passes on what comes from elsewhere, and there is no key yet: make one"
+            " by `memolith api-key create`",
+        )
+    if not has_keys and not owner:
+        raise InvalidConfiguration("serve.owner", "your login name is unknown: name the owner")
+    names = _split_list(settings.hosts) or LOCAL_HOSTS | {settings.host.strip("[]").lower()}
+    return ServerOptions(
+        anonymous_owner=None if has_keys else owner,
+        allowed_hosts=names,
+        allowed_origins=_split_list(settings.origins),
+        max_body_bytes=settings.max_body_mb * _MEGABYTE,
+        max_concurrent_requests=settings.requests_at_once,
+        threads=settings.threads,
+        requests_per_minute=settings.requests_per_minute,
+        drain_timeout_s=settings.drain_timeout_s,
+    )
+
+
+def get_http_protocol() -> type[asyncio.Protocol] | Literal["h11"]:
+    """Return what reads requests: either takes only so long a head."""
+    if find_spec("httptools") is None:
+        return "h11"
+    from memolith.server.http_protocol import BoundedProtocol
+
+    return BoundedProtocol
+
+
+def is_local(host: str) -> bool:
+    """Whether only programs of this machine can reach an address."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def _is_behind_proxy(settings: Serve) -> bool:
+    """Whether the settings tell of a reverse proxy, by which others than this machine come."""
+    return bool(settings.trusted_proxies) or not all(map(is_local, _split_list(settings.hosts)))
+
+
+def _split_list(text: str) -> frozenset[str]:
+    return frozenset(part.strip() for part in text.split(",") if part.strip())
+
+
+def _get_store_folder(store: str) -> Path | None:
+    """Return where a store's file is; None: it is in none."""
+    return None if store == IN_MEMORY or is_postgres(store) else store_path(store).parent
+
+
+def log_address(address: str) -> None:
+    """Log where callers are answered."""
+    logging.getLogger("memolith.http").info("running on %s", address)
+
+
+class JsonLogFormatter(logging.Formatter):
+    """Writes a line of JSON for each record: what happened, never what was said."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line."""
+        line = {
+            "at": self.formatTime(record, "%Y-%m-%dT%H:%M:%S%z"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        line |= {
+            name: value
+            for name in _EXTRA_FIELDS
+            if (value := getattr(record, name, None)) is not None
+        }
+        return json.dumps(line, ensure_ascii=False)
+
+
+def configure_json_logging() -> None:
+    """Let everything that is logged go to stderr as lines of JSON."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(JsonLogFormatter())
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(logging.INFO)
+    logging.getLogger(
+        "memolith"
+    ).handlers.clear()  # the command line's own, which would say it twice
+    # They log each call, with its URL or for nothing.
+    for name in ("httpx", "httpx2", "httpcore", "httpcore2", "mcp"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def run_server(
+    engine: Memolith,
+    plan: ServerPlan,
+    listener: socket.socket | None = None,
+    on_started: Callable[[], None] = lambda: None,
+) -> None:
+    """Serve until SIGINT or SIGTERM; what is under way is finished.
+
+    Args:
+        engine: The engine; it stays open.
+        plan: How to serve.
+        listener: Where callers come in; None: at the address that is configured.
+        begun: Called when callers are answered.
+    """
+    configure_json_logging()
+    limit_malloc_arenas()
+    # uvicorn gives signals on when it has ended: what is open is still to be closed then.
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, lambda *_: None)
+    settings = plan.loaded.settings
+    how = replace(
+        build_server_options(plan.settings, engine, plan.owner),
+        upstream=build_upstream(settings.chat, os.environ),
+        proxy_options=build_proxy_options(settings),
+        store_folder=_get_store_folder(settings.store),
+        read_only=plan.settings.read_only,
+        runs_jobs=settings.worker,
+        on_started=on_started,
+        spans=telemetry.build_span_recorder(os.environ),
+    )
+    config = uvicorn.Config(
+        create_app(engine, how, devices=device.build_device_service(engine, settings, os.environ)),
+        host=plan.settings.host.strip("[]"),
+        port=plan.settings.port,
+        http=get_http_protocol(),
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        proxy_headers=bool(plan.settings.trusted_proxies),
+        forwarded_allow_ips=plan.settings.trusted_proxies,
+        timeout_graceful_shutdown=max(1, round(plan.settings.drain_timeout_s)),
+    )
+    uvicorn.Server(config).run(None if listener is None else [listener])

@@ -1,0 +1,416 @@
+"""Compressing a history that a caller holds: what is old becomes an entry of the memory."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from memolith.domain.memories import Memory, State
+from memolith.domain.messages import Role
+from memolith.domain.owners import ConsolidationProgress
+from memolith.domain.recall import SearchFilter
+from memolith.errors import InvalidInput, ServiceFailed, StoreReadOnly, StoreUnavailable
+from memolith.policies import arguments
+from memolith.policies.classification import get_profile_kind
+from memolith.policies.consolidation import SUMMARY_KIND
+from memolith.policies.histories import (
+    SUMMARY_SHARE,
+    CompressedPrefix,
+    HistoryMessage,
+    HistoryParts,
+    build_entry_key,
+    build_unique_suffix,
+    count_turns,
+    describe_message,
+    find_compressed_prefix,
+    get_entry_digest,
+    get_text,
+    is_entry,
+    is_user_message,
+    pack_texts,
+    replace_with_summary,
+    select_newest,
+    split_history,
+)
+from memolith.policies.rendering.layout import estimate_prompt_tokens
+from memolith.policies.trust import get_origin
+from memolith.prompts.fencing import TranscriptTurn
+from memolith.prompts.summaries import HISTORY_STYLE
+from memolith.services.access import iter_memories
+from memolith.services.maintenance import evict
+from memolith.services.summarise import Summary
+from memolith.services.validation import validate_name
+from memolith.text.cleaning import clean_text
+from memolith.text.screening import redact
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
+    from typing import Any
+
+    from memolith.policies.consolidation import CompressionTrigger
+    from memolith.ports.store import Snapshot
+    from memolith.profiles.model import Profile
+    from memolith.services.access import Access
+    from memolith.services.summarise import Summariser, SummaryWriter
+
+RAW_PREFIX = "[RAW]"
+"""What an entry begins with that holds messages as they were: nothing could summarise them."""
+
+COMPRESSION_ACTOR = "compression"
+
+_TOLERATED_ERRORS = (ServiceFailed, StoreUnavailable, StoreReadOnly)
+"""What makes no history wait: it stays as it is."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class CompressionResult:
+    """A history after it was made shorter, or not.
+
+    Attributes:
+        history: What to send to a model in place of the history.
+        context: What is remembered for the last thing that the user says, as text for the system
+            prompt; empty: nothing.
+        fired: Why it was made shorter; empty: it was not.
+        memories: The entries stored for what it no longer holds.
+        failed: Whether it was to be made shorter, and could not be as usual.
+    """
+
+    history: tuple[Mapping[str, Any], ...]
+    context: str = ""
+    triggers: tuple[CompressionTrigger, ...] = ()
+    memories: tuple[Memory, ...] = ()
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _CompressionInput:
+    """A history to make shorter, and what is known of its conversation.
+
+    Attributes:
+        owner_id: Whose.
+        profile: The owner's.
+        session_id: The conversation.
+        parts: The history, taken apart.
+        window: What the model's window holds, in tokens.
+        progress: How far the conversation's history was made shorter.
+        last_at: When anything of it was logged last; None: nothing was.
+        lines: What stands for what is gone of the history, oldest first.
+    """
+
+    owner_id: str
+    profile: Profile
+    session_id: str
+    parts: HistoryParts
+    window: int
+    progress: ConsolidationProgress
+    last_at: datetime | None
+    lines: Sequence[str]
+
+    @property
+    def consolidated_to(self) -> int:
+        """How many messages will have been made shorter once the new ones are."""
+        before = (
+            self.progress.consolidated_to if self.parts.summary else self.parts.compressed_count
+        )
+        return before + len(self.parts.new)
+
+
+class HistoryCompressor:
+    """Makes histories shorter."""
+
+    def __init__(
+        self,
+        access: Access,
+        summary_writer: SummaryWriter,
+        summariser: Summariser,
+        recall_context: Callable[[str, str], str],
+        *,
+        context_window: int,
+        max_failures: int,
+    ) -> None:
+        """Use these.
+
+        Args:
+            access: The way to the memories.
+            staging: Makes the entries.
+            summarising: Writes summaries.
+            recalled: Returns what an owner's memory has for a text, as text for a prompt.
+            context_window: What the model's window holds, in tokens, where it is not said.
+            max_failures: After how many failures in a row messages are stored as they are.
+        """
+        self._access = access
+        self._summary_writer = summary_writer
+        self._summariser = summariser
+        self._recall_context = recall_context
+        self._context_window = context_window
+        self._max_failures = max_failures
+
+    def compress(
+        self,
+        owner_id: str,
+        history: Sequence[Mapping[str, Any]],
+        *,
+        session_id: str,
+        context_window: int | None = None,
+    ) -> CompressionResult:
+        """Return a history, made shorter where that is due; what goes is stored.
+
+        What fails is logged and never raised: the history is then as it was. After so many
+        failures in a row the messages are stored as they are.
+
+        Args:
+            owner_id: Whose.
+            history: In order, as chat services take it.
+            session_id: The conversation.
+            context_window: What the model's window holds, in tokens; None: as configured.
+
+        Raises:
+            InvalidInput: An argument can't be taken.
+        """
+        given = tuple(_validate_entry(each, place) for place, each in enumerate(history))
+        session = validate_name(session_id, "session")
+        window = self._context_window
+        if context_window is not None:
+            window = arguments.check_count(context_window, "context_window", minimum=1)
+        try:
+            made = self._compress(self._load(owner_id, session, given, window), given)
+        except _TOLERATED_ERRORS as error:
+            _log.warning("a history could not be made shorter: %s", error)
+            made = CompressionResult(given, failed=True)
+        return replace(made, context=self._build_context(owner_id, given))
+
+    def _build_context(self, owner_id: str, history: Sequence[HistoryMessage]) -> str:
+        said = next((get_text(each) for each in reversed(history) if is_user_message(each)), "")
+        if not clean_text(said):
+            return ""
+        try:
+            return self._recall_context(owner_id, said)
+        except _TOLERATED_ERRORS as error:
+            _log.warning("nothing could be recalled for a history: %s", error)
+            return ""
+
+    def _load(
+        self, owner_id: str, session_id: str, given: Sequence[HistoryMessage], window: int
+    ) -> _CompressionInput:
+        profile = self._access.get_profile(owner_id)
+        with self._access.store.read(owner_id) as snapshot:
+            progress = snapshot.progress(session_id)
+            sessions = {session.id: session for session in snapshot.sessions()}
+            entries = self._get_entries(snapshot, profile, session_id)
+        marks = [get_entry_digest(each.key or "") for each, _ in entries]
+        done = find_compressed_prefix(given, progress.consolidated_to, marks, _redacted_text)
+        parts = split_history(given, done.messages)
+        last = sessions.get(session_id)
+        return _CompressionInput(
+            owner_id,
+            profile,
+            session_id,
+            parts,
+            window,
+            progress,
+            None if last is None else last.last_at,
+            self._get_lines(parts, done, entries),
+        )
+
+    def _get_entries(
+        self, snapshot: Snapshot, profile: Profile, session_id: str
+    ) -> list[tuple[Memory, bool]]:
+        """Return the entries of a conversation, oldest first, each with whether it may be told.
+
+        What is forgotten, or waits for a review, may not; but its messages are not written again.
+        """
+        if not snapshot.progress(session_id).consolidated_to:
+            return []
+        kinds = frozenset({get_profile_kind(SUMMARY_KIND, profile)})
+        scope = SearchFilter(now=self._access.clock.now(), kinds=kinds, session_id=session_id)
+        shown = snapshot.items_in_scope(replace(scope, include_quarantined=False))
+        told = set(snapshot.items(shown).record_id)
+        active = snapshot.memories(list(snapshot.items(snapshot.items_in_scope(scope)).record_id))
+        forgotten = iter_memories(snapshot, frozenset({State.FORGOTTEN}), kinds)
+        found = [
+            (each, each.id in told)
+            for each in (*active, *forgotten)
+            if is_entry(each.key) and each.session_id == session_id
+        ]
+        return sorted(found, key=lambda entry: entry[0].id)
+
+    def _get_lines(
+        self, parts: HistoryParts, done: CompressedPrefix, entries: Sequence[tuple[Memory, bool]]
+    ) -> list[str]:
+        """Return what stands for what is gone: as the history has it, or as it is stored."""
+        if parts.summary:
+            return parts.summary.splitlines()
+        if not parts.compressed_count:
+            return []
+        return [
+            self._entry_line(each.content) for each, is_told in entries[: done.entries] if is_told
+        ]
+
+    def _entry_line(self, content: str) -> str:
+        """Return what stands for an entry in a prompt: of messages as they were, an extract."""
+        if not content.startswith(RAW_PREFIX):
+            return " ".join(content.split())
+        return self._summariser.extract_by_words(
+            [TranscriptTurn(content.removeprefix(RAW_PREFIX))], HISTORY_STYLE
+        ).text
+
+    def _compress(
+        self, inputs: _CompressionInput, given: tuple[HistoryMessage, ...]
+    ) -> CompressionResult:
+        parts = inputs.parts
+        whole = self._build_history(replace(parts, kept=(*parts.new, *parts.kept)), inputs)
+        if not parts.compressed_count:
+            whole = given
+        fired = self._find_triggers(inputs, whole) if parts.new else ()
+        if not fired:
+            return CompressionResult(whole)
+        told = _build_transcript(parts.new)
+        if not told:  # they say nothing
+            return CompressionResult(whole)
+        try:
+            summary = self._summariser.summarise(inputs.owner_id, told, HISTORY_STYLE)
+        except ServiceFailed as error:
+            _log.warning("a history could not be summarised: %s", error)
+            return replace(self._degrade(inputs, told, whole), triggers=fired, failed=True)
+        line = f"[{self._access.clock.now():%Y-%m-%d %H:%M}] {summary.text}".rstrip()
+        stored = self._store(inputs, [replace(summary, text=line)])
+        return CompressionResult(
+            self._build_history(parts, inputs, line), triggers=fired, memories=stored
+        )
+
+    def _build_history(
+        self, parts: HistoryParts, inputs: _CompressionInput, *new: str
+    ) -> tuple[HistoryMessage, ...]:
+        """Return a history with as much of what stands for the rest as there is room for."""
+        lines = [*inputs.lines, *new]
+        room = SUMMARY_SHARE * inputs.window
+        return tuple(
+            replace_with_summary(
+                parts, "\n".join(select_newest(lines, self._count_tokens(lines), room))
+            )
+        )
+
+    def _count_tokens(self, texts: Sequence[str]) -> list[int]:
+        return [
+            estimate_prompt_tokens(pieces)
+            for pieces in self._summary_writer.indexer.count_word_pieces(texts)
+        ]
+
+    def _find_triggers(
+        self, inputs: _CompressionInput, whole: Sequence[HistoryMessage]
+    ) -> tuple[CompressionTrigger, ...]:
+        now = self._access.clock.now()
+        latest = max(filter(None, (inputs.last_at, inputs.progress.at)), default=now)
+        return inputs.profile.consolidation.history.find_triggers(
+            tokens=sum(self._count_tokens([clean_text(describe_message(each)) for each in whole])),
+            context_window=inputs.window,
+            turns=count_turns(inputs.parts.messages_since),
+            idle_minutes=(now - latest).total_seconds() / 60,
+            new=len(inputs.parts.new),
+        )
+
+    def _degrade(
+        self,
+        inputs: _CompressionInput,
+        transcript: Sequence[TranscriptTurn],
+        whole: tuple[HistoryMessage, ...],
+    ) -> CompressionResult:
+        """Count a failure; after too many, store the messages as they are."""
+        failures = inputs.progress.failures + 1
+        if failures < self._max_failures:
+            self._count_failure(inputs, failures)
+            return CompressionResult(whole)
+        room = inputs.profile.max_memory_chars - len(RAW_PREFIX) - 1
+        texts = pack_texts([f"{each.speaker}: {each.content}" for each in transcript], room)
+        stored = self._store(
+            inputs, [Summary(f"{RAW_PREFIX} {text}", by_model=False) for text in texts]
+        )
+        extract = self._summariser.extract_by_words(transcript, HISTORY_STYLE).text
+        return CompressionResult(
+            self._build_history(inputs.parts, inputs, extract), memories=stored
+        )
+
+    def _count_failure(self, inputs: _CompressionInput, failures: int) -> None:
+        """Keep that it failed, unless another call has come further meanwhile."""
+        if not self._access.enabled:
+            return
+        with self._access.store.write(inputs.owner_id) as tx:
+            if tx.progress(inputs.session_id) == inputs.progress:
+                tx.set_progress(inputs.session_id, replace(inputs.progress, failures=failures))
+
+    def _store(self, inputs: _CompressionInput, summaries: Sequence[Summary]) -> tuple[Memory, ...]:
+        """Store entries and how far the history has been made shorter, both or neither."""
+        if not self._access.enabled:
+            return ()
+        now = self._access.clock.now()
+        staged = [
+            self._summary_writer.build_memory(
+                inputs.owner_id,
+                inputs.profile,
+                each,
+                get_profile_kind(SUMMARY_KIND, inputs.profile),
+                (),
+                [get_origin(_parse_role(entry)) for entry in inputs.parts.new],
+                session_id=inputs.session_id,
+                happened_at=now,
+                key=self._build_key(inputs, now),
+            )
+            for each in summaries
+        ]
+        with self._access.store.write(inputs.owner_id) as tx:
+            if tx.progress(inputs.session_id) != inputs.progress:  # another call was first
+                return ()
+            for each, (memory, entry) in zip(summaries, staged, strict=True):
+                self._summary_writer.insert(
+                    tx,
+                    memory,
+                    entry,
+                    inputs.profile,
+                    by_model=each.by_model,
+                    actor=COMPRESSION_ACTOR,
+                )
+            tx.set_progress(
+                inputs.session_id, ConsolidationProgress(inputs.consolidated_to, 0, now)
+            )
+            evict(tx, inputs.profile, now)
+        return tuple(memory for memory, _ in staged)
+
+    def _build_key(self, inputs: _CompressionInput, now: datetime) -> str:
+        last = _redacted_text(inputs.parts.new[-1])
+        return build_entry_key(
+            inputs.session_id, build_unique_suffix(self._access.new_id(now), last)
+        )
+
+
+def _validate_entry(given: object, place: int) -> Mapping[str, Any]:
+    if not isinstance(given, Mapping) or not isinstance(given.get("role"), str):
+        raise InvalidInput(f"history[{place}]", "must be a mapping with a role and a content")
+    return given
+
+
+def _redacted_text(entry: HistoryMessage) -> str:
+    """Return a message as it may leave the process: without secrets."""
+    return f"{_role_name(entry)}\n{redact(clean_text(describe_message(entry)))[0]}"
+
+
+def _build_transcript(entries: Sequence[HistoryMessage]) -> list[TranscriptTurn]:
+    """Return messages as a model may read them: without secrets, and those that say something."""
+    told = (
+        TranscriptTurn(redact(clean_text(describe_message(each)))[0], _role_name(each))
+        for each in entries
+    )
+    return [each for each in told if each.content.strip()]
+
+
+def _role_name(entry: Mapping[str, Any]) -> str:
+    return str(_parse_role(entry) or "system")
+
+
+def _parse_role(entry: Mapping[str, Any]) -> Role | None:
+    role = {"function": "tool", "developer": "system"}.get(entry["role"], entry["role"])
+    return Role(role) if role in tuple(Role) else None

@@ -1,0 +1,442 @@
+"""Summaries of messages: of the oldest that have gathered, or of a conversation that has ended."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from memolith.domain.memories import EPISODE, Action, Event, Memory, Source, State
+from memolith.domain.messages import Role
+from memolith.domain.recall import SearchFilter
+from memolith.errors import NotFound
+from memolith.policies import arguments
+from memolith.policies.context_echo import strip_context
+from memolith.policies.trust import resolve_origins
+from memolith.prompts.fencing import TranscriptTurn, build_transcript_turn
+from memolith.prompts.summaries import CASCADE_STYLE, SESSION_STYLE
+from memolith.services.extract import get_outside_messages
+from memolith.services.summarise import (
+    CONSOLIDATION_ACTOR,
+    ConsolidationResult,
+    SourcesChanged,
+    mark_compressed,
+    message_sources,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from memolith.domain.memories import Origin
+    from memolith.domain.messages import Message
+    from memolith.policies.consolidation import (
+        Cascade,
+        ConversationSummaryPolicy,
+        SessionCompressionPolicy,
+    )
+    from memolith.ports.store import IndexEntry, Snapshot, Transaction
+    from memolith.ports.work import WorkLease
+    from memolith.profiles.model import Profile
+    from memolith.services.access import Access
+    from memolith.services.base_memory import BaseMemoryRewriter
+    from memolith.services.summarise import Summariser, SummaryWriter
+
+_EXCLUDED_ROLES = frozenset({Role.TOOL, Role.SYSTEM})
+"""Whose messages no summary is made of: their words are data, not what was talked about."""
+
+
+@dataclass(frozen=True, slots=True)
+class _MessageBatch:
+    """Messages to summarise.
+
+    Attributes:
+        messages: All that the summary stands for, in order.
+        told: Those that it is made of: not what tools said, nor what waits for a review, nor what
+            a prompt of ours brought in.
+        before: What tools and other people said shortly before.
+        session_id: The conversation, where it is of one that has ended.
+    """
+
+    messages: Sequence[Message]
+    readable: Sequence[Message]
+    preceding: Sequence[Message]
+    session_id: str | None = None
+
+
+class MessageSummariser:
+    """Summarises messages."""
+
+    def __init__(self, summary_writer: SummaryWriter, summariser: Summariser) -> None:
+        """Use these."""
+        self._summary_writer = summary_writer
+        self._access = summary_writer.access
+        self._summariser = summariser
+
+    def summarise_oldest(
+        self, owner_id: str, profile: Profile, claim: WorkLease | None
+    ) -> Iterator[ConsolidationResult]:
+        """Summarise the oldest messages, where so many have no summary; yield what was made."""
+        cascade = profile.consolidation.messages
+        if cascade is not None:
+            yield from self._summarise_all(
+                owner_id, profile, claim, lambda snapshot: self._find_oldest(snapshot, cascade)
+            )
+
+    def summarise_ended_sessions(
+        self, owner_id: str, profile: Profile, claim: WorkLease | None
+    ) -> Iterator[ConsolidationResult]:
+        """Summarise conversations that have ended and have none; yield what was made."""
+        rule = profile.consolidation.conversations
+        if rule is not None:
+            yield from self._summarise_all(
+                owner_id, profile, claim, lambda snapshot: self._find_ended(snapshot, rule)
+            )
+
+    def _summarise_all(
+        self,
+        owner_id: str,
+        profile: Profile,
+        claim: WorkLease | None,
+        find_batch: Callable[[Snapshot], _MessageBatch | None],
+    ) -> Iterator[ConsolidationResult]:
+        """Summarise what is taken, until nothing is."""
+        while True:
+            with self._access.store.read(owner_id) as snapshot:
+                taken = find_batch(snapshot)
+            if taken is None:
+                return
+            if taken.readable:
+                yield self._summarise(owner_id, profile, taken, claim)
+            else:  # results of tools alone
+                with self._access.store.write(owner_id) as tx:
+                    self._mark_summarised(tx, taken, claim)
+
+    def _find_oldest(self, snapshot: Snapshot, cascade: Cascade) -> _MessageBatch | None:
+        count = cascade.get_batch_size(snapshot.count_unsummarised_messages())
+        return self._build_batch(snapshot, snapshot.unsummarised_messages(count)) if count else None
+
+    def _find_ended(
+        self, snapshot: Snapshot, rule: ConversationSummaryPolicy
+    ) -> _MessageBatch | None:
+        now = self._access.clock.now()
+        new = snapshot.count_unsummarised_by_session()
+        for session in snapshot.sessions():
+            count = rule.batch_size(new.get(session.id, 0))
+            if count and rule.is_over(session.last_at, session.ended_at, now):
+                messages = snapshot.unsummarised_messages(count, session_id=session.id)
+                return self._build_batch(snapshot, messages, session.id)
+        return None
+
+    def _build_batch(
+        self, snapshot: Snapshot, messages: Sequence[Message], session_id: str | None = None
+    ) -> _MessageBatch:
+        scope = SearchFilter(
+            now=self._access.clock.now(), kinds=frozenset({EPISODE}), include_quarantined=False
+        )
+        numbers = snapshot.item_numbers([each.id for each in messages], scope)
+        let_through = (
+            replace(message, content=strip_context(message.content))
+            for message, number in zip(messages, numbers.tolist(), strict=True)
+            if number >= 0 and message.role not in _EXCLUDED_ROLES
+        )
+        told = [message for message in let_through if message.content.strip()]
+        return _MessageBatch(
+            messages, told, get_outside_messages(snapshot, messages[0]), session_id
+        )
+
+    def _summarise(
+        self, owner_id: str, profile: Profile, batch: _MessageBatch, claim: WorkLease | None
+    ) -> ConsolidationResult:
+        summary = self._summariser.summarise(
+            owner_id, [build_transcript_turn(each) for each in batch.readable], CASCADE_STYLE
+        )
+        memory, entry = self._summary_writer.build_memory(
+            owner_id,
+            profile,
+            summary,
+            profile.consolidation.kind,
+            message_sources(batch.messages),
+            _source_origins(batch),
+            session_id=batch.session_id,
+            happened_at=batch.messages[-1].at,
+        )
+        with self._access.store.write(owner_id) as tx:
+            self._mark_summarised(tx, batch, claim)
+            self._summary_writer.insert(tx, memory, entry, profile, by_model=summary.by_model)
+        return ConsolidationResult(
+            "summary", memory.id, len(batch.messages), by_model=summary.by_model
+        )
+
+    def _mark_summarised(
+        self, tx: Transaction, batch: _MessageBatch, claim: WorkLease | None
+    ) -> None:
+        """Mark what was summarised, if nobody else has, and it still says what was read."""
+        self._summary_writer.check_claim(tx, claim)
+        count = len(batch.messages)
+        if tx.unsummarised_messages(count, session_id=batch.session_id) != list(batch.messages):
+            raise SourcesChanged
+        tx.mark_summarised([each.id for each in batch.messages], self._access.clock.now())
+
+
+def _source_origins(batch: _MessageBatch) -> list[Origin]:
+    """Return the origins of what a summary is made of."""
+    told = {message.id for message in batch.readable}
+    heard = [*batch.preceding, *batch.messages]
+    origins = resolve_origins(message.role for message in heard)
+    return [origin for message, origin in zip(heard, origins, strict=True) if message.id in told]
+
+
+# --- Compressing the memories of old sessions: one memory stands for each session's
+
+
+_MAX_SESSION_ROUNDS = 3
+"""How often the summary of a session is made anew whose memories others change."""
+
+
+@dataclass(frozen=True, slots=True)
+class _StagedSummary:
+    """The summary of a session, not written yet.
+
+    Attributes:
+        session_id: The session.
+        sources: What it was made of, as read.
+        memory: The summary.
+        entry: Its index entry.
+        by_model: Whether a model wrote it.
+    """
+
+    session_id: str
+    sources: Sequence[Memory]
+    memory: Memory
+    entry: IndexEntry
+    by_model: bool
+
+
+class SessionSummariser:
+    """Compresses sessions."""
+
+    def __init__(self, summary_writer: SummaryWriter, summariser: Summariser) -> None:
+        """Use these."""
+        self._summary_writer = summary_writer
+        self._access = summary_writer.access
+        self._summariser = summariser
+
+    def compress_oldest(
+        self, owner_id: str, profile: Profile, claim: WorkLease | None
+    ) -> Iterator[ConsolidationResult]:
+        """Compress the oldest sessions, where there are too many; yield what was made.
+
+        All that are chosen are summarised before the first is written: with one written, the
+        others might be too few to be chosen again after a failure.
+        """
+        rule = profile.consolidation.sessions
+        if rule is None:
+            return
+        with self._access.store.read(owner_id) as snapshot:
+            sessions = self._find_uncompressed(snapshot, rule)
+        started = {name: _started_at(memories) for name, memories in sessions.items()}
+        staged = [
+            self._stage(owner_id, profile, rule, name, sessions[name])
+            for name in rule.select_sessions(started)
+        ]
+        for one in staged:
+            yield self._commit(owner_id, profile, rule, one, claim)
+
+    def _find_uncompressed(
+        self, snapshot: Snapshot, rule: SessionCompressionPolicy
+    ) -> dict[str, list[Memory]]:
+        """Return the memories of each session that are not compressed, where any are."""
+        scope = SearchFilter(
+            now=self._access.clock.now(),
+            kinds=frozenset({rule.source_kind}),
+            include_compressed=True,
+            include_quarantined=False,
+        )
+        items = snapshot.items(snapshot.items_in_scope(scope))
+        ids = [items.record_id[row] for row in np.flatnonzero(items.session >= 0).tolist()]
+        found: dict[str, list[Memory]] = {}
+        for memory in snapshot.memories(ids):
+            if not memory.compressed and memory.session_id is not None:
+                found.setdefault(memory.session_id, []).append(memory)
+        return found
+
+    def _commit(
+        self,
+        owner_id: str,
+        profile: Profile,
+        rule: SessionCompressionPolicy,
+        staged: _StagedSummary,
+        claim: WorkLease | None,
+    ) -> ConsolidationResult:
+        """Write a summary; one whose sources have changed meanwhile is made anew."""
+        for _ in range(_MAX_SESSION_ROUNDS):
+            try:
+                return self._write(owner_id, profile, staged, claim)
+            except SourcesChanged:
+                with self._access.store.write(owner_id) as tx:
+                    self._summary_writer.check_claim(tx, claim)
+                    left = self._find_uncompressed(tx, rule).get(staged.session_id)
+                if not left:
+                    raise
+                staged = self._stage(owner_id, profile, rule, staged.session_id, left)
+        raise SourcesChanged
+
+    def _stage(
+        self,
+        owner_id: str,
+        profile: Profile,
+        rule: SessionCompressionPolicy,
+        session_id: str,
+        memories: Sequence[Memory],
+    ) -> _StagedSummary:
+        told = [
+            TranscriptTurn(each.content, at=each.happened_at or each.created_at)
+            for each in memories
+        ]
+        summary = self._summariser.summarise(owner_id, told, SESSION_STYLE)
+        memory, entry = self._summary_writer.build_memory(
+            owner_id,
+            profile,
+            summary,
+            rule.target_kind,
+            [Source(each.id, "memory") for each in memories],
+            [each.origin for each in memories],
+            session_id=session_id,
+            happened_at=told[-1].at,
+        )
+        return _StagedSummary(session_id, memories, memory, entry, by_model=summary.by_model)
+
+    def _write(
+        self, owner_id: str, profile: Profile, staged: _StagedSummary, claim: WorkLease | None
+    ) -> ConsolidationResult:
+        memory, sources = staged.memory, staged.sources
+        with self._access.store.write(owner_id) as tx:
+            self._summary_writer.check_claim(tx, claim)
+            there = {each.id: each for each in tx.memories([each.id for each in sources])}
+            for old in sources:
+                now = there.get(old.id)
+                if now is None or not _is_unchanged(now, old):
+                    raise SourcesChanged
+                tx.amend(mark_compressed(now, memory.created_at))
+            self._summary_writer.insert(tx, memory, staged.entry, profile, by_model=staged.by_model)
+        return ConsolidationResult("session", memory.id, len(sources), by_model=staged.by_model)
+
+
+def _is_unchanged(now: Memory, read: Memory) -> bool:
+    return now.state is State.ACTIVE and now.version == read.version and not now.compressed
+
+
+def _started_at(memories: Sequence[Memory]) -> int:
+    first = min(memory.happened_at or memory.created_at for memory in memories)
+    return int(first.timestamp() * 1e6)
+
+
+# --- All that a profile makes shorter, in its order, and the way back
+
+
+_MAX_STEP_ROUNDS = 3
+"""How often a step that others were first with is begun anew; then it waits for the next time."""
+
+ShouldStop = Callable[[], bool]
+
+ConsolidationStep = Callable[[str, "Profile", "WorkLease | None"], "Iterator[ConsolidationResult]"]
+
+_log = logging.getLogger(__name__)
+
+
+class Consolidator:
+    """Makes an owner's memory shorter, by the rules of the owner's profile."""
+
+    def __init__(
+        self,
+        access: Access,
+        messages: MessageSummariser,
+        sessions: SessionSummariser,
+        base_memory: BaseMemoryRewriter,
+        *,
+        has_model: bool,
+    ) -> None:
+        """Use these."""
+        self._access = access
+        self._messages = messages
+        self._sessions = sessions
+        self._base_memory = base_memory
+        self._has_model = has_model
+
+    def runs_automatically(self, profile: Profile) -> bool:
+        """Tell whether it is done without being asked for."""
+        return self._has_model or profile.consolidation.runs_without_model
+
+    def consolidate(
+        self, owner_id: str, claim: WorkLease | None = None, should_stop: ShouldStop = lambda: False
+    ) -> Iterator[ConsolidationResult]:
+        """Make shorter what is due, and yield each thing once it is written.
+
+        Args:
+            owner_id: Whose.
+            claim: The right to do it for that owner; None: nobody else does.
+            stopped: Asked between steps: whether to leave the rest for later.
+
+        Raises:
+            Disabled: Memory is switched off.
+            ServiceFailed: The model failed; what was made before stays.
+        """
+        self._access.check_enabled()
+        profile = self._access.get_profile(owner_id)
+        for step in (
+            self._messages.summarise_oldest,
+            self._messages.summarise_ended_sessions,
+            self._sessions.compress_oldest,
+            self._base_memory.rewrite,
+        ):
+            if not should_stop():
+                yield from self._run_step(step, owner_id, profile, claim, should_stop)
+
+    def undo(self, owner_id: str, id: str) -> Memory:
+        """Take back a summary: what it stands for is recalled again; return it, no longer active.
+
+        Its sources are not summarised again. `restore` brings it back.
+
+        Raises:
+            Disabled: Memory is switched off.
+            InvalidInput: That is no id.
+            NotFound: There is no active summary with it.
+        """
+        self._access.check_enabled()
+        id_ = arguments.parse_id(id)
+        now = self._access.clock.now()
+        with self._access.store.write(owner_id) as tx:
+            history = tx.history(id_)
+            events = history.events if history else ()
+            if not any(event.action is Action.CONDENSED for event in events):
+                raise NotFound("summary", id_)
+            (memory,) = tx.memories([id_])
+            if memory.state is not State.ACTIVE:
+                raise NotFound("active summary", id_)
+            undone = replace(memory, state=State.SUPERSEDED, updated_at=now)
+            tx.amend(undone)
+            tx.record([Event(id_, Action.UNDONE, now, CONSOLIDATION_ACTOR, memory.version)])
+        return undone
+
+    def _run_step(
+        self,
+        step: ConsolidationStep,
+        owner_id: str,
+        profile: Profile,
+        claim: WorkLease | None,
+        should_stop: ShouldStop,
+    ) -> Iterator[ConsolidationResult]:
+        """Do a step as long as it has something to do, anew where others were first."""
+        for _ in range(_MAX_STEP_ROUNDS):
+            try:
+                for made in step(owner_id, profile, claim):
+                    yield made
+                    if should_stop():
+                        return
+            except SourcesChanged:
+                continue
+            return
+        _log.info("a consolidation is left for later: others write at the same time")

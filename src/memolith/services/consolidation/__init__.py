@@ -1,1 +1,0 @@
-"""Making an owner's memory shorter without losing any of it."""

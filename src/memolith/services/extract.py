@@ -1,0 +1,303 @@
+"""What an assistant may have heard of tools and other people before it spoke."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, time, timedelta
+from typing import TYPE_CHECKING
+
+from memolith.domain.memories import EPISODE, Action, Event, Memory, Origin, Source, State
+from memolith.domain.messages import Role
+from memolith.domain.recall import SearchFilter
+from memolith.errors import InvalidInput
+from memolith.policies.context_echo import is_echo, strip_context
+from memolith.policies.evidence import read_sources
+from memolith.policies.grounding import find_grounding, find_support
+from memolith.policies.learning import group_exchanges
+from memolith.policies.trust import (
+    can_have_kind,
+    get_least_trusted,
+    get_origin,
+    get_trusted_kind,
+    resolve_origins,
+)
+from memolith.prompts.fencing import build_transcript_turn
+from memolith.prompts.learning import Fact, build_extraction_prompt, parse_facts
+from memolith.services.chat import ask_model, new_nonce
+from memolith.services.indexing import memory_text
+from memolith.services.maintenance import refresh_strengths
+from memolith.services.planning import WriteRequest
+from memolith.services.validation import NewMemory, classify_new_memory, parse_expiry
+from memolith.text.injection import is_suspicious
+from memolith.tracing import traced
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memolith.domain.messages import Message
+    from memolith.ports.store import IndexEntry, Snapshot, Transaction
+    from memolith.ports.work import WorkLease
+    from memolith.profiles.model import Profile
+    from memolith.services.access import Access
+    from memolith.services.chat import ChatModels
+    from memolith.services.indexing import Indexer
+    from memolith.services.write import WritePipeline
+
+_LOOKBACK = 40
+"""How many messages before one are looked through: a guess, as much as a model is likely to have
+before it beside what it is asked."""
+
+_OUTSIDE_ROLES = frozenset({Role.TOOL, Role.PARTICIPANT})
+
+
+def get_outside_messages(snapshot: Snapshot, message: Message) -> list[Message]:
+    """Return what tools and other people said in a conversation shortly before a message."""
+    after = max(0, message.sequence - 1 - _LOOKBACK)
+    found = snapshot.messages(session_id=message.session_id, after=after, limit=_LOOKBACK)
+    return [
+        each for each in found if each.sequence < message.sequence and each.role in _OUTSIDE_ROLES
+    ]
+
+
+# --- Learning from what was said with a model: the facts of exchanges, as memories
+
+
+LEARN_ACTOR = "learn"
+
+REPLY_TIMEOUT = timedelta(minutes=1)
+"""How long an exchange without a reply waits for one before it is learned from: a guess."""
+
+_KNOWN_LIMIT = 8
+"""How many known memories a fact of an assistant's is compared with: a guess."""
+
+_log = logging.getLogger(__name__)
+
+Exchange = tuple["Message", ...]
+
+
+class LeaseLost(Exception):
+    """No error: somebody else does the work now."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractionResult:
+    """What a model has taken from an exchange.
+
+    Attributes:
+        exchange: The messages, in order.
+        read: Those of them that the model was shown.
+        facts: What it gave.
+    """
+
+    exchange: Exchange
+    read_messages: tuple[Message, ...]
+    facts: tuple[Fact, ...]
+
+
+class FactExtractor:
+    """Learns from messages that wait. Reading and asking hold no lock."""
+
+    def __init__(
+        self, access: Access, indexer: Indexer, write_pipeline: WritePipeline, models: ChatModels
+    ) -> None:
+        """Use these."""
+        self._access = access
+        self._indexer = indexer
+        self._write_pipeline = write_pipeline
+        self._models = models
+
+    def find_pending(self, owner_id: str, limit: int) -> list[Exchange]:
+        """Return the oldest exchanges that wait to be learned from and are complete."""
+        now = self._access.clock.now()
+        with self._access.store.read(owner_id) as snapshot:
+            messages = snapshot.pending_messages(limit * 8, now=now)
+        return list(group_exchanges(messages, open_since=now - REPLY_TIMEOUT))[:limit]
+
+    @traced("extract")
+    def extract(self, owner_id: str, exchange: Exchange) -> ExtractionResult:
+        """Ask the model for the facts of an exchange. Several may be asked for at once.
+
+        Raises:
+            ServiceFailed: There is no reply, or none in the form asked for.
+        """
+        dialect = self._access.get_profile(owner_id).extraction
+        model = self._models.for_owner(owner_id)
+        read = self._select_readable(owner_id, exchange)
+        if dialect is None or model is None or not any(each.role is Role.USER for each in read):
+            return ExtractionResult(exchange, read, ())
+        prompt = build_extraction_prompt(
+            dialect, [build_transcript_turn(each) for each in read], new_nonce()
+        )
+        facts = ask_model(model, prompt, lambda text: parse_facts(text, dialect, len(read)))
+        return ExtractionResult(exchange, read, facts)
+
+    def store(
+        self, owner_id: str, claim: WorkLease, extracted: ExtractionResult
+    ) -> tuple[Memory, ...]:
+        """Store what an exchange gave, and mark it as learned from; return the memories.
+
+        Where a word of it was forgotten meanwhile, nothing is stored, and it waits on.
+
+        Raises:
+            Lost: Somebody else has the work now; nothing was stored.
+        """
+        now = self._access.clock.now()
+        profile = self._access.get_profile(owner_id)
+        made = self._build_memories(owner_id, profile, extracted, now)
+        kept = tuple(draft for draft, is_supported in made if is_supported)
+        doubted = [draft for draft, is_supported in made if not is_supported]
+        withheld = self._build_quarantined(owner_id, profile, doubted, now)
+        ids = [message.id for message in extracted.exchange]
+
+        def in_transaction(tx: Transaction) -> Sequence[NewMemory]:
+            if not tx.holds_lease(claim):
+                raise LeaseLost
+            if tx.messages(ids=ids) != list(extracted.exchange):
+                return ()
+            tx.mark_learned(ids, now)
+            for memory, entry in withheld:
+                tx.insert([(memory, entry)])
+                tx.record([Event(memory.id, Action.DOUBTED, now, LEARN_ACTOR, memory.version)])
+            return kept
+
+        return self._write_pipeline.write_memories(
+            WriteRequest(owner_id, profile, kept, now, actor=LEARN_ACTOR), in_transaction
+        )
+
+    def _select_readable(self, owner_id: str, exchange: Exchange) -> tuple[Message, ...]:
+        """Return what a model may read of an exchange.
+
+        Not what waits for a review, nor the system's words, nor what a prompt of ours brought in.
+        """
+        scope = SearchFilter(
+            now=self._access.clock.now(), kinds=frozenset({EPISODE}), include_quarantined=False
+        )
+        with self._access.store.read(owner_id) as snapshot:
+            numbers = snapshot.item_numbers([message.id for message in exchange], scope)
+        let_through = (
+            replace(message, content=strip_context(message.content))
+            for message, number in zip(exchange, numbers.tolist(), strict=True)
+            if number >= 0 and message.role is not Role.SYSTEM
+        )
+        return tuple(message for message in let_through if message.content.strip())
+
+    def _build_memories(
+        self, owner_id: str, profile: Profile, extracted: ExtractionResult, now: datetime
+    ) -> list[tuple[NewMemory, bool]]:
+        """Return the memories that facts make, each with whether its sources support it."""
+        read = extracted.read_messages
+        origin_by_id = dict(
+            zip(
+                (each.id for each in extracted.exchange),
+                resolve_origins(each.role for each in extracted.exchange),
+                strict=True,
+            )
+        )
+        origins = [origin_by_id[each.id] for each in read]
+        days = [None if message.at is None else message.at.date() for message in read]
+        own = [place for place, message in enumerate(read) if message.role is Role.USER]
+        told = read_sources([message.content for message in read], days, [owner_id], own)
+        with self._access.store.read(owner_id) as snapshot:
+            before = get_outside_messages(snapshot, extracted.exchange[0])
+        made = []
+        for fact in extracted.facts:
+            found = find_grounding(fact.content, told, origins)
+            resting = read if found is None else [read[place] for place in found.places]
+            # What nobody said was made up by the model: no better than the worst it has read.
+            origin = (
+                get_least_trusted(Origin.ASSISTANT, *origins) if found is None else found.origin
+            )
+            if origin is Origin.ASSISTANT:
+                origin = get_least_trusted(origin, *_find_repeated_origins(fact.content, before))
+            try:
+                draft = _build_memory(fact, resting, origin, profile, now)
+            except InvalidInput as error:
+                _log.info("a fact is left out: %s", error)
+                continue
+            if draft.origin is Origin.USER or not self._is_echo(owner_id, draft, read):
+                made.append((draft, found is not None))
+        return made
+
+    def _is_echo(self, owner_id: str, draft: NewMemory, read: Sequence[Message]) -> bool:
+        """Tell whether a fact only repeats what was told to the assistant from memory."""
+        profile = self._access.get_profile(owner_id)
+        text = memory_text(profile, draft.content, draft.kind, None)
+        (entry,) = self._indexer.build_entries([text], owner_id)
+        said = read_sources(
+            [message.content for message in read if message.role is Role.USER], names=[owner_id]
+        )
+        with self._access.store.read(owner_id) as snapshot:
+            known = [memory.content for memory in self._find_similar(snapshot, entry, profile)]
+        return is_echo(draft.content, said, known)
+
+    def _find_similar(
+        self, snapshot: Snapshot, entry: IndexEntry, profile: Profile
+    ) -> list[Memory]:
+        vectors = [each.vector for each in entry.passages if each.vector is not None]
+        if not vectors:
+            return []
+        scope = SearchFilter(now=self._access.clock.now(), kinds=frozenset(profile.kinds))
+        numbers = snapshot.nearest(vectors[0], _KNOWN_LIMIT, scope)
+        return snapshot.memories(list(snapshot.items(numbers).record_id))
+
+    def _build_quarantined(
+        self, owner_id: str, profile: Profile, drafts: Sequence[NewMemory], now: datetime
+    ) -> list[tuple[Memory, IndexEntry]]:
+        """Return memories of what no source supports: kept for a review, never recalled."""
+        texts = [memory_text(profile, draft.content, draft.kind, None) for draft in drafts]
+        entries = self._indexer.build_entries(texts, owner_id)
+        made = [
+            Memory(
+                id=self._access.new_id(now),
+                owner_id=owner_id,
+                kind=draft.kind,
+                content=draft.content,
+                created_at=now,
+                updated_at=now,
+                importance=draft.effective_importance,
+                happened_at=draft.happened_at,
+                state=State.UNSUPPORTED,
+                session_id=draft.session_id,
+                sources=draft.sources,
+                origin=draft.origin,
+            )
+            for draft in drafts
+        ]
+        return list(zip(refresh_strengths(profile, made, now), entries, strict=True))
+
+
+def _find_repeated_origins(fact: str, messages: Sequence[Message]) -> list[Origin]:
+    """Return the origins of those of several messages that say a fact."""
+    told = read_sources([message.content for message in messages])
+    return [get_origin(messages[place].role) for place in find_support(fact, told)]
+
+
+def _build_memory(
+    fact: Fact, sources: Sequence[Message], origin: Origin, profile: Profile, now: datetime
+) -> NewMemory:
+    """Return the memory that a fact makes.
+
+    Raises:
+        InvalidInput: It is too long for the profile.
+    """
+    kind = get_trusted_kind(origin, fact.kind, profile.external_kinds)
+    if not can_have_kind(origin, kind):
+        kind = profile.own_kinds.get("context", "context")
+    draft = NewMemory(
+        content=fact.content,
+        kind=kind,
+        judged_importance=0.0,
+        importance=fact.importance,
+        expires_at=parse_expiry(fact.expires_in, None, now),
+        happened_at=_fact_date(fact) or sources[0].at,
+        session_id=sources[0].session_id,
+        origin=origin,
+        sources=tuple(Source(each.id, "message", each.external_id) for each in sources),
+        may_change_existing=not any(is_suspicious(each.content) for each in sources),
+    )
+    return classify_new_memory(draft, profile)
+
+
+def _fact_date(fact: Fact) -> datetime | None:
+    return None if fact.happened_on is None else datetime.combine(fact.happened_on, time(), UTC)

@@ -1,0 +1,522 @@
+"""What a change of a memory must not bring about, and what stands in its way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from memolith.domain.memories import Action, Event, Memory, Source, State
+from memolith.errors import Conflict, InvalidInput, NotFound
+from memolith.policies import arguments
+from memolith.services import provenance
+from memolith.services.indexing import apply_window, memory_text, message_text
+from memolith.services.maintenance import refresh_strengths
+from memolith.services.provenance import (
+    find_forgotten_messages,
+    find_source_messages,
+    is_summary,
+    is_supported_without,
+    remaining_content,
+    was_forgotten_with,
+)
+from memolith.services.validation import (
+    parse_expiry,
+    redaction_details,
+    validate_content,
+    validate_kind,
+    validate_kind_trust,
+    validate_name,
+    validate_tags,
+)
+from memolith.services.write import TransactionRunner
+from memolith.text.canonical_form import content_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    from memolith.domain.messages import Message
+    from memolith.ports.store import IndexEntry, Snapshot, Transaction
+    from memolith.services.access import Access
+    from memolith.services.indexing import Indexer, IndexText
+    from memolith.services.write import WriteTransaction
+
+_MAX_CHAIN_LENGTH = 10
+"""How far a chain of supersessions is followed to find a cycle."""
+
+
+def get_memory(snapshot: Snapshot, id_: str) -> Memory:
+    """Return a memory in any state.
+
+    Raises:
+        NotFound: There is none with that id.
+    """
+    found = snapshot.memories([id_])
+    if not found:
+        raise NotFound("memory", id_)
+    return found[0]
+
+
+def get_active_memory(snapshot: Snapshot, id_: str) -> Memory:
+    """Return an active memory.
+
+    Raises:
+        NotFound: There is none with that id.
+    """
+    memory = get_memory(snapshot, id_)
+    if memory.state is not State.ACTIVE:
+        raise NotFound("active memory", id_)
+    return memory
+
+
+def check_key_free(tx: Transaction, memory: Memory) -> None:
+    """Raise `Conflict` where another memory has its key."""
+    holder = tx.find_by_key(memory.key) if memory.key is not None else None
+    if holder is not None and holder.id != memory.id:
+        raise Conflict(f"memory {holder.id} has that key")
+
+
+def check_not_duplicate(tx: Transaction, memory: Memory, content: str) -> None:
+    """Raise `Conflict` where another memory says the same: has that `content_key`."""
+    twin = find_duplicate(tx, memory, content)
+    if twin is not None:
+        raise Conflict(f"memory {twin.id} says that already")
+
+
+def find_duplicate(tx: Transaction, memory: Memory, content: str) -> Memory | None:
+    """Return another active memory of the same key, or none, that says the same."""
+    others = (each for each in tx.find_by_content(content) if isinstance(each, Memory))
+    return next((one for one in others if one.id != memory.id and one.key == memory.key), None)
+
+
+def move_source(
+    tx: Transaction, memory: Memory, duplicate: Memory, source_id: str, now: datetime
+) -> None:
+    """Make a source of a forgotten memory one of the memory that has said the same since."""
+    own = tuple(source for source in memory.sources if source.id != source_id)
+    given = tuple(source for source in memory.sources if source.id == source_id)
+    retired = replace(
+        memory, state=State.SUPERSEDED, superseded_by=duplicate.id, sources=own, updated_at=now
+    )
+    tx.amend(retired)
+    tx.amend(replace(duplicate, sources=(*duplicate.sources, *given), updated_at=now))
+    details = {"superseded_by": duplicate.id}
+    tx.record(
+        [
+            Event(memory.id, Action.SUPERSEDED, now, "user", memory.version, details),
+            Event(duplicate.id, Action.RESTATED, now, "user", duplicate.version),
+        ]
+    )
+
+
+def check_no_cycle(tx: Transaction, old_id: str, successor: Memory) -> None:
+    """Raise `Conflict` where a memory would supersede what supersedes it."""
+    step: Memory | None = successor
+    for _ in range(_MAX_CHAIN_LENGTH):
+        if step is None or step.superseded_by is None:
+            return
+        if step.superseded_by == old_id:
+            raise Conflict("that would make a cycle of supersessions")
+        step = next(iter(tx.memories([step.superseded_by])), None)
+    raise Conflict(f"the chain of supersessions is longer than {_MAX_CHAIN_LENGTH}")
+
+
+# --- Changing what is remembered: update, supersede, forget, restore
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetResult:
+    """What a forgetting has touched.
+
+    Attributes:
+        memories: Ids of the memories that are forgotten now.
+        messages: Ids of the messages that are gone now, or lost a sentence.
+    """
+
+    memories: tuple[str, ...]
+    messages: tuple[str, ...]
+
+
+class MemoryEditor:
+    """Changes memories, under their owner's lock."""
+
+    def __init__(self, access: Access, indexer: Indexer) -> None:
+        """Use these."""
+        self._access = access
+        self._indexer = indexer
+        self._runner = TransactionRunner(access.store, indexer)
+
+    def update(
+        self,
+        owner_id: str,
+        id: str,
+        content: str | None = None,
+        *,
+        kind: str | None = None,
+        importance: float | None = None,
+        key: str | None = None,
+        tags: Iterable[str] | None = None,
+        expires_in: str = "",
+        expires_at: datetime | None = None,
+        happened_at: datetime | None = None,
+    ) -> Memory:
+        """Change an active memory; another content is a new version. Returns it as it is now.
+
+        Raises:
+            Disabled: Memory is switched off.
+            InvalidInput: An argument can't be taken, or nothing is to change.
+            NotFound: The owner has no active memory with that id.
+            Conflict: Another memory says that already, or has that key.
+        """
+        self._access.check_enabled()
+        id_ = arguments.parse_id(id)
+        now = self._access.clock.now()
+        profile = self._access.get_profile(owner_id)
+        end = parse_expiry(expires_in, expires_at, now)
+        text, redactions = (None, 0) if content is None else validate_content(content, profile)
+        changes: dict[str, object] = {
+            "content": text,
+            "kind": None if kind is None else validate_kind(kind, profile),
+            "importance": None
+            if importance is None
+            else arguments.check_share(importance, "importance"),
+            "key": None if key is None else validate_name(key, "key"),
+            "tags": None if tags is None else validate_tags(tags),
+            "expires_at": end,
+            "happened_at": None
+            if happened_at is None
+            else arguments.check_instant(happened_at, "happened_at"),
+        }
+        wanted = {name: value for name, value in changes.items() if value is not None}
+        if not wanted:
+            raise InvalidInput("update", "nothing to change was given")
+        return self._write_update(owner_id, id_, wanted, now, redaction_details(redactions))
+
+    def _write_update(
+        self,
+        owner_id: str,
+        id_: str,
+        changes: dict[str, object],
+        now: datetime,
+        details: dict[str, str],
+    ) -> Memory:
+        profile = self._access.get_profile(owner_id)
+
+        def change(write_tx: WriteTransaction) -> Memory:
+            tx = write_tx.tx
+            old = get_active_memory(tx, id_)
+            memory: Memory = replace(old, **changes, updated_at=now)  # type: ignore[arg-type] # each was checked by its name
+            if memory.kind != old.kind:
+                validate_kind_trust(memory.kind, memory.origin)
+                memory = replace(memory, previous_kind=None)  # of a kind that it is no more
+            (memory,) = refresh_strengths(profile, [memory], now)
+            check_key_free(tx, memory)
+            if memory.content != old.content:
+                entry = write_tx.get_entry(self._memory_text(memory))
+                check_not_duplicate(tx, memory, entry.content_key)
+                memory = replace(memory, version=old.version + 1, summary=None)
+                tx.revise(memory, entry)
+            elif self._memory_text(memory) != self._memory_text(old):
+                memory = replace(memory, version=old.version + 1)
+                tx.revise(memory, write_tx.get_entry(self._memory_text(memory)))
+            else:
+                tx.amend(memory)
+            said = {"fields": ",".join(sorted(changes)), **details}
+            tx.record([Event(id_, Action.UPDATED, now, "user", memory.version, said)])
+            return memory
+
+        return self._runner.write(owner_id, change)
+
+    def supersede(self, owner_id: str, old: str, new: str) -> Memory:
+        """Retire a memory in favour of another one; return the retired one.
+
+        Raises:
+            Disabled: Memory is switched off.
+            NotFound: The owner has no such memory.
+            Conflict: They are the same, the old is not active, the new is not, or a cycle
+                would come of it.
+        """
+        self._access.check_enabled()
+        old_id, new_id = arguments.parse_id(old, "old"), arguments.parse_id(new, "new")
+        now = self._access.clock.now()
+        with self._access.store.write(owner_id) as tx:
+            retired = get_memory(tx, old_id)
+            successor = get_memory(tx, new_id)
+            if old_id == new_id:
+                raise Conflict("a memory can't supersede itself")
+            if retired.superseded_by is not None:
+                raise Conflict(f"memory {old_id} is superseded already")
+            if retired.state is not State.ACTIVE:
+                raise Conflict(f"memory {old_id} is {retired.state}, not active")
+            check_no_cycle(tx, old_id, successor)
+            if successor.state is not State.ACTIVE:
+                raise Conflict(f"memory {new_id} is {successor.state}, not active")
+            memory = replace(retired, state=State.SUPERSEDED, superseded_by=new_id, updated_at=now)
+            tx.amend(memory)
+            details = {"superseded_by": new_id}
+            tx.record([Event(old_id, Action.SUPERSEDED, now, "user", memory.version, details)])
+            return memory
+
+    def forget(self, owner_id: str, id: str | None, key: str | None) -> ForgetResult:
+        """Take a memory, or a message, out of every door, with what it came from or gave rise to.
+
+        Of a memory: the sentences that it came from, in the messages it was learned of. Of a
+        message: the memories that nothing else says. Of both: the summaries that stand for them
+        among others, and the notes of the base memory that tell of them. All of it can be restored.
+
+        Raises:
+            Disabled: Memory is switched off.
+            InvalidInput: Not just one of `id` and `key` is given.
+            NotFound: The owner has no such memory or message, or it is forgotten already.
+        """
+        self._access.check_enabled()
+        if (id is None) == (key is None):
+            raise InvalidInput("id", "give either an id or a key")
+        now = self._access.clock.now()
+
+        def change(write_tx: WriteTransaction) -> ForgetResult:
+            target = _find_target(write_tx.tx, id, key)
+            if isinstance(target, Memory):
+                return self._forget_memory(write_tx, target, now)
+            return self._forget_message(write_tx, target, now)
+
+        forgotten = self._runner.write(owner_id, change)
+        self._access.store.idempotency.forget_responses(owner_id)
+        return forgotten
+
+    def restore(self, owner_id: str, id: str) -> Memory | Message:
+        """Make an inactive memory, or a forgotten message, active again; return it.
+
+        What went with it when it was forgotten comes back with it.
+
+        Raises:
+            Disabled: Memory is switched off.
+            NotFound: The owner has no such memory or message.
+            Conflict: It is active, or another memory has its key or says the same.
+        """
+        self._access.check_enabled()
+        id_ = arguments.parse_id(id)
+        now = self._access.clock.now()
+
+        def change(write_tx: WriteTransaction) -> Memory | Message:
+            for memory in write_tx.tx.memories([id_]):
+                return self.restore_memory(write_tx, memory, now)
+            for message in write_tx.tx.original_messages([id_]):
+                return self._restore_message(write_tx, message, now)
+            raise NotFound("memory", id_)
+
+        return self._runner.write(owner_id, change)
+
+    def _forget_memory(
+        self, write_tx: WriteTransaction, memory: Memory, now: datetime
+    ) -> ForgetResult:
+        tx = write_tx.tx
+        message_ids = find_source_messages(tx, memory, now)
+        gone = find_forgotten_messages(tx, message_ids)
+        known = {source.id for source in memory.sources}
+        extra = tuple(
+            Source(message.id, "message", message.external_id)
+            for message in tx.original_messages(message_ids)
+            if message.id not in known
+        )
+        forgotten = replace(
+            memory, state=State.FORGOTTEN, sources=(*memory.sources, *extra), updated_at=now
+        )
+        reached = () if memory.state is State.UNSUPPORTED else message_ids
+        summaries = self._forget_derived(tx, memory, reached, now)
+        tx.amend(forgotten)
+        details = {"state": str(memory.state)}
+        tx.record([Event(memory.id, Action.FORGOTTEN, now, "user", memory.version, details)])
+        touched = self._refresh_messages(write_tx, _exclude(gone, message_ids), now)
+        return ForgetResult((memory.id, *summaries), tuple(touched))
+
+    def _forget_derived(
+        self, tx: Transaction, record: Memory | Message, others: Sequence[str], now: datetime
+    ) -> list[str]:
+        """Let go what was made of a record that is forgotten; return which memories went.
+
+        What a summary stands for stands for itself: with a summary nothing goes.
+        """
+        if isinstance(record, Memory) and is_summary(tx, record):
+            return []
+        told = provenance.build_paraphrase_matcher(tx, [record])
+        profile = self._access.get_profile(tx.owner_id)
+        made = provenance.find_derived_summaries(tx, (record.id, *others), told, profile)
+        provenance.remove_base_memory_notes(tx, told, now)
+        return provenance.forget_summaries(tx, made, record.id, now)
+
+    def _forget_message(
+        self, write_tx: WriteTransaction, message: Message, now: datetime
+    ) -> ForgetResult:
+        tx = write_tx.tx
+        derived = [
+            memory
+            for memory in tx.derived_memories([message.id]).get(message.id, [])
+            if memory.state is not State.FORGOTTEN
+            and not is_summary(tx, memory)
+            and not is_supported_without(tx, memory, message.id)
+        ]
+        forgotten = self._forget_derived(tx, message, [each.id for each in derived], now)
+        tx.close_messages([message.id], now)
+        tx.record([Event(message.id, Action.FORGOTTEN, now, "user", message.version)])
+        for memory in derived:
+            tx.amend(replace(memory, state=State.FORGOTTEN, updated_at=now))
+            details = {"state": str(memory.state), "message": message.id}
+            tx.record([Event(memory.id, Action.FORGOTTEN, now, "user", memory.version, details)])
+            forgotten.append(memory.id)
+        self._reindex_after(write_tx, message)
+        return ForgetResult(tuple(forgotten), (message.id,))
+
+    def restore_memory(self, write_tx: WriteTransaction, memory: Memory, now: datetime) -> Memory:
+        """Make an inactive memory active again, within a write; return it.
+
+        Raises:
+            Conflict: It is active, or another memory has its key or says the same.
+        """
+        if memory.state is State.ACTIVE:
+            raise Conflict(f"memory {memory.id} is active")
+        stands_for_others = is_summary(write_tx.tx, memory)
+        if stands_for_others and not provenance.can_restore_summary(write_tx.tx, memory):
+            raise Conflict(f"what {memory.id} stands for is forgotten, or has another summary")
+        ended = memory.expires_at is not None and memory.expires_at <= now
+        restored = replace(
+            memory,
+            state=State.ACTIVE,
+            superseded_by=None,
+            expires_at=None if ended else memory.expires_at,
+            version=memory.version + 1,
+            updated_at=now,
+        )
+        tx = write_tx.tx
+        entry = write_tx.get_entry(self._memory_text(memory))
+        check_key_free(tx, restored)
+        check_not_duplicate(tx, restored, entry.content_key)
+        sources = [source.id for source in memory.sources if source.record_type == "message"]
+        gone = find_forgotten_messages(tx, sources)
+        tx.revise(restored, entry)
+        details = {"state": str(memory.state)}
+        tx.record([Event(memory.id, Action.RESTORED, now, "user", restored.version, details)])
+        if stands_for_others:
+            provenance.mark_sources_summarised(tx, restored, now)
+        elif memory.state is State.FORGOTTEN:
+            self._refresh_messages(write_tx, _exclude(gone, sources), now)
+            self._restore_derived(write_tx, restored, sources, now)
+        return restored
+
+    def _restore_derived(
+        self,
+        write_tx: WriteTransaction,
+        record: Memory | Message,
+        others: Sequence[str],
+        now: datetime,
+    ) -> None:
+        """Bring back what went with a record that is restored, as far as it still holds."""
+        tx = write_tx.tx
+        told = provenance.build_paraphrase_matcher(tx, [record])
+        profile = self._access.get_profile(tx.owner_id)
+        for memory in provenance.find_restorable_summaries(tx, (record.id, *others), told, profile):
+            state = provenance.get_state_before_forgetting(tx, memory)
+            if state is not State.ACTIVE:
+                tx.amend(replace(memory, state=state, updated_at=now))
+                tx.record([Event(memory.id, Action.RESTORED, now, "user", memory.version)])
+            elif find_duplicate(tx, memory, content_key(memory.content)) is None:
+                self.restore_memory(write_tx, memory, now)
+        provenance.restore_base_memory_notes(tx, told, now)
+
+    def _restore_message(
+        self, write_tx: WriteTransaction, original: Message, now: datetime
+    ) -> Message:
+        tx = write_tx.tx
+        derived = tx.derived_memories([original.id]).get(original.id, [])
+        forgotten = [
+            memory
+            for memory in derived
+            if memory.state is State.FORGOTTEN and not is_summary(tx, memory)
+        ]
+        gone = [memory for memory in forgotten if was_forgotten_with(tx, memory, original.id)]
+        if not gone and tx.messages(ids=[original.id]):
+            raise Conflict(f"message {original.id} is not forgotten")
+        for memory in gone:
+            twin = find_duplicate(tx, memory, content_key(memory.content))
+            if twin is None:
+                self.restore_memory(write_tx, memory, now)
+            else:
+                move_source(tx, memory, twin, original.id, now)
+        self._refresh_messages(write_tx, [original.id], now)
+        found = tx.messages(ids=[original.id])
+        if not found:
+            raise Conflict(f"all it says is forgotten: restore memory {forgotten[0].id}")
+        tx.record([Event(original.id, Action.RESTORED, now, "user", found[0].version)])
+        self._restore_derived(write_tx, found[0], [each.id for each in gone], now)
+        return found[0]
+
+    def _refresh_messages(
+        self, write_tx: WriteTransaction, message_ids: Sequence[str], now: datetime
+    ) -> list[str]:
+        """Make messages say what they said but for what is forgotten; return which changed."""
+        tx = write_tx.tx
+        current = {message.id: message for message in tx.messages(ids=message_ids)}
+        changed = []
+        for original in tx.original_messages(message_ids):
+            content = remaining_content(tx, original)
+            there = current.get(original.id)
+            if (there.content if there else "") == content:
+                continue
+            if content:
+                self._rewrite_message(write_tx, original, content, now)
+            else:
+                tx.close_messages([original.id], now)
+            action = Action.RESTORED if content == original.content else Action.FORGOTTEN
+            tx.record([Event(original.id, action, now, "user", original.version + 1)])
+            self._reindex_after(write_tx, original)
+            changed.append(original.id)
+        return changed
+
+    def _rewrite_message(
+        self, write_tx: WriteTransaction, original: Message, content: str, now: datetime
+    ) -> None:
+        message = replace(original, content=content, version=original.version + 1)
+        tx = write_tx.tx
+        entry = write_tx.get_entry(self._message_text(tx.owner_id, message))
+        tx.revise_message(message, apply_window(entry, self._get_previous_entry(tx, message)), now)
+
+    def _reindex_after(self, write_tx: WriteTransaction, message: Message) -> None:
+        """Make the window of the message after this one anew."""
+        tx = write_tx.tx
+        for after in tx.messages(session_id=message.session_id, after=message.sequence, limit=1):
+            entry = write_tx.get_entry(self._message_text(tx.owner_id, after))
+            tx.reindex(after.id, apply_window(entry, self._get_previous_entry(tx, after)))
+
+    def _get_previous_entry(self, tx: Transaction, message: Message) -> IndexEntry | None:
+        before = tx.messages(session_id=message.session_id, after=message.sequence - 2, limit=1)
+        if not before or before[0].sequence >= message.sequence:
+            return None
+        return self._indexer.build_keyword_entry(self._message_text(tx.owner_id, before[0]))
+
+    def _memory_text(self, memory: Memory) -> IndexText:
+        return memory_text(
+            self._access.get_profile(memory.owner_id), memory.content, memory.kind, memory.key
+        )
+
+    def _message_text(self, owner_id: str, message: Message) -> IndexText:
+        return message_text(self._access.get_profile(owner_id), message)
+
+
+def _find_target(snapshot: Snapshot, id_: str | None, key: str | None) -> Memory | Message:
+    """Return what is to be forgotten."""
+    if key is not None:
+        keyed = snapshot.find_by_key(validate_name(key, "key"))
+        if keyed is None:
+            raise NotFound("key", key)
+        return keyed
+    wanted = arguments.parse_id(str(id_))
+    for memory in snapshot.memories([wanted]):
+        if memory.state is not State.FORGOTTEN:
+            return memory
+    for message in snapshot.messages(ids=[wanted]):
+        return message
+    raise NotFound("memory", wanted)
+
+
+def _exclude(excluded: frozenset[str], ids: Iterable[str]) -> list[str]:
+    return [id_ for id_ in ids if id_ not in excluded]

@@ -1,0 +1,325 @@
+"""How strong memories are now, by their profile's law."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from memolith.domain.memories import Action, Event, State
+from memolith.policies import arguments
+from memolith.policies.decay import DecayInputs, select_weakest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime
+
+    from numpy.typing import NDArray
+
+    from memolith.domain.memories import Memory
+    from memolith.domain.messages import Session
+    from memolith.ports.snapshot import MemoryStats
+    from memolith.ports.store import Snapshot, Transaction, UsageStats
+    from memolith.profiles.model import Profile
+    from memolith.services.access import Access
+    from memolith.services.indexing import Indexer
+
+_MICROSECONDS_PER_DAY = 86_400_000_000.0
+_SECONDS_PER_DAY = 86_400.0
+
+
+def days_since(times: NDArray[np.int64], now: datetime) -> NDArray[np.float64]:
+    """Return the days from each time, in microseconds since 1970, until now."""
+    elapsed = now.timestamp() * 1e6 - times
+    days: NDArray[np.float64] = elapsed.astype(np.float64) / _MICROSECONDS_PER_DAY
+    return days
+
+
+def compute_strengths(
+    profile: Profile, kinds: Sequence[str], usage: UsageStats | MemoryStats, now: datetime
+) -> NDArray[np.float64]:
+    """Return what is left of each memory now, 0..1."""
+    return profile.decay.strength(
+        DecayInputs(
+            kinds,
+            usage.importance,
+            usage.access_count,
+            days_since(usage.used_at, now),
+            days_since(usage.updated_at, now),
+        )
+    )
+
+
+def refresh_strengths(profile: Profile, memories: Sequence[Memory], now: datetime) -> list[Memory]:
+    """Return memories with the strength that they have now."""
+    left = profile.decay.strength(
+        DecayInputs(
+            [memory.kind for memory in memories],
+            np.array([memory.importance for memory in memories], dtype=np.float64),
+            np.array([memory.access_count for memory in memories], dtype=np.int64),
+            _days_between(now, [memory.accessed_at or memory.created_at for memory in memories]),
+            _days_between(now, [memory.updated_at for memory in memories]),
+        )
+    )
+    return [
+        replace(memory, strength=float(strength))
+        for memory, strength in zip(memories, left, strict=True)
+    ]
+
+
+def _days_between(now: datetime, times: Sequence[datetime]) -> NDArray[np.float64]:
+    elapsed = [(now - each).total_seconds() / _SECONDS_PER_DAY for each in times]
+    return np.array(elapsed, dtype=np.float64)
+
+
+# --- What time does to memories: they fade, expire, pass, and are evicted where there are too man
+
+
+ACTIVE = frozenset({State.ACTIVE})
+
+SESSION_IDLE_TIMEOUT = timedelta(hours=24)
+"""A session in which nothing was said for so long counts as ended."""
+
+BATCH_SIZE = 500
+"""How many memories change in one transaction: a guess, some tens of milliseconds."""
+
+_MIN_CHANGE = 1e-9
+_ACTION_BY_STATE = {
+    State.EXPIRED: Action.EXPIRED,
+    State.FADED: Action.FADED,
+    State.EVICTED: Action.EVICTED,
+}
+
+
+class Maintenance:
+    """Does to an owner's memories what is due."""
+
+    def __init__(self, access: Access) -> None:
+        """Use this."""
+        self._access = access
+
+    def decay(self, owner_id: str) -> tuple[str, ...]:
+        """Store how strong each active memory is now; return the ids of those that got weaker.
+
+        Doing it again at the same instant changes nothing: what is stored is never built on.
+        """
+        now = self._access.clock.now()
+        profile = self._access.get_profile(owner_id)
+        with self._access.store.write(owner_id) as tx:
+            vitals = tx.memory_stats(states=ACTIVE)
+            left = compute_strengths(profile, vitals.kind, vitals, now)
+            changed = np.flatnonzero(np.abs(left - vitals.strength) > _MIN_CHANGE)
+            tx.set_strengths([vitals.id[row] for row in changed.tolist()], left[changed].tolist())
+            weaker = changed[left[changed] < vitals.strength[changed]]
+        return tuple(vitals.id[row] for row in weaker.tolist())
+
+    def expire(self, owner_id: str) -> tuple[str, ...]:
+        """Let the memories end whose time is up; return their ids."""
+        now = self._access.clock.now()
+        with self._access.store.read(owner_id) as snapshot:
+            vitals = snapshot.memory_stats(states=ACTIVE)
+        at = now.timestamp() * 1e6
+        is_over = (vitals.expires_at >= 0) & (vitals.expires_at <= at)
+        due = [vitals.id[row] for row in np.flatnonzero(is_over).tolist()]
+        return self._deactivate(owner_id, due, State.EXPIRED, now)
+
+    def cleanup(
+        self, owner_id: str, *, below: float | None = None, dry_run: bool = False
+    ) -> tuple[str, ...]:
+        """Let the memories fade that are weaker than the profile keeps; return their ids.
+
+        Args:
+            owner_id: Whose.
+            below: The strength under which they fade; None: the profile's, which may be none.
+            dry_run: Only tell which.
+        """
+        now = self._access.clock.now()
+        profile = self._access.get_profile(owner_id)
+        least = profile.cleanup_threshold if below is None else below
+        if least is None:
+            return ()
+        with self._access.store.read(owner_id) as snapshot:
+            vitals = snapshot.memory_stats(states=ACTIVE)
+        left = compute_strengths(profile, vitals.kind, vitals, now)
+        due = [vitals.id[row] for row in np.flatnonzero(left < least).tolist()]
+        return tuple(due) if dry_run else self._deactivate(owner_id, due, State.FADED, now)
+
+    def promote_transient(self, owner_id: str) -> tuple[str, ...]:
+        """Let memories of a passing kind take on their lasting one where their session is over.
+
+        Returns:
+            Their ids.
+        """
+        now = self._access.clock.now()
+        profile = self._access.get_profile(owner_id)
+        if not profile.kinds_after_session:
+            return ()
+        with self._access.store.read(owner_id) as snapshot:
+            due = _find_due_transient(snapshot, profile, now)
+        return self._update_in_batches(
+            owner_id, due, lambda tx, memory: _promote(tx, memory, profile.kinds_after_session, now)
+        )
+
+    def _deactivate(
+        self, owner_id: str, ids: Sequence[str], state: State, now: datetime
+    ) -> tuple[str, ...]:
+        return self._update_in_batches(
+            owner_id, ids, lambda tx, memory: deactivate(tx, memory, state, now)
+        )
+
+    def _update_in_batches(
+        self, owner_id: str, ids: Sequence[str], change: Callable[[Transaction, Memory], None]
+    ) -> tuple[str, ...]:
+        """Change the memories that are still active, some in each transaction."""
+        done: list[str] = []
+        for first in range(0, len(ids), BATCH_SIZE):
+            with self._access.store.write(owner_id) as tx:
+                for memory in tx.memories(ids[first : first + BATCH_SIZE]):
+                    if memory.state is State.ACTIVE:
+                        change(tx, memory)
+                        done.append(memory.id)
+        return tuple(done)
+
+
+def deactivate(tx: Transaction, memory: Memory, state: State, now: datetime) -> None:
+    """Let a memory go, restorably."""
+    tx.amend(replace(memory, state=state, updated_at=now))
+    tx.record([Event(memory.id, _ACTION_BY_STATE[state], now, "scheduler", memory.version)])
+
+
+def evict(tx: Transaction, profile: Profile, now: datetime) -> tuple[str, ...]:
+    """Let the weakest memories go where there are more than the profile keeps."""
+    if profile.capacity is None:
+        return ()
+    vitals = tx.memory_stats(states=ACTIVE)
+    surplus = len(vitals.id) - profile.capacity
+    if surplus <= 0:
+        return ()
+    left = compute_strengths(profile, vitals.kind, vitals, now)
+    rows = select_weakest(left, vitals.importance, vitals.created_at, surplus)
+    gone = tx.memories([vitals.id[row] for row in rows.tolist()])
+    for memory in gone:
+        deactivate(tx, memory, State.EVICTED, now)
+    return tuple(memory.id for memory in gone)
+
+
+def _find_due_transient(snapshot: Snapshot, profile: Profile, now: datetime) -> list[str]:
+    vitals = snapshot.memory_stats(states=ACTIVE)
+    ids = [
+        id_
+        for id_, kind in zip(vitals.id, vitals.kind, strict=True)
+        if kind in profile.kinds_after_session
+    ]
+    sessions = {session.id: session for session in snapshot.sessions()}
+    return [
+        memory.id
+        for memory in snapshot.memories(ids)
+        if _is_session_over(sessions.get(memory.session_id or ""), memory, now)
+    ]
+
+
+def _is_session_over(session: Session | None, memory: Memory, now: datetime) -> bool:
+    if session is None:
+        return now - memory.updated_at >= SESSION_IDLE_TIMEOUT
+    last = max(session.last_at, memory.created_at)
+    return session.ended_at is not None or now - last >= SESSION_IDLE_TIMEOUT
+
+
+def _promote(
+    tx: Transaction, memory: Memory, lasting_kinds: Mapping[str, str], now: datetime
+) -> None:
+    kind = lasting_kinds[memory.kind]
+    tx.amend(replace(memory, kind=kind, updated_at=now))
+    details = {"fields": "kind", "was": memory.kind}
+    tx.record([Event(memory.id, Action.UPDATED, now, "scheduler", memory.version, details)])
+
+
+# --- Retention: what has been inactive for long enough goes for good
+
+
+_INACTIVE_STATES = frozenset(State) - {State.ACTIVE}
+_PURGE_BATCH_SIZE = 200
+"""How many records go in one transaction: a guess, some tens of milliseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class RetentionResult:
+    """What a retention has removed for good, or would remove.
+
+    Attributes:
+        memories: How many memories that were no longer active.
+        sessions: How many conversations.
+        messages: How many messages they had.
+        settled: Whether the store's own logs hold nothing of it either; see `Purged`.
+    """
+
+    memories: int
+    sessions: int
+    messages: int
+    compacted: bool = True
+
+    @property
+    def removed_count(self) -> int:
+        """How many records those are."""
+        return self.memories + self.messages
+
+
+class Retention:
+    """Removes what is older than it is to be retained."""
+
+    def __init__(self, access: Access, indexer: Indexer) -> None:
+        """Use these."""
+        self._access = access
+        self._indexer = indexer
+
+    def retain(self, owner_id: str, *, days: int, dry_run: bool = False) -> RetentionResult:
+        """Remove memories not active since, and conversations in which nothing was said since.
+
+        Active memories stay, however old, also those that were learned in such a conversation.
+
+        Args:
+            owner_id: Whose.
+            days: How long things are retained, from 1.
+            dry_run: Only count them.
+
+        Raises:
+            InvalidInput: `days` is less than 1.
+        """
+        since = self._access.clock.now() - timedelta(
+            days=arguments.check_count(days, "days", minimum=1)
+        )
+        with self._access.store.read(owner_id) as snapshot:
+            memories = _find_inactive(snapshot, since)
+            sessions = [each for each in snapshot.sessions() if each.last_at < since]
+        found = RetentionResult(
+            len(memories), len(sessions), sum(each.messages for each in sessions)
+        )
+        if dry_run or not (memories or sessions):
+            return found
+        self._remove(owner_id, memories, sessions)
+        self._indexer.clear_recent(owner_id)
+        self._access.store.idempotency.forget_responses(owner_id)
+        return RetentionResult(
+            found.memories, found.sessions, found.messages, self._access.store.compact()
+        )
+
+    def _remove(self, owner_id: str, memories: list[str], sessions: list[Session]) -> None:
+        store = self._access.store
+        for first in range(0, len(memories), _PURGE_BATCH_SIZE):
+            some = memories[first : first + _PURGE_BATCH_SIZE]
+            with store.write(owner_id) as tx:
+                tx.purge([each.id for each in tx.memories(some) if each.state in _INACTIVE_STATES])
+        for session in sessions:
+            with store.write(owner_id) as tx:
+                now = {each.id: each for each in tx.sessions()}.get(session.id)
+                if now is not None and now.last_at == session.last_at:
+                    tx.remove_sessions([session.id])
+
+
+def _find_inactive(snapshot: Snapshot, since: datetime) -> list[str]:
+    """Return the ids of the memories that have not been active since then."""
+    vitals = snapshot.memory_stats(states=_INACTIVE_STATES)
+    rows = np.flatnonzero(vitals.updated_at < since.timestamp() * 1e6)
+    return [vitals.id[row] for row in rows.tolist()]

@@ -1,0 +1,376 @@
+"""What forgetting takes out of messages, and what it leaves of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from memolith.domain.memories import EPISODE, Action, Event, Memory, State
+from memolith.domain.recall import SearchFilter
+from memolith.policies.base_memory import remove_from_document
+from memolith.policies.classification import get_profile_kind
+from memolith.policies.consolidation import SUMMARY_KIND
+from memolith.policies.evidence import read_sources
+from memolith.policies.grounding import find_support
+from memolith.policies.histories import is_entry
+from memolith.policies.paraphrase import (
+    ParaphraseDetector,
+    build_paraphrase_detector,
+    remove_sentences,
+    sentence_keys,
+    strip_speaker_label,
+)
+from memolith.ports.index import PART_BITS
+from memolith.services.access import iter_memories
+from memolith.services.extract import LEARN_ACTOR as LEARNED
+from memolith.text.analysis import terms
+from memolith.text.canonical_form import content_key
+from memolith.text.segmentation import sentences
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from datetime import date, datetime
+
+    from memolith.domain.messages import Message
+    from memolith.ports.store import Snapshot, Transaction
+    from memolith.profiles.model import Profile
+
+
+def is_summary(snapshot: Snapshot, memory: Memory) -> bool:
+    """Tell whether a memory was made to stand for others, for messages, or for a history."""
+    history = snapshot.history(memory.id)
+    events = history.events if history else ()
+    return any(event.action is Action.CONDENSED for event in events)
+
+
+def get_versions(snapshot: Snapshot, memory: Memory) -> list[Memory]:
+    """Return a memory as it is, and as it was in every version: what it once said counts too."""
+    history = snapshot.history(memory.id)
+    return [memory, *(version.memory for version in (history.versions if history else ()))]
+
+
+def find_source_messages(snapshot: Snapshot, memory: Memory, now: datetime) -> list[str]:
+    """Return the messages that a memory came from, and all others that say a sentence of it.
+
+    Of a summary none: what it stands for stands for itself.
+    """
+    if is_summary(snapshot, memory):
+        return []
+    found: list[str] = []
+    for version in get_versions(snapshot, memory):
+        found += [source.id for source in version.sources if source.record_type == "message"]
+        same = snapshot.find_by_content(content_key(version.content))
+        found += [record.id for record in same if not isinstance(record, Memory)]
+    for sentence in _get_sentences(snapshot, memory):
+        found += _find_messages_saying(snapshot, sentence, now)
+    return list(dict.fromkeys(found))
+
+
+def _get_sentences(snapshot: Snapshot, memory: Memory) -> list[str]:
+    own = (
+        strip_speaker_label(span.extract(version.content))
+        for version in get_versions(snapshot, memory)
+        for span in sentences(version.content)
+    )
+    return list(dict.fromkeys((*own, *find_source_sentences(snapshot, memory))))
+
+
+def _find_messages_saying(snapshot: Snapshot, sentence: str, now: datetime) -> list[str]:
+    """Return the messages in which a sentence stands as a whole sentence."""
+    words = list(dict.fromkeys(terms(sentence)))
+    if not words:
+        return []
+    postings = snapshot.postings(words, SearchFilter(now=now, kinds=frozenset({EPISODE})))
+    held = np.bincount(postings.slot, minlength=len(postings.passages))
+    numbers = np.unique(postings.passages[held == len(words)] >> PART_BITS)
+    messages = snapshot.messages(ids=list(snapshot.items(numbers).record_id))
+    key = content_key(sentence)
+    return [message.id for message in messages if key in sentence_keys(message.content)]
+
+
+def stated_sentence_keys(snapshot: Snapshot, memory: Memory) -> frozenset[str]:
+    """Return the normal forms of all sentences that a memory says or has said."""
+    return frozenset().union(*(sentence_keys(v.content) for v in get_versions(snapshot, memory)))
+
+
+def supporting_sentence_keys(snapshot: Snapshot, memory: Memory) -> frozenset[str]:
+    """Return those, and the normal forms of the sentences that a model took it from."""
+    rested = find_source_sentences(snapshot, memory)
+    return stated_sentence_keys(snapshot, memory) | {
+        content_key(strip_speaker_label(sentence)) for sentence in rested
+    }
+
+
+def find_source_sentences(snapshot: Snapshot, memory: Memory) -> list[str]:
+    """Return the sentences of its messages that a memory rests on in words of its own.
+
+    Of one that was learned from them: not of what was told apart, and is only said there too.
+    """
+    history = snapshot.history(memory.id)
+    if not any(event.actor == LEARNED for event in (history.events if history else ())):
+        return []
+    versions = get_versions(snapshot, memory)
+    ids = dict.fromkeys(s.id for v in versions for s in v.sources if s.record_type == "message")
+    if not ids:
+        return []
+    said = list(_iter_sentences(snapshot.original_messages(list(ids))))
+    keys = {content_key(strip_speaker_label(sentence)) for sentence, _ in said}
+    told = [v.content for v in versions if not sentence_keys(v.content) <= keys]
+    if not told:
+        return []
+    texts = read_sources([one for one, _ in said], [day for _, day in said], [snapshot.owner_id])
+    places = {place for content in dict.fromkeys(told) for place in find_support(content, texts)}
+    return [said[place][0] for place in sorted(places)]
+
+
+def _iter_sentences(messages: Iterable[Message]) -> Iterator[tuple[str, date | None]]:
+    for message in messages:
+        for span in sentences(message.content):
+            yield span.extract(message.content), None if message.at is None else message.at.date()
+
+
+def remaining_content(snapshot: Snapshot, original: Message) -> str:
+    """Return what a message says without the sentences of memories that are forgotten."""
+    forgotten: frozenset[str] = frozenset()
+    for memory in snapshot.derived_memories([original.id]).get(original.id, []):
+        if memory.state is State.FORGOTTEN and not is_summary(snapshot, memory):
+            forgotten |= supporting_sentence_keys(snapshot, memory)
+    return remove_sentences(original.content, forgotten) if forgotten else original.content
+
+
+def find_forgotten_messages(snapshot: Snapshot, message_ids: Sequence[str]) -> frozenset[str]:
+    """Return which messages were forgotten themselves: gone, though memories left some of them."""
+    there = {message.id for message in snapshot.messages(ids=message_ids)}
+    return frozenset(
+        original.id
+        for original in snapshot.original_messages(message_ids)
+        if original.id not in there and remaining_content(snapshot, original)
+    )
+
+
+def was_forgotten_with(snapshot: Snapshot, memory: Memory, message_id: str) -> bool:
+    """Return whether a memory was last forgotten because that message was."""
+    last = get_last_forget_event(snapshot, memory)
+    return last is not None and last.details.get("message") == message_id
+
+
+def get_last_forget_event(snapshot: Snapshot, memory: Memory) -> Event | None:
+    """Return what tells of the last time that a memory was forgotten; None: it never was."""
+    history = snapshot.history(memory.id)
+    events = history.events if history else ()
+    return next((each for each in reversed(events) if each.action is Action.FORGOTTEN), None)
+
+
+def is_supported_without(snapshot: Snapshot, memory: Memory, message_id: str) -> bool:
+    """Return whether what a memory says is said in its other sources, without that message."""
+    ids = [source.id for source in memory.sources if source.id != message_id]
+    if any(source.record_type == "memory" for source in memory.sources if source.id != message_id):
+        return True
+    said = list(_iter_sentences(snapshot.messages(ids=ids)))
+    if sentence_keys(memory.content) <= {
+        content_key(strip_speaker_label(sentence)) for sentence, _ in said
+    }:
+        return True
+    texts = read_sources([one for one, _ in said], [day for _, day in said], [snapshot.owner_id])
+    return bool(find_support(memory.content, texts))
+
+
+# --- What was made of what is forgotten or purged: summaries go with it, and notes of the base me
+
+
+_FORGOTTEN_STATES = frozenset({State.FORGOTTEN})
+
+
+@dataclass(frozen=True, slots=True)
+class SummarySources:
+    """Sources of summaries that go.
+
+    Attributes:
+        messages: Ids of those that are messages.
+        memories: Ids of those that are memories.
+    """
+
+    messages: tuple[str, ...]
+    memories: tuple[str, ...]
+
+    def release(self, tx: Transaction, now: datetime) -> None:
+        """Let them count as not summarised again, as far as they are still there."""
+        tx.mark_summarised(self.messages, None)
+        for memory in tx.memories(self.memories):
+            if memory.compressed and memory.state is not State.FORGOTTEN:
+                tx.amend(replace(memory, compressed=False, updated_at=now))
+
+
+def get_summary_sources(summaries: Iterable[Memory]) -> SummarySources:
+    """Return what summaries stand for."""
+    found = {source: None for each in summaries for source in each.sources}
+    return SummarySources(
+        tuple(source.id for source in found if source.record_type == "message"),
+        tuple(source.id for source in found if source.record_type == "memory"),
+    )
+
+
+def find_derived_summaries(
+    snapshot: Snapshot, ids: Sequence[str], matcher: ParaphraseDetector, profile: Profile
+) -> list[Memory]:
+    """Return the summaries that stand for any of these records, and entries that tell of them.
+
+    Args:
+        snapshot: Where they are.
+        ids: The records.
+        told: What they tell.
+        profile: The owner's.
+
+    Returns:
+        In any state, oldest first.
+    """
+    derived = snapshot.derived_memories(ids).values()
+    found = {each.id: each for memories in derived for each in memories if each.id not in ids}
+    summaries = [each for each in found.values() if is_summary(snapshot, each)]
+    entries = [
+        each
+        for each in iter_memories(
+            snapshot, frozenset(State), frozenset({get_profile_kind(SUMMARY_KIND, profile)})
+        )
+        if is_entry(each.key) and each.id not in ids and _mentions(each.content, matcher)
+    ]
+    return sorted((*summaries, *entries), key=lambda memory: (memory.created_at, memory.id))
+
+
+def build_paraphrase_matcher(
+    snapshot: Snapshot, records: Iterable[Memory | Message]
+) -> ParaphraseDetector:
+    """Return what tells whether a sentence tells what records say, or have said."""
+    said: dict[str, Message | None] = {}
+    for each in records:
+        if isinstance(each, Memory):
+            contents = [version.content for version in get_versions(snapshot, each)]
+            said |= dict.fromkeys((*contents, *find_source_sentences(snapshot, each)))
+        else:
+            said[each.content] = each
+    days = [None if each is None or each.at is None else each.at.date() for each in said.values()]
+    return build_paraphrase_detector(list(said), days, [snapshot.owner_id])
+
+
+def build_forgotten_matcher(snapshot: Snapshot) -> ParaphraseDetector:
+    """Return what tells whether a sentence tells anything that is forgotten."""
+    memories = iter_memories(snapshot, _FORGOTTEN_STATES)
+    gone = [each for each in memories if not is_summary(snapshot, each)]
+    return build_paraphrase_matcher(snapshot, (*gone, *snapshot.forgotten_messages()))
+
+
+def forget_summaries(
+    tx: Transaction, summaries: Iterable[Memory], source_id: str, now: datetime
+) -> list[str]:
+    """Let summaries go with a record that is forgotten; return which went now."""
+    gone = [each for each in summaries if each.state is not State.FORGOTTEN]
+    for each in gone:
+        tx.amend(replace(each, state=State.FORGOTTEN, updated_at=now))
+        details = {"state": str(each.state), "source": source_id}
+        tx.record([Event(each.id, Action.FORGOTTEN, now, "user", each.version, details)])
+    get_summary_sources(each for each in gone if each.state is State.ACTIVE).release(tx, now)
+    return [each.id for each in gone]
+
+
+def remove_base_memory_notes(tx: Transaction, matcher: ParaphraseDetector, now: datetime) -> None:
+    """Write a version of the base memory without the notes that tell what is forgotten."""
+    document = tx.base_memory()
+    if document is not None:
+        left = remove_from_document(document.content, matcher)
+        if left != document.content:
+            tx.set_base_memory(left, sources=document.sources, at=now)
+
+
+def restore_base_memory_notes(tx: Transaction, matcher: ParaphraseDetector, now: datetime) -> None:
+    """Write a version with the notes that a forgetting left out, if nothing else came since.
+
+    Args:
+        tx: With what is restored being there again.
+        told: What is restored.
+        now: The time.
+    """
+    versions = tx.base_memories()
+    if not versions:
+        return
+    hidden = build_forgotten_matcher(tx)
+    content = versions[-1].content
+    since: frozenset[str] = frozenset()
+    for older in reversed(versions):
+        said = sentence_keys(older.content)
+        lost = _find_lost_sentences(older.content, versions[-1].content)
+        if since <= said and all(matcher(each) or hidden(each) for each in lost):
+            content = older.content
+        since |= said
+    content = remove_from_document(content, hidden)
+    if content != versions[-1].content:
+        tx.set_base_memory(content, sources=versions[-1].sources, at=now)
+
+
+def _find_lost_sentences(before: str, after: str) -> list[str]:
+    """Return the sentences that a document has lost."""
+    kept = sentence_keys(after)
+    said = (span.extract(before) for span in sentences(before))
+    return [each.removeprefix("- ") for each in said if not sentence_keys(each) <= kept]
+
+
+def find_restorable_summaries(
+    snapshot: Snapshot, ids: Sequence[str], matcher: ParaphraseDetector, profile: Profile
+) -> list[Memory]:
+    """Return the summaries that went with any of these records and may stand again; see there."""
+    return [
+        each
+        for each in find_derived_summaries(snapshot, ids, matcher, profile)
+        if each.state is State.FORGOTTEN
+        and _was_forgotten_with_source(snapshot, each)
+        and can_restore_summary(snapshot, each)
+    ]
+
+
+def can_restore_summary(snapshot: Snapshot, summary: Memory) -> bool:
+    """Tell whether a summary may stand for its sources again.
+
+    All of them must be there as a whole, and no other summary stand for any. An entry must tell
+    nothing that is forgotten.
+    """
+    if is_entry(summary.key):
+        return not _mentions(summary.content, build_forgotten_matcher(snapshot))
+    parts = get_summary_sources([summary])
+    there = {message.id: message.content for message in snapshot.messages(ids=parts.messages)}
+    said = snapshot.original_messages(parts.messages)
+    if any(there.get(each.id) != each.content for each in said):
+        return False
+    if any(each.state is State.FORGOTTEN for each in snapshot.memories(parts.memories)):
+        return False
+    others = snapshot.derived_memories((*parts.messages, *parts.memories)).values()
+    return not any(
+        each.id != summary.id and each.state is State.ACTIVE and is_summary(snapshot, each)
+        for memories in others
+        for each in memories
+    )
+
+
+def mark_sources_summarised(tx: Transaction, summary: Memory, now: datetime) -> None:
+    """Let the sources of a summary that is active again count as summarised."""
+    parts = get_summary_sources([summary])
+    tx.mark_summarised(parts.messages, now)
+    for memory in tx.memories(parts.memories):
+        if not memory.compressed and memory.state is not State.FORGOTTEN:
+            tx.amend(replace(memory, compressed=True, updated_at=now))
+
+
+def get_state_before_forgetting(snapshot: Snapshot, memory: Memory) -> State:
+    """Return what a forgotten memory was before."""
+    last = get_last_forget_event(snapshot, memory)
+    return State(last.details.get("state", State.ACTIVE)) if last else State.ACTIVE
+
+
+def _was_forgotten_with_source(snapshot: Snapshot, memory: Memory) -> bool:
+    """Tell whether a memory was last forgotten for the sake of another record."""
+    last = get_last_forget_event(snapshot, memory)
+    return last is not None and "source" in last.details
+
+
+def _mentions(content: str, matcher: ParaphraseDetector) -> bool:
+    return any(matcher(span.extract(content)) for span in sentences(content))

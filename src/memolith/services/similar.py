@@ -1,0 +1,309 @@
+"""The vectors of memories that are being written, for those that come after them at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from memolith.domain.memories import Memory, Origin, State
+from memolith.domain.recall import SearchFilter
+from memolith.policies.indexing import norms, row_products
+from memolith.policies.merging import SimilarMemory
+from memolith.policies.ranking.scoring import max_by_row
+from memolith.ports.index import PART_BITS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    from numpy.typing import NDArray
+
+    from memolith.ports.store import IndexEntry, Snapshot
+    from memolith.profiles.model import Profile
+
+    TermGroups = Sequence[tuple[frozenset[str], ...]]
+
+_INITIAL_ROWS = 64
+
+
+class PlannedVectors:
+    """Passages' vectors by memory, in one array that grows."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._rows: NDArray[np.int8] = np.empty((0, 0), dtype=np.int8)
+        self._norms: NDArray[np.float64] = np.empty(0)
+        self._row_positions: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+        self._used = 0
+        self._ids: list[str] = []
+        self._positions: dict[str, int] = {}
+        self._pending: list[tuple[str, Sequence[NDArray[np.int8]]]] = []
+
+    def put(self, id_: str, vectors: Sequence[NDArray[np.int8]]) -> None:
+        """Note a memory's vectors, shape (d,) each, in the place of those it had."""
+        self._pending.append((id_, vectors))  # mostly the last: nothing is compared with it
+
+    def _append(self, id_: str, vectors: Sequence[NDArray[np.int8]]) -> None:
+        if id_ in self._positions:
+            self._row_positions[: self._used][
+                self._row_positions[: self._used] == self._positions[id_]
+            ] = -1
+        place = self._positions[id_] = len(self._ids)
+        self._ids.append(id_)
+        if vectors:
+            rows = np.stack(vectors)
+            self._reserve(len(rows), rows.shape[1])
+            end = self._used + len(rows)
+            self._rows[self._used : end] = rows
+            self._norms[self._used : end] = norms(rows)
+            self._row_positions[self._used : end] = place
+            self._used = end
+
+    def nearest(self, vectors: Sequence[NDArray[np.int8]], limit: int) -> list[tuple[str, float]]:
+        """Return the memories nearest to a text of these vectors, nearest first.
+
+        Of each how near it is to the vector that it is farthest from.
+        """
+        for id_, noted in self._pending:
+            self._append(id_, noted)
+        self._pending.clear()
+        held = self._row_positions[: self._used] >= 0
+        if not held.any():
+            return []
+        owners = self._row_positions[: self._used][held]
+        least = np.full(len(self._ids), 1.0)
+        for vector in vectors:
+            best = np.full(len(self._ids), -1.0)
+            np.maximum.at(best, owners, self._cosines(vector)[held])
+            least = np.minimum(least, best)
+        places = np.unique(owners)
+        order = places[np.argsort(-least[places], kind="stable")][:limit]
+        return [(self._ids[place], float(least[place])) for place in order.tolist()]
+
+    def _cosines(self, vector: NDArray[np.int8]) -> NDArray[np.float64]:
+        rows = self._rows[: self._used]
+        products = row_products(rows, vector).astype(np.float64)
+        lengths = self._norms[: self._used] * norms(vector[None, :])[0]
+        found: NDArray[np.float64] = np.divide(
+            products, lengths, out=np.zeros_like(products), where=lengths > 0
+        )
+        return found
+
+    def _reserve(self, more: int, dimension: int) -> None:
+        size = len(self._row_positions)
+        if self._used + more <= size:
+            return
+        grown = max(2 * size, _INITIAL_ROWS, self._used + more)
+        rows = np.zeros((grown, dimension), dtype=np.int8)
+        if self._used:
+            rows[: self._used] = self._rows[: self._used]
+        self._rows = rows
+        self._norms = np.concatenate([self._norms, np.zeros(grown - size)])
+        self._row_positions = np.concatenate([self._row_positions, np.full(grown - size, -1)])
+
+
+# --- What an owner has that is like a new memory, with what is being written at the same time
+
+
+LINK_SIMILARITY = 0.9
+"""From which cosine two memories are linked as near. A guess: true restatements stand at 0.95
+with the local embedder, and nothing but the display of links depends on it."""
+
+_NEIGHBOUR_LIMIT = 8
+"""How many of the nearest are looked at for one that may stand for a candidate: a guess, for
+those that have a key of their own, or are summaries, may not."""
+
+_MAX_LINKS = 3
+
+_CANDIDATE_LIMIT = 64
+"""How many memories, the shortest, are read for what a new one may restate or change: a guess.
+What states one plain thing is short; only where more sentences that are as short hold the same
+words is an old one missed, and stays."""
+
+_MAX_CANDIDATE_TERMS = 24
+"""The longest passage, in terms, that may state one plain thing: by far more than a sentence of
+`text.statements.reading.MAX_CHARS` has."""
+
+_DORMANT_STATES = frozenset({State.EXPIRED, State.FADED, State.EVICTED})
+
+
+class SimilarMemories:
+    """An owner's memories as they will be once what is noted has been written."""
+
+    def __init__(self, snapshot: Snapshot, profile: Profile, now: datetime) -> None:
+        """Start with what is stored."""
+        self._snapshot = snapshot
+        self._now = now
+        self._revives = profile.merging.revives
+        self._folds = profile.merges_duplicates
+        self._scope = SearchFilter(now=now, kinds=frozenset(profile.kinds), dormant=self._revives)
+        self._planned: dict[str, Memory] = {}
+        self._entries: dict[str, IndexEntry] = {}
+        self._vectors = PlannedVectors()
+        self._stored: dict[str, Memory] = {}
+        self._arbitrates = profile.supersession is not None
+        self._by_term: dict[str, dict[str, None]] = {}
+        self._last: tuple[IndexEntry, float, list[tuple[str, float]]] | None = None
+
+    def add_planned(self, memory: Memory, entry: IndexEntry | None) -> None:
+        """Take a memory as it will be, with its index entry where that is new."""
+        self._planned[memory.id] = memory
+        self._last = None
+        if entry is not None:
+            self._entries[memory.id] = entry
+            self._vectors.put(memory.id, _entry_vectors(entry))
+            for term in _entry_terms(entry) if self._arbitrates else ():
+                self._by_term.setdefault(term, {})[memory.id] = None
+
+    def get_memory(self, id_: str) -> Memory:
+        """Return a memory that was returned before, as it will be."""
+        return self._planned.get(id_) or self._stored[id_]
+
+    def find_by_key(self, key: str | None) -> Memory | None:
+        """Return the active memory of that key."""
+        if key is None:
+            return None
+        for memory in self._planned.values():
+            if memory.key == key and memory.state is State.ACTIVE:
+                return memory
+        found = self._snapshot.find_by_key(key)
+        return None if found is None or found.id in self._planned else found
+
+    def find_exact_duplicates(self, entry: IndexEntry, key: str | None) -> list[Memory]:
+        """Return the memories of just these words that may stand for them, oldest first."""
+        stored = [
+            self._cache_stored(record)
+            for record in self._snapshot.find_by_content(entry.content_key, dormant=self._revives)
+            if isinstance(record, Memory) and record.id not in self._entries
+        ]
+        noted = [
+            self._planned[id_]
+            for id_, other in self._entries.items()
+            if other.content_key == entry.content_key
+        ]
+        return [memory for memory in (*stored, *noted) if self._is_eligible(memory, key)]
+
+    def find_nearest(self, entry: IndexEntry, key: str | None) -> SimilarMemory | None:
+        """Return the memory nearest to a text that may stand for it."""
+        near = self._find_neighbours(entry)
+        self._load([id_ for id_, _ in near])
+        for id_, similarity in near:
+            memory = self.get_memory(id_)
+            if self._is_eligible(memory, key) and memory.origin is not Origin.SUMMARY:
+                return SimilarMemory(memory, similarity)
+        return None
+
+    def find_supersession_candidates(self, term_groups: TermGroups) -> list[Memory]:
+        """Return short active memories without a key that hold such terms, the shortest of them.
+
+        Args:
+            ways: Groups of terms; of each group of one of the ways, one stands in each memory.
+        """
+        stored = [id_ for id_ in self._find_containing(term_groups) if id_ not in self._entries]
+        self._load(stored)
+        found = (
+            self.get_memory(id_) for id_ in (*stored, *self._find_planned_containing(term_groups))
+        )
+        return [memory for memory in found if self._is_eligible(memory, None)]
+
+    def find_near_duplicates(self, entry: IndexEntry) -> tuple[str, ...]:
+        """Return the ids of the memories that a text is to be linked with, to be folded later."""
+        if not self._folds:
+            return ()
+        near = self._find_neighbours(entry, LINK_SIMILARITY)
+        return tuple(id_ for id_, similarity in near if similarity >= LINK_SIMILARITY)[:_MAX_LINKS]
+
+    def _find_containing(self, term_groups: TermGroups) -> Sequence[str]:
+        terms = sorted({term for way in term_groups for group in way for term in group})
+        found = self._snapshot.postings(terms, self._scope)
+        place = {term: at for at, term in enumerate(terms)}
+        held = np.zeros((len(terms), len(found.passages)), dtype=np.bool_)
+        held[found.term, found.slot] = True
+        meant = np.zeros(len(found.passages), dtype=np.bool_)
+        for way in term_groups:
+            groups = [held[[place[term] for term in group]].any(axis=0) for group in way]
+            meant |= np.logical_and.reduce(groups)
+        rows = np.flatnonzero(meant & (found.lengths <= _MAX_CANDIDATE_TERMS))
+        numbers = found.passages[rows] >> PART_BITS
+        shortest = numbers[np.lexsort((-numbers, found.lengths[rows]))][:_CANDIDATE_LIMIT]
+        return self._snapshot.items(shortest).record_id if len(shortest) else ()
+
+    def _find_planned_containing(self, term_groups: TermGroups) -> list[str]:
+        found: dict[str, None] = {}
+        for way in term_groups:
+            groups = [_merge_ids(self._by_term.get(term, {}) for term in group) for group in way]
+            first, *rest = sorted(groups, key=len)
+            found |= {id_: None for id_ in first if all(id_ in group for group in rest)}
+        return list(found)[-_CANDIDATE_LIMIT:]
+
+    def _is_eligible(self, memory: Memory, key: str | None) -> bool:
+        ended = memory.expires_at is not None and memory.expires_at <= self._now
+        is_held = memory.state is State.ACTIVE or (
+            self._revives and memory.state in _DORMANT_STATES
+        )
+        return is_held and (self._revives or not ended) and memory.key in (None, key)
+
+    def _cache_stored(self, memory: Memory) -> Memory:
+        self._stored.setdefault(memory.id, memory)
+        return self.get_memory(memory.id)
+
+    def _load(self, ids: Sequence[str]) -> None:
+        missing = [id_ for id_ in ids if id_ not in self._planned and id_ not in self._stored]
+        if missing:
+            self._stored |= {memory.id: memory for memory in self._snapshot.memories(missing)}
+
+    def _find_neighbours(
+        self, entry: IndexEntry, at_least: float = -np.inf
+    ) -> list[tuple[str, float]]:
+        """Return the ids of memories near to a text, nearest first, each with how near it is.
+
+        A text of several passages is as near as that one of them which is farthest: what says
+        more than a memory is not what the memory says. Less near ones than `at_least` may lack.
+        """
+        if self._last is None or self._last[0] is not entry or self._last[1] > at_least:
+            # What is inserted was compared with just before, and is linked by the same search.
+            self._last = (entry, at_least, self._search(entry, at_least))
+        return self._last[2]
+
+    def _search(self, entry: IndexEntry, at_least: float) -> list[tuple[str, float]]:
+        vectors = _entry_vectors(entry)
+        if not vectors or len(vectors) < len(entry.passages):
+            return []
+        near = self._search_store(vectors, at_least) + self._vectors.nearest(
+            vectors, _NEIGHBOUR_LIMIT
+        )
+        return sorted(near, key=lambda one: (-one[1], one[0]))
+
+    def _search_store(
+        self, vectors: Sequence[NDArray[np.int8]], at_least: float
+    ) -> list[tuple[str, float]]:
+        numbers = self._snapshot.nearest(
+            vectors[0], _NEIGHBOUR_LIMIT, self._scope, min_cosine=at_least
+        )
+        if not len(numbers):
+            return []
+        least = np.ones(len(numbers))
+        for vector in vectors:
+            found = self._snapshot.similarities(vector, numbers)
+            best = max_by_row(found.row, found.cosine, len(numbers), -1.0)
+            least = np.minimum(least, best)
+        is_near = least >= at_least
+        numbers, least = numbers[is_near], least[is_near]
+        if not len(numbers):
+            return []
+        ids = self._snapshot.items(numbers).record_id
+        found_ids = zip(ids, least.tolist(), strict=True)
+        return [(id_, near) for id_, near in found_ids if id_ not in self._entries]
+
+
+def _entry_terms(entry: IndexEntry) -> Iterable[str]:
+    return entry.passages[0].terms if len(entry.passages) == 1 else ()
+
+
+def _merge_ids(ids: Iterable[dict[str, None]]) -> dict[str, None]:
+    return {id_: None for some in ids for id_ in some}
+
+
+def _entry_vectors(entry: IndexEntry) -> list[NDArray[np.int8]]:
+    return [each.vector for each in entry.passages if each.vector is not None]

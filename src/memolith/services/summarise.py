@@ -1,0 +1,312 @@
+"""Writing summaries: by a model, checked against what they are made of, or taken from it."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from memolith.domain.memories import Action, Event, Link, Memory, Origin, Source
+from memolith.policies.consolidation import split_into_parts
+from memolith.policies.learning import truncate_text
+from memolith.policies.summaries import (
+    EXTRACT_MARK,
+    SummaryLimits,
+    check_summary,
+    extract_summary,
+    find_candidates,
+)
+from memolith.policies.trust import get_least_trusted
+from memolith.prompts.fencing import MAX_TRANSCRIPT_CHARS, TranscriptTurn
+from memolith.prompts.summaries import build_summary_prompt, parse_summary
+from memolith.services.chat import ask_model, new_nonce
+from memolith.services.indexing import IndexText, memory_text
+from memolith.services.maintenance import refresh_strengths
+from memolith.text.injection import is_suspicious
+from memolith.text.screening import redact
+from memolith.text.segmentation import sentences
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    from numpy.typing import NDArray
+
+    from memolith.domain.messages import Message
+    from memolith.policies.summaries import SentenceCandidate, SummaryCheck
+    from memolith.ports.models import ChatModel
+    from memolith.ports.store import IndexEntry, Transaction
+    from memolith.ports.work import WorkLease
+    from memolith.profiles.model import Profile
+    from memolith.prompts.summaries import SummaryStyle
+    from memolith.services.access import Access
+    from memolith.services.chat import ChatModels
+    from memolith.services.indexing import Indexer
+
+MAX_SUMMARY_ATTEMPTS = 2
+"""How often a model is asked whose summary loses something; then it is taken from the sources."""
+
+MAX_PARTS = 16
+"""Of how many parts a long text is summarised; of more, each part is longer than a prompt, and
+shortened in it. A guess: what an hour's limit on calls can bear."""
+
+_EXCERPT_CHARS = 200
+"""How much of the first text stands for texts in which nothing is stated: a guess."""
+
+_PLACEHOLDER = "…"
+"""What stands for texts that only try to instruct a model."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A summary.
+
+    Attributes:
+        text: What it says.
+        by_model: Whether a model wrote it; else its sentences stand so in the sources, and it says
+            that they do.
+    """
+
+    text: str
+    by_model: bool
+
+
+class Summariser:
+    """Writes summaries."""
+
+    def __init__(self, access: Access, models: ChatModels, indexer: Indexer) -> None:
+        """Use these."""
+        self._access = access
+        self._models = models
+        self._indexer = indexer
+
+    def summarise(
+        self, owner_id: str, transcript: Sequence[TranscriptTurn], style: SummaryStyle
+    ) -> Summary:
+        """Return a summary of what was told, in order.
+
+        A model's is taken where it neither loses nor adds too much, and gives no orders; if not,
+        and where there is no model, it is made of the sentences that say most. Of more than a
+        prompt has room for, it is the summary of the summaries of its parts.
+
+        Raises:
+            ServiceFailed: The model failed.
+        """
+        model = self._models.for_owner(owner_id)
+        if model is None or not transcript:
+            return self.extract_summary(owner_id, transcript, style)
+        pieces = split_into_parts(
+            [len(each.content) for each in transcript], MAX_TRANSCRIPT_CHARS, MAX_PARTS
+        )
+        if len(pieces) == 1:
+            return self._ask_model(owner_id, model, transcript, transcript, style)
+        made = [
+            self._ask_model(owner_id, model, transcript[start:end], transcript[start:end], style)
+            for start, end in pieces
+        ]
+        given = [TranscriptTurn(each.text.removeprefix(EXTRACT_MARK).strip()) for each in made]
+        return self._ask_model(owner_id, model, given, transcript, style)
+
+    def _ask_model(
+        self,
+        owner_id: str,
+        model: ChatModel,
+        given: Sequence[TranscriptTurn],
+        transcript: Sequence[TranscriptTurn],
+        style: SummaryStyle,
+    ) -> Summary:
+        """Return a model's summary of what it is given, held against what was told."""
+        for _ in range(MAX_SUMMARY_ATTEMPTS):
+            said = ask_model(model, build_summary_prompt(style, given, new_nonce()), parse_summary)
+            found = _check_summary(said, transcript, style, owner_id)
+            if found.is_faithful and not is_suspicious(said):
+                return Summary(redact(said)[0], by_model=True)
+            problems = found.problems or ("gives orders",)
+            _log.info("a summary was not taken: %s", ", ".join(problems))
+        return self.extract_summary(owner_id, transcript, style)
+
+    def extract_summary(
+        self, owner_id: str, transcript: Sequence[TranscriptTurn], style: SummaryStyle
+    ) -> Summary:
+        """Return the sentences that say most, in their order; the empty text of nothing."""
+        among = _build_candidates(transcript)
+        return _build_extract(transcript, among, self._get_vectors(owner_id, among), style)
+
+    def extract_by_words(
+        self, transcript: Sequence[TranscriptTurn], style: SummaryStyle
+    ) -> Summary:
+        """Return such sentences by their words alone: nothing is embedded, and nothing can fail."""
+        return _build_extract(transcript, _build_candidates(transcript), None, style)
+
+    def extract_sentences(
+        self, owner_id: str, transcript: Sequence[TranscriptTurn], style: SummaryStyle
+    ) -> list[str]:
+        """Return those sentences one by one, as they were said; none of nothing."""
+        among = _build_candidates(transcript)
+        text = _extract_text(among, self._get_vectors(owner_id, among), style).removeprefix(
+            EXTRACT_MARK
+        )
+        return [" ".join(span.extract(text).split()) for span in sentences(text)]
+
+    def _get_vectors(
+        self, owner_id: str, pool: Sequence[SentenceCandidate]
+    ) -> NDArray[np.float32] | None:
+        if not pool or not self._access.get_profile(owner_id).uses_vectors:
+            return None
+        entries = self._indexer.build_entries([IndexText(each.text) for each in pool], owner_id)
+        found = [entry.passages[0].vector for entry in entries]
+        if any(each is None for each in found):
+            return None
+        return np.array(found, dtype=np.float32)
+
+
+def _build_candidates(transcript: Sequence[TranscriptTurn]) -> tuple[SentenceCandidate, ...]:
+    return find_candidates((each.speaker, each.content) for each in transcript)
+
+
+def _extract_text(
+    pool: Sequence[SentenceCandidate], vectors: NDArray[np.float32] | None, style: SummaryStyle
+) -> str:
+    return extract_summary(
+        pool, vectors, max_sentences=style.max_sentences, max_words=style.max_words
+    )
+
+
+def _build_extract(
+    transcript: Sequence[TranscriptTurn],
+    pool: Sequence[SentenceCandidate],
+    vectors: NDArray[np.float32] | None,
+    style: SummaryStyle,
+) -> Summary:
+    text = _extract_text(pool, vectors, style)
+    if not text and transcript:  # nothing but questions and the like
+        said = (each.content for each in transcript if not is_suspicious(each.content))
+        text = f"{EXTRACT_MARK} {truncate_text(next(said, _PLACEHOLDER), _EXCERPT_CHARS)}"
+    return Summary(redact(text)[0], by_model=False)
+
+
+def _check_summary(
+    summary_text: str, transcript: Sequence[TranscriptTurn], style: SummaryStyle, owner_id: str
+) -> SummaryCheck:
+    return check_summary(
+        summary_text,
+        [each.content for each in transcript],
+        SummaryLimits(style.max_words, style.max_sentences),
+        said_on=[None if each.at is None else each.at.date() for each in transcript],
+        names=[owner_id, *(each.speaker for each in transcript)],
+    )
+
+
+# --- What every step of a consolidation does: stage, check, commit
+
+
+CONSOLIDATION_ACTOR = "consolidation"
+"""Who asks, in events."""
+
+SUMMARY_IMPORTANCE = 0.5
+"""Of a summary: it stands for what was judged already, or was not worth a memory. A guess."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConsolidationResult:
+    """One thing that was made shorter.
+
+    Attributes:
+        what: "summary", "session" or "base memory".
+        id: The memory that stands for the sources now; of the base memory, its version.
+        sources: How many messages or memories it stands for.
+        by_model: Whether a model wrote it; else its sentences were taken from the sources.
+    """
+
+    output: str
+    id: str
+    sources: int
+    by_model: bool
+
+
+class SourcesChanged(Exception):
+    """No error: what was read has changed meanwhile, or somebody else does the work now."""
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryWriter:
+    """Makes the memories that stand for others."""
+
+    access: Access
+    indexer: Indexer
+
+    def build_memory(
+        self,
+        owner_id: str,
+        profile: Profile,
+        summary: Summary,
+        kind: str,
+        sources: Sequence[Source],
+        origins: Iterable[Origin],
+        *,
+        session_id: str | None,
+        happened_at: datetime | None,
+        key: str | None = None,
+    ) -> tuple[Memory, IndexEntry]:
+        """Return a memory that stands for others, as trusted as the least of them, and its entry.
+
+        Nothing is written yet.
+        """
+        now = self.access.clock.now()
+        lasting = profile.lifetimes.get(kind)
+        memory = Memory(
+            id=self.access.new_id(now),
+            owner_id=owner_id,
+            kind=kind,
+            content=summary.text,
+            created_at=now,
+            updated_at=now,
+            key=key,
+            importance=SUMMARY_IMPORTANCE,
+            happened_at=happened_at,
+            expires_at=None if lasting is None else now + lasting,
+            session_id=session_id,
+            sources=tuple(sources),
+            origin=get_least_trusted(Origin.SUMMARY, *origins),
+        )
+        text = memory_text(profile, memory.content, kind, key)
+        (entry,) = self.indexer.build_entries([text], owner_id)
+        (memory,) = refresh_strengths(profile, [memory], now)
+        return memory, entry
+
+    def check_claim(self, tx: Transaction, claim: WorkLease | None) -> None:
+        """Raise `Moved` where somebody else does the work now."""
+        if claim is not None and not tx.holds_lease(claim):
+            raise SourcesChanged
+
+    def insert(
+        self,
+        tx: Transaction,
+        memory: Memory,
+        entry: IndexEntry,
+        profile: Profile,
+        *,
+        by_model: bool,
+        actor: str = CONSOLIDATION_ACTOR,
+    ) -> None:
+        """Write a memory that stands for others, with links to them."""
+        tx.adopt_profile(profile.name)
+        tx.insert([(memory, entry)])
+        tx.link([Link(memory.id, source.id, "summary_of") for source in memory.sources])
+        how = {"by": "model" if by_model else "extract", "sources": str(len(memory.sources))}
+        event = Event(memory.id, Action.CONDENSED, memory.created_at, actor, memory.version, how)
+        tx.record([event])
+
+
+def message_sources(messages: Sequence[Message]) -> tuple[Source, ...]:
+    """Return messages as the sources of a memory."""
+    return tuple(Source(each.id, "message", each.external_id) for each in messages)
+
+
+def mark_compressed(memory: Memory, now: datetime) -> Memory:
+    """Return a memory for which another stands from now on."""
+    return replace(memory, compressed=True, updated_at=now)

@@ -1,0 +1,200 @@
+"""Moving an owner to another profile: the kinds by their map, nothing lost on the way back."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from memolith.domain.memories import Action, Event, Memory, State
+from memolith.errors import InvalidInput
+from memolith.policies import arguments
+from memolith.policies.classification import add_previous_kind, convert_kind, parse_previous_kinds
+from memolith.services.access import iter_memories
+from memolith.services.indexing import IndexText, apply_window, memory_text, message_text
+from memolith.services.write import TransactionRunner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from memolith.domain.messages import Message
+    from memolith.ports.store import IndexEntry, Snapshot
+    from memolith.profiles.model import Profile
+    from memolith.services.access import Access
+    from memolith.services.indexing import Indexer
+    from memolith.services.write import WriteTransaction
+
+_ALL_STATES = frozenset(State)
+_BATCH_SIZE = 256
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileSwitch:
+    """What a change of profile does, or would do.
+
+    Attributes:
+        before: The profile the owner had.
+        after: The profile the owner has.
+        kinds: How many memories went from which kind to which, most first.
+        messages: How many messages were embedded, because they are recalled now.
+        dry_run: Whether nothing was changed.
+    """
+
+    before: str
+    after: str
+    kinds: tuple[tuple[str, str, int], ...]
+    messages: int
+    dry_run: bool = False
+
+
+class ProfileSwitcher:
+    """Moves owners between profiles."""
+
+    def __init__(self, access: Access, indexer: Indexer) -> None:
+        """Use these."""
+        self._access = access
+        self._indexer = indexer
+        self._runner = TransactionRunner(access.store, indexer)
+
+    def switch(
+        self,
+        owner_id: str,
+        name: str,
+        *,
+        dry_run: bool = False,
+        advance: Callable[[int], None] | None = None,
+    ) -> ProfileSwitch:
+        """Let another profile hold for an owner, in one step; interrupted, the old one holds.
+
+        Args:
+            owner_id: Whose.
+            name: The profile.
+            dry_run: Only tell what would change.
+            advance: Called with a number of texts as they are made ready.
+
+        Raises:
+            Disabled: Memory is switched off.
+            InvalidInput: There is no such profile.
+            ServiceFailed: The embedder failed; the old profile holds.
+        """
+        self._access.check_enabled()
+        target = self._get_profile(name)
+        source = self._access.find_profile(owner_id)
+        if source is None:  # no map leads from it: a kind that the new one has keeps its name
+            source = replace(target, name=self._access.get_profile_name(owner_id))
+        with self._access.store.read(owner_id) as known:
+            memories = list(iter_memories(known, _ALL_STATES))
+            missing = self._find_unembedded(known, target) if target.should_embed(None) else []
+        pairs = Counter(
+            (each.kind, _convert_memory(each, source, target).kind) for each in memories
+        )
+        counted = tuple((old, new, count) for (old, new), count in pairs.most_common())
+        done = ProfileSwitch(source.name, target.name, counted, len(missing), dry_run)
+        if dry_run or source.name == target.name:
+            return done
+        moved = [
+            _convert_memory(each, source, target) for each in memories if each.state is State.ACTIVE
+        ]
+        texts = [message_text(target, message) for message in missing]
+        texts += [_index_text(target, memory) for memory in moved]
+        now = self._access.clock.now()
+
+        def change(write_tx: WriteTransaction) -> None:
+            self._apply(write_tx, source, target, now)
+
+        self._runner.write(owner_id, change, texts, advance)
+        return done
+
+    def _get_profile(self, name: str) -> Profile:
+        found = self._access.profiles.get(name)
+        if found is None:
+            known = ", ".join(self._access.profiles)
+            raise InvalidInput("profile", f"{arguments.format_value(name)} is none of {known}")
+        return found
+
+    def _apply(
+        self, write_tx: WriteTransaction, source: Profile, target: Profile, now: datetime
+    ) -> None:
+        tx = write_tx.tx
+        for memory in list(iter_memories(tx, _ALL_STATES)):
+            self._move_memory(write_tx, memory, source, target, now)
+        if target.should_embed(None):
+            for message in self._find_unembedded(tx, target):
+                tx.reindex(message.id, self._build_entry(write_tx, message, target))
+        tx.set_profile(target.name)
+
+    def _move_memory(
+        self,
+        write_tx: WriteTransaction,
+        memory: Memory,
+        source: Profile,
+        target: Profile,
+        now: datetime,
+    ) -> None:
+        tx = write_tx.tx
+        moved = _convert_memory(memory, source, target)
+        if memory.state is State.ACTIVE and _needs_reindex(
+            _index_text(source, memory), _index_text(target, moved)
+        ):
+            moved = replace(moved, version=memory.version + 1)
+            tx.revise(
+                replace(moved, updated_at=now), write_tx.get_entry(_index_text(target, moved))
+            )
+        elif moved != memory:
+            tx.amend(moved)
+        else:
+            return
+        details = {"fields": "kind", "was": memory.kind, "profile": target.name}
+        tx.record([Event(memory.id, Action.UPDATED, now, "profile", moved.version, details)])
+
+    def _find_unembedded(self, known: Snapshot, target: Profile) -> list[Message]:
+        """Return the messages that have no vectors."""
+        messages = known.messages()
+        found = []
+        for first in range(0, len(messages), _BATCH_SIZE):
+            some = messages[first : first + _BATCH_SIZE]
+            bare = [self._indexer.build_keyword_entry(message_text(target, each)) for each in some]
+            digests = [{part.digest for part in entry.passages if part.digest} for entry in bare]
+            there = known.vectors([digest for each in digests for digest in each])
+            found += [
+                message
+                for message, wanted in zip(some, digests, strict=True)
+                if not wanted <= there.keys()
+            ]
+        return found
+
+    def _build_entry(
+        self, write_tx: WriteTransaction, message: Message, target: Profile
+    ) -> IndexEntry:
+        tx = write_tx.tx
+        entry = write_tx.get_entry(message_text(target, message))
+        before = tx.messages(session_id=message.session_id, after=message.sequence - 2, limit=1)
+        if not before or before[0].sequence >= message.sequence:
+            return entry
+        return apply_window(
+            entry,
+            self._indexer.build_keyword_entry(IndexText(before[0].content, before[0].speaker)),
+        )
+
+
+def _index_text(profile: Profile, memory: Memory) -> IndexText:
+    return memory_text(profile, memory.content, memory.kind, memory.key)
+
+
+def _needs_reindex(was: IndexText, now: IndexText) -> bool:
+    """Tell whether what is in the index of a text would be too little."""
+    return (now.should_embed and not was.should_embed) or (now.key is not None and was.key is None)
+
+
+def _convert_memory(memory: Memory, source: Profile, target: Profile) -> Memory:
+    """Return a memory as it is in another profile."""
+    kept = parse_previous_kinds(memory.previous_kind)
+    own = kept.get(target.name)
+    is_own = own in (*target.kinds, target.consolidation.kind)
+    kind = own if own and is_own else convert_kind(memory.kind, source, target)
+    return replace(
+        memory,
+        kind=kind,
+        previous_kind=add_previous_kind(memory.previous_kind, source.name, memory.kind),
+    )

@@ -1,0 +1,305 @@
+"""Changes of what is stored whose texts must be embedded, with nothing locked meanwhile.
+
+Embedding may ask a service over the network, so it is done with neither a snapshot nor a
+transaction open. What a change must embed often shows only while it is carried out. So it is
+carried out; what lacked a vector undoes it, is embedded, and the change is carried out again, as
+things stand then. Vectors that are stored already need no second round.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
+
+from memolith.domain.memories import Link, Memory
+from memolith.errors import ServiceFailed, StoreUnavailable
+from memolith.policies.merging import Verdict
+from memolith.services.indexing import IndexText
+from memolith.services.maintenance import evict
+from memolith.services.planning import (
+    Mutation,
+    NeedsInput,
+    Plan,
+    Planner,
+    PreparedInputs,
+    WriteRequest,
+    index_texts,
+)
+from memolith.services.validation import NewMemory
+from memolith.tracing import count, traced
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from memolith.ports.models import Arbitrator
+    from memolith.ports.store import IndexEntry, Store, Transaction
+    from memolith.services.access import Access
+    from memolith.services.indexing import Indexer
+
+    Vectors = Mapping[bytes, NDArray[np.int8]]
+
+MAX_EMBEDDING_ROUNDS = 8
+"""How often a change is carried out at most. Two do, unless others change the same texts just
+then; each further round needs somebody who did so during the one before: a guess."""
+
+_EMBEDDING_BATCH_SIZE = 256
+"""How many texts are made ready at once: what is kept of them is their vectors alone."""
+
+_Result = TypeVar("_Result")
+
+
+class NeedsEmbedding(Exception):
+    """No error: texts of a change have no vectors yet."""
+
+    def __init__(self, texts: Mapping[bytes, str]) -> None:
+        super().__init__()
+        self.texts = texts
+
+
+class WriteTransaction:
+    """A transaction, and the vectors that were made ready for it.
+
+    Attributes:
+        tx: The transaction.
+        missing: What has no vector, by digest.
+    """
+
+    def __init__(self, tx: Transaction, indexer: Indexer, vectors: Vectors) -> None:
+        """Use these."""
+        self.tx = tx
+        self.missing: dict[bytes, str] = {}
+        self._indexer = indexer
+        self._vectors = vectors
+
+    def get_entry(self, text: IndexText) -> IndexEntry:
+        """Return the index entry of a text; without its vectors where those are not ready."""
+        bare = self._indexer.build_unembedded([text])
+        known = {
+            each: self._vectors[each] for each in bare.texts_by_digest if each in self._vectors
+        }
+        known |= self.tx.vectors([each for each in bare.texts_by_digest if each not in known])
+        self.missing |= {
+            each: said for each, said in bare.texts_by_digest.items() if each not in known
+        }
+        return bare.with_vectors(known)[0]
+
+
+class TransactionRunner:
+    """Carries out changes that embed."""
+
+    def __init__(self, store: Store, indexer: Indexer) -> None:
+        """Use these."""
+        self._store = store
+        self._indexer = indexer
+
+    def write(
+        self,
+        owner_id: str,
+        change: Callable[[WriteTransaction], _Result],
+        known_texts: Sequence[IndexText] = (),
+        advance: Callable[[int], None] | None = None,
+    ) -> _Result:
+        """Carry out a change of an owner, all or nothing, and return what it returns.
+
+        Args:
+            owner_id: Whose.
+            change: Called under the owner's lock, more than once: it must leave nothing behind
+                but in the transaction.
+            ahead: Texts that it is known to need.
+            advance: Called with a number of those as they are made ready.
+
+        Raises:
+            ServiceFailed: The embedder failed; nothing was written.
+            StoreUnavailable: The store can't be written to, or others change the same texts all
+                the time; nothing was written.
+        """
+        ready: dict[bytes, NDArray[np.int8]] = {}
+        for first in range(0, len(known_texts), _EMBEDDING_BATCH_SIZE):
+            some = known_texts[first : first + _EMBEDDING_BATCH_SIZE]
+            ready |= self._indexer.get_vectors(
+                self._indexer.build_unembedded(some).texts_by_digest, owner_id
+            )
+            if advance is not None:
+                advance(len(some))
+        for _ in range(MAX_EMBEDDING_ROUNDS):
+            try:
+                return self._attempt(owner_id, change, ready)
+            except NeedsEmbedding as missing:
+                ready |= self._indexer.get_vectors(missing.texts, owner_id)
+        raise StoreUnavailable("others change the same texts all the time: nothing was written")
+
+    def _attempt(
+        self, owner_id: str, change: Callable[[WriteTransaction], _Result], vectors: Vectors
+    ) -> _Result:
+        with self._store.write(owner_id) as tx:
+            write_tx = WriteTransaction(tx, self._indexer, vectors)
+            done = change(write_tx)
+            if write_tx.missing:
+                raise NeedsEmbedding(write_tx.missing)
+            return done
+
+
+# --- Deciding what becomes of new memories, and writing it, whoever else writes at the same time
+
+
+MAX_PLAN_ROUNDS = 3
+"""How often a plan is made anew for others who write; then what is new is inserted. A guess: a
+fourth would hardly fare better than a third."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class WriteResult:
+    """What became of an order.
+
+    Attributes:
+        memories: What each draft has become, in order.
+        new: Ids of those that were not there before.
+    """
+
+    memories: tuple[Memory, ...]
+    new_ids: frozenset[str]
+
+
+class WritePipeline:
+    """Stores memories by their owner's profile."""
+
+    def __init__(
+        self,
+        access: Access,
+        indexer: Indexer,
+        find_arbitrator: Callable[[str], Arbitrator | None] = lambda _owner: None,
+    ) -> None:
+        """Use these; for an owner with no arbitrator, what would be asked is inserted."""
+        self._access = access
+        self._indexer = indexer
+        self._find_arbitrator = find_arbitrator
+
+    def write_memories(
+        self,
+        request: WriteRequest,
+        in_transaction: Callable[[Transaction], Sequence[NewMemory]] | None = None,
+    ) -> tuple[Memory, ...]:
+        """Store an order's drafts, all or nothing; return what each has become.
+
+        Args:
+            order: What is to be stored.
+            along: Called in the transaction, before anything else is written in it; returns
+                which of the drafts are still to be stored.
+
+        Raises:
+            Conflict: A key is of a memory that is believed more than what is to be stored.
+            StoreUnavailable: The store can't be written to; nothing was.
+            ServiceFailed: The embedder failed; nothing was written.
+        """
+        return self.write(request, in_transaction).memories
+
+    @traced("store")
+    def write(
+        self,
+        request: WriteRequest,
+        in_transaction: Callable[[Transaction], Sequence[NewMemory]] | None = None,
+    ) -> WriteResult:
+        """Store an order's drafts as `settle` does; say which memories are new, too."""
+        ready = PreparedInputs({IndexText(text): entry for text, entry in request.entries.items()})
+        if missing := [text for text in index_texts(request) if text not in ready.entries]:
+            self._prepare_inputs(request, NeedsInput(missing), ready)
+        for _ in range(MAX_PLAN_ROUNDS):
+            plan = self._prepare_plan(request, ready) if request.new_memories else None
+            try:
+                with self._access.store.write(request.owner_id) as tx:
+                    settled = self._apply_plan(tx, request, in_transaction, plan, ready)
+            except NeedsInput as missing:
+                self._prepare_inputs(request, missing, ready)
+            else:
+                return _count_stored(settled)
+        with self._access.store.write(request.owner_id) as tx:
+            settled = self._apply_plan(tx, request, in_transaction, None, ready, skip_model=True)
+        return _count_stored(settled)
+
+    def _prepare_plan(self, request: WriteRequest, prepared: PreparedInputs) -> Plan:
+        """Return a plan of the present state, with all that it needs made ready."""
+        while True:
+            try:
+                with self._access.store.read(request.owner_id) as snapshot:
+                    return Planner(
+                        self._access,
+                        snapshot,
+                        request,
+                        prepared,
+                        has_arbitrator=self._has_arbitrator(request),
+                    ).plan()
+            except NeedsInput as missing:
+                self._prepare_inputs(request, missing, prepared)
+
+    def _apply_plan(
+        self,
+        tx: Transaction,
+        request: WriteRequest,
+        in_transaction: Callable[[Transaction], Sequence[NewMemory]] | None,
+        plan: Plan | None,
+        prepared: PreparedInputs,
+        *,
+        skip_model: bool = False,
+    ) -> WriteResult:
+        drafts = request.new_memories if in_transaction is None else tuple(in_transaction(tx))
+        if plan is None or tx.counter != plan.counter or drafts != request.new_memories:
+            now = replace(request, new_memories=drafts)
+            plan = Planner(
+                self._access,
+                tx,
+                now,
+                prepared,
+                has_arbitrator=self._has_arbitrator(request),
+                skip_model=skip_model,
+            ).plan()
+        tx.adopt_profile(request.profile.name)
+        for step in plan.mutations:
+            _apply_mutation(tx, step)
+        evict(tx, request.profile, request.now)
+        new = frozenset(step.memory.id for step in plan.mutations if step.operation == "insert")
+        return WriteResult(plan.memories, new)
+
+    def _has_arbitrator(self, request: WriteRequest) -> bool:
+        return self._find_arbitrator(request.owner_id) is not None
+
+    def _prepare_inputs(
+        self, request: WriteRequest, missing: NeedsInput, prepared: PreparedInputs
+    ) -> None:
+        if missing.texts:
+            entries = self._indexer.build_entries(missing.texts, request.owner_id)
+            for text, entry in zip(missing.texts, entries, strict=True):
+                prepared.entries[text] = entry
+        if missing.pair is not None:
+            prepared.verdicts[missing.pair] = self._arbitrate(request.owner_id, *missing.pair)
+
+    def _arbitrate(self, owner_id: str, known: str, new: str) -> Verdict | None:
+        arbitrator = self._find_arbitrator(owner_id)
+        if arbitrator is None:
+            return None
+        try:
+            return arbitrator.arbitrate(known, new)
+        except ServiceFailed as error:
+            _log.warning("the arbitrator failed, both memories are kept: %s", error)
+            return None
+
+
+def _count_stored(result: WriteResult) -> WriteResult:
+    count("memories_stored", len(result.new_ids))
+    return result
+
+
+def _apply_mutation(tx: Transaction, mutation: Mutation) -> None:
+    if mutation.operation == "insert" and mutation.entry is not None:
+        tx.insert([(mutation.memory, mutation.entry)])
+        tx.link([Link(mutation.memory.id, near, "near") for near in mutation.near_duplicates])
+    elif mutation.operation == "revise" and mutation.entry is not None:
+        tx.revise(mutation.memory, mutation.entry)
+    else:
+        tx.amend(mutation.memory)
+    tx.record([mutation.event])

@@ -1,0 +1,262 @@
+"""What a store's contract says of claims; see `memolith.ports.work`."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from memolith.domain.owners import WorkKind
+from memolith.errors import OwnerErased
+from memolith.testing.builders import at, memory, message, record_id, short_entry
+from memolith.testing.store_records import HOSTILE, remember, say
+
+if TYPE_CHECKING:
+    from memolith.ports.store import Store
+    from memolith.ports.work import WorkLease
+
+_LEASE_S = 10.0
+_LEARN, _CONSOLIDATE = WorkKind.LEARN, WorkKind.CONSOLIDATE
+
+
+def _take(
+    store: Store, seconds: float, work: WorkKind = _LEARN, owner: str = "alice"
+) -> WorkLease | None:
+    return store.leases.acquire(owner, work, now=at(seconds), lease_s=_LEASE_S)
+
+
+def _taken(
+    store: Store, seconds: float, work: WorkKind = _LEARN, owner: str = "alice"
+) -> WorkLease:
+    claim = _take(store, seconds, work, owner)
+    assert claim is not None
+    return claim
+
+
+def _holds(store: Store, claim: WorkLease) -> bool:
+    with store.write(claim.owner_id) as tx:
+        return tx.holds_lease(claim)
+
+
+def _let_wait(store: Store, number: int, owner: str) -> None:
+    say(store, message(number, sequence=number), owner_id=owner)
+    with store.write(owner) as tx:
+        tx.mark_pending([record_id(number)])
+
+
+def _owners(store: Store, work: WorkKind, seconds: float) -> list[str]:
+    return store.leases.owners(work, now=at(seconds))
+
+
+class ClaimsContract:
+    """Who may do what for an owner."""
+
+    @pytest.fixture
+    def settled(self, store: Store) -> Store:
+        """Return a store in which Alice and Bob have something."""
+        for owner in ("alice", "bob"):
+            remember(store, memory(1, owner_id=owner), owner_id=owner)
+        return store
+
+    def test_a_claim_says_whose_and_what_it_is(self, settled: Store) -> None:
+        claim = _taken(settled, 0, _CONSOLIDATE)
+        assert (claim.owner_id, claim.work, claim.attempts) == ("alice", _CONSOLIDATE, 0)
+
+    def test_an_owner_has_one_claim_of_each_kind_of_work(self, settled: Store) -> None:
+        tokens = {
+            _taken(settled, 0, work, owner).token for work in WorkKind for owner in ("alice", "bob")
+        }
+        assert len(tokens) == 4
+        for work in WorkKind:
+            assert _take(settled, 0, work) is None
+            assert _take(settled, 9.999_999, work) is None
+
+    @pytest.mark.parametrize("owner", ["nobody", *HOSTILE])
+    def test_an_owner_who_has_nothing_stored_has_no_work(self, store: Store, owner: str) -> None:
+        assert _take(store, 0, owner=owner) is None
+        assert _owners(store, _CONSOLIDATE, 0) == []
+        store.leases.retry(owner)
+        assert store.owners() == []
+
+    @pytest.mark.parametrize("owner", HOSTILE)
+    def test_any_owners_work_can_be_claimed(self, store: Store, owner: str) -> None:
+        _let_wait(store, 1, owner)
+        assert _owners(store, _LEARN, 0) == [owner]
+        claim = _taken(store, 0, owner=owner)
+        assert _holds(store, claim)
+        store.leases.fail(claim, retry_at=at(5))
+        assert _taken(store, 5, owner=owner).attempts == 1
+
+    def test_a_claim_that_ran_out_is_taken_over_and_then_lost(self, settled: Store) -> None:
+        first = _taken(settled, 0)
+        second = _taken(settled, 10)
+        assert not _holds(settled, first)
+        assert _holds(settled, second)
+        assert not settled.leases.renew(first, now=at(11), lease_s=_LEASE_S)
+        settled.leases.release(first)
+        settled.leases.fail(first, retry_at=None)
+        assert _take(settled, 11) is None
+        assert _holds(settled, second)
+        assert settled.leases.renew(second, now=at(11), lease_s=_LEASE_S)
+
+    def test_a_claim_that_ran_out_counts_until_it_is_taken_over(self, settled: Store) -> None:
+        claim = _taken(settled, 0)
+        assert settled.leases.renew(claim, now=at(50), lease_s=_LEASE_S)
+        assert _holds(settled, claim)
+        assert _take(settled, 59) is None
+        assert _taken(settled, 60).token != claim.token
+
+    def test_to_be_taken_over_is_no_failed_attempt(self, settled: Store) -> None:
+        settled.leases.fail(_taken(settled, 0), retry_at=at(0))
+        assert [_taken(settled, n).attempts for n in (0, 10, 20)] == [1, 1, 1]
+
+    def test_a_released_claim_is_free_and_its_count_cleared(self, settled: Store) -> None:
+        settled.leases.fail(_taken(settled, 0), retry_at=at(0))
+        claim = _taken(settled, 0)
+        settled.leases.release(claim)
+        assert not _holds(settled, claim)
+        assert not settled.leases.renew(claim, now=at(0), lease_s=_LEASE_S)
+        settled.leases.fail(claim, retry_at=None)
+        assert _taken(settled, 0).attempts == 0
+
+    def test_a_failed_claim_waits_until_its_time_and_counts_it(self, settled: Store) -> None:
+        claim = _taken(settled, 0)
+        settled.leases.fail(claim, retry_at=at(5))
+        assert not _holds(settled, claim)
+        assert _take(settled, 4.999_999) is None
+        settled.leases.fail(claim, retry_at=at(99))
+        again = _taken(settled, 5)
+        assert again.attempts == 1
+        settled.leases.fail(again, retry_at=at(7))
+        assert _taken(settled, 7).attempts == 2
+
+    def test_a_parked_claim_waits_for_a_word(self, settled: Store) -> None:
+        settled.leases.fail(_taken(settled, 0), retry_at=None)
+        settled.leases.fail(_taken(settled, 0, owner="bob"), retry_at=None)
+        assert _take(settled, 1e9) is None
+        settled.leases.retry("alice")
+        assert _taken(settled, 0).attempts == 0
+        assert _take(settled, 1e9, owner="bob") is None
+
+    def test_unparking_lets_what_is_postponed_be_tried_at_once(self, settled: Store) -> None:
+        settled.leases.fail(_taken(settled, 0), retry_at=at(100))
+        settled.leases.retry("alice")
+        assert _taken(settled, 1).attempts == 0
+
+    def test_unparking_leaves_to_others_what_they_hold(self, settled: Store) -> None:
+        claim = _taken(settled, 0)
+        settled.leases.retry("alice")
+        assert _holds(settled, claim)
+        assert _take(settled, 1) is None
+
+    def test_owners_are_sorted_and_the_claimed_left_out(self, settled: Store) -> None:
+        remember(settled, memory(1, owner_id="Zoe"), owner_id="Zoe")
+        assert _owners(settled, _CONSOLIDATE, 0) == ["Zoe", "alice", "bob"]
+        claim = _taken(settled, 0, _CONSOLIDATE)
+        assert _owners(settled, _CONSOLIDATE, 9) == ["Zoe", "bob"]
+        assert _owners(settled, _CONSOLIDATE, 10) == ["Zoe", "alice", "bob"]
+        settled.leases.fail(claim, retry_at=at(20))
+        assert _owners(settled, _CONSOLIDATE, 19) == ["Zoe", "bob"]
+        assert _owners(settled, _CONSOLIDATE, 20) == ["Zoe", "alice", "bob"]
+        settled.leases.fail(_taken(settled, 20, _CONSOLIDATE), retry_at=None)
+        assert _owners(settled, _CONSOLIDATE, 1e9) == ["Zoe", "bob"]
+
+    def test_owners_who_learn_are_those_with_messages_that_wait(self, settled: Store) -> None:
+        assert _owners(settled, _LEARN, 0) == []
+        for n, owner in enumerate(("alice", "bob", "carol", "dave", "erin"), start=11):
+            _let_wait(settled, n, owner)
+        with settled.write("bob") as tx:
+            tx.schedule_retry([record_id(12)], retry_at=at(5))
+        with settled.write("carol") as tx:
+            tx.schedule_retry([record_id(13)], retry_at=None)
+        with settled.write("dave") as tx:
+            tx.mark_learned([record_id(14)], at(1))
+        with settled.write("erin") as tx:
+            tx.close_messages([record_id(15)], at(100))
+        assert _owners(settled, _LEARN, 0) == ["alice"]
+        assert _owners(settled, _LEARN, 5) == ["alice", "bob"]
+        _taken(settled, 5, owner="bob")
+        assert _owners(settled, _LEARN, 5) == ["alice"]
+        assert _owners(settled, _CONSOLIDATE, 5) == ["alice", "bob", "carol", "dave", "erin"]
+
+    def test_unparking_lets_messages_be_tried_at_once(self, settled: Store) -> None:
+        for n in (11, 12, 13):
+            _let_wait(settled, n, "alice")
+        with settled.write("alice") as tx:
+            tx.schedule_retry([record_id(11)], retry_at=None)
+            tx.schedule_retry([record_id(n) for n in (12, 13)], retry_at=at(50))
+            tx.close_messages([record_id(13)], at(1))
+        counter = _counter(settled)
+        settled.leases.retry("bob")
+        settled.leases.retry("alice")
+        with settled.read("alice") as snapshot:
+            waiting = [one.id for one in snapshot.pending_messages(9, now=at(0))]
+            assert waiting == [record_id(11), record_id(12)]
+            assert snapshot.attempts(waiting) == 0
+            assert snapshot.counter == counter
+        with settled.write("alice") as tx:
+            tx.revise_message(message(13, sequence=13, version=2), short_entry("x"), at(2))
+            assert tx.pending_messages(9, now=at(49)) == tx.messages(
+                ids=[record_id(11), record_id(12)]
+            )
+
+    def test_claims_move_no_counter_and_make_no_event(self, settled: Store) -> None:
+        claim = _taken(settled, 0)
+        settled.leases.renew(claim, now=at(1), lease_s=_LEASE_S)
+        settled.leases.fail(claim, retry_at=at(1))
+        settled.leases.release(_taken(settled, 1))
+        assert _counter(settled) == 1
+        with settled.read("alice") as snapshot:
+            history = snapshot.history(record_id(1))
+        assert history is not None
+        assert history.events == ()
+
+    def test_erasing_an_owner_removes_the_claims(self, settled: Store) -> None:
+        claim = _taken(settled, 0)
+        settled.leases.fail(_taken(settled, 0, _CONSOLIDATE), retry_at=None)
+        settled.erase("alice", at(1))
+        assert _take(settled, 1) is None
+        assert not settled.leases.renew(claim, now=at(1), lease_s=_LEASE_S)
+        with pytest.raises(OwnerErased), settled.write("alice") as tx:
+            tx.holds_lease(claim)
+        assert _owners(settled, _CONSOLIDATE, 1) == ["bob"]
+        settled.readmit("alice")
+        remember(settled, memory(1))
+        assert not _holds(settled, claim)
+        assert _taken(settled, 1, _CONSOLIDATE).attempts == 0
+
+    def test_a_claim_is_held_in_its_owners_transactions_only(self, settled: Store) -> None:
+        claim = _taken(settled, 0)
+        with settled.write("bob") as tx:
+            assert not tx.holds_lease(claim)
+            assert not tx.holds_lease(replace(claim, owner_id="bob"))
+        with settled.write("alice") as tx:
+            assert not tx.holds_lease(replace(claim, work=_CONSOLIDATE))
+            assert not tx.holds_lease(replace(claim, owner_id="bob"))
+            assert not tx.holds_lease(replace(claim, token=b""))
+            assert tx.holds_lease(claim)
+
+    def test_nobody_takes_a_claim_before_the_commit_of_who_holds_it(self, settled: Store) -> None:
+        claim = _taken(settled, 0)
+        with ThreadPoolExecutor(1) as pool:
+            with settled.write("alice") as tx:
+                assert tx.holds_lease(claim)
+                other = pool.submit(_taken, settled, 20)
+                tx.insert([(memory(2), short_entry("x"))])
+                assert tx.holds_lease(claim)
+            second = other.result()
+        assert not _holds(settled, claim)
+        assert _holds(settled, second)
+
+    def test_of_many_threads_one_gets_a_claim(self, settled: Store) -> None:
+        with ThreadPoolExecutor(16) as pool:
+            for turn in range(5):
+                found = list(pool.map(lambda _, t=turn: _take(settled, t * 10), range(16)))
+                assert sum(claim is not None for claim in found) == 1
+
+
+def _counter(store: Store) -> int:
+    with store.read("alice") as snapshot:
+        return snapshot.counter

@@ -1,0 +1,404 @@
+"""Cues: phrases by which a sentence says who somebody is, what they like, what was wrong.
+
+Each language is one module here with a value `CUES`; adding a language is adding a file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
+from typing import Any
+
+from memolith.domain.memories import Span
+from memolith.text.language_id import guess_language
+from memolith.text.lexicon import load_languages
+from memolith.text.lexicon.language import CueKind, Cues, DiscourseMarkers
+from memolith.text.segmentation import mask_code, sentences
+
+__all__ = [
+    "CueKind",
+    "Cues",
+    "DiscourseMarkers",
+    "find_cue_kinds",
+    "find_cue_sentences",
+    "has_preference",
+    "is_about_now",
+    "is_statement",
+    "load_cues",
+    "load_discourse_markers",
+]
+
+_QUESTION_END = re.compile(r"[?？؟]\W*$")
+_QUESTION_TAIL = 40
+MASK = "\x00"
+"""What stands for a phrase that is no cue: neither a letter nor white space."""
+_CLAUSE_MARK = re.compile(r"[,;:.!–—()]")
+_CLAUSE_START = r"(?:(?<![^.!?,;:\n])|(?<=[.!?,;:\n]\s))"
+
+
+@lru_cache(maxsize=1)
+def load_cues() -> tuple[Cues, ...]:
+    """Return the cues of every language there is a file for, by code."""
+    return load_languages(Cues)
+
+
+def find_cue_kinds(text: str) -> frozenset[CueKind]:
+    """Return the kinds of cue that a text holds, outside code."""
+    return _match_kinds(mask_code(text))
+
+
+def find_cue_sentences(text: str) -> list[tuple[Span, frozenset[CueKind]]]:
+    """Return each sentence that holds a cue outside code, in order, with the cues' kinds.
+
+    A question tells nothing of who somebody is or what they like ("do you know what I like?"),
+    except in a clause of its own ("I like tea, do you?"). A correction may well be asked politely.
+    """
+    prose = mask_code(text)
+    told = ((span, _find_sentence_kinds(span.extract(prose))) for span in sentences(text))
+    return [(span, kinds) for span, kinds in told if kinds]
+
+
+def _find_sentence_kinds(sentence: str) -> frozenset[CueKind]:
+    if not is_question(sentence):
+        return _match_kinds(sentence)
+    masked = _mask_exceptions(sentence)
+    return frozenset(
+        kind
+        for kind, pattern in _compile_cue_patterns().items()
+        if any(
+            kind is CueKind.CORRECTION or _is_asserted(masked, cue)
+            for cue in pattern.finditer(masked)
+        )
+    )
+
+
+def _is_asserted(question: str, cue: re.Match[str]) -> bool:
+    """Tell whether the clause that a cue stands in tells something, and another one asks."""
+    if _CLAUSE_MARK.search(question, cue.end()) is None:
+        return False
+    before = _CLAUSE_MARK.split(question[: cue.start()])[-1]
+    return _compile_question_words().search(before) is None
+
+
+def _match_kinds(prose: str) -> frozenset[CueKind]:
+    masked = _mask_exceptions(prose)
+    return frozenset(
+        kind for kind, pattern in _compile_cue_patterns().items() if pattern.search(masked)
+    )
+
+
+def _mask_exceptions(prose: str) -> str:
+    """Return the prose as patterns expect it, with exceptions blotted out."""
+    return _compile_exceptions().sub(MASK, fold_prose(prose))
+
+
+def fold_prose(prose: str) -> str:
+    """Return the prose as the patterns of phrases expect it."""
+    return prose.casefold().replace("’", "'")
+
+
+def is_question(sentence: str) -> bool:
+    """Tell whether a sentence ends in a question mark."""
+    return _QUESTION_END.search(sentence[-_QUESTION_TAIL:]) is not None
+
+
+@lru_cache(maxsize=1)
+def _compile_cue_patterns() -> dict[CueKind, re.Pattern[str]]:
+    return {
+        kind: compile_phrases(
+            build_phrase_regex(phrase, c.fillers) for c in load_cues() for phrase in c.phrases(kind)
+        )
+        for kind in CueKind
+    }
+
+
+@lru_cache(maxsize=1)
+def _compile_exceptions() -> re.Pattern[str]:
+    return compile_phrases(
+        build_phrase_regex(phrase, c.fillers) for c in load_cues() for phrase in c.exceptions
+    )
+
+
+@lru_cache(maxsize=1)
+def _compile_question_words() -> re.Pattern[str]:
+    return compile_phrases(
+        build_phrase_regex(word, ()) for c in load_cues() for word in c.question_words
+    )
+
+
+def compile_phrases(phrases: Iterable[str]) -> re.Pattern[str]:
+    """Return the pattern that finds any of the regular expressions, as whole words."""
+    return re.compile(rf"(?<!\w)(?:{'|'.join(sorted(set(phrases)))})(?!\w)")
+
+
+def build_phrase_regex(phrase: str, fillers: tuple[str, ...]) -> str:
+    """Return the regular expression of a phrase, as `Cues` describes it; its words are folded."""
+    words = phrase.casefold().removeprefix("^").split()
+    first, *rest = (_build_word_regex(word) for word in words if not word.startswith("!"))
+    not_after = "|".join(_build_word_regex(word[1:]) for word in words if word.startswith("!"))
+    between = rf"(?:\s+(?:{'|'.join(map(re.escape, fillers))})){{0,2}}" if fillers and rest else ""
+    return (
+        (_CLAUSE_START if phrase.startswith("^") else "")
+        + r"\s+".join([first + between, *rest])
+        + (rf"(?!\s+(?:{not_after})(?!\w))" if not_after else "")
+    )
+
+
+def _build_word_regex(word: str) -> str:
+    if word == "#":
+        return r"\d+"
+    return re.escape(word[:-1]) + r"\w*" if word.endswith("*") else re.escape(word)
+
+
+# --- Phrases, found quickly in texts that hold few of them
+
+
+_RUN = re.compile(r"\w+")
+_CACHE_SIZE = 512
+
+
+def get_runs(text: str) -> frozenset[str]:
+    """Return the runs of letters and digits of a text, folded: what `Phrases` asks for."""
+    return frozenset(_RUN.findall(fold_prose(text)))
+
+
+class PhraseIndex:
+    """Phrases as those of `Cues`, of which one pattern would be slow: they are many."""
+
+    def __init__(self, phrases: Iterable[str], fillers: tuple[str, ...] = ()) -> None:
+        """Take them, and the words that may stand after the first of each."""
+        self._phrases = [
+            (_get_required_runs(phrase), build_phrase_regex(phrase, fillers))
+            for phrase in sorted(set(phrases))
+        ]
+
+    def get_pattern(self, runs: AbstractSet[str]) -> re.Pattern[str] | None:
+        """Return the pattern of the phrases that a text with these runs may hold; None: of none.
+
+        It is for folded text, and finds no less in it than the pattern of all of them.
+        """
+        possible = tuple(regex for needed, regex in self._phrases if needed <= runs)
+        return _compile_phrase_pattern(possible) if possible else None
+
+
+@lru_cache(maxsize=_CACHE_SIZE)
+def _compile_phrase_pattern(regexes: tuple[str, ...]) -> re.Pattern[str]:
+    return compile_phrases(regexes)
+
+
+def _get_required_runs(phrase: str) -> frozenset[str]:
+    """Return the runs without which a text does not hold a phrase."""
+    words = (word for word in phrase.split() if not word.startswith("!") and word != "#")
+    return frozenset(
+        run
+        for word in words
+        for run in _RUN.findall(fold_prose(word.removesuffix("*")))[
+            : -1 if word.endswith("*") else None
+        ]
+    )
+
+
+# --- Finding signs in a text
+
+
+# A subject, a predicate and something it says of it.
+_MIN_STATEMENT_WORDS = 3
+# A longer sentence states more than one thing, or is none: as long as a fact may be.
+_MAX_STATEMENT_CHARS = 500
+# As "[\w'’.+#&/-]*[\w+#]" is, each run of marks looked at once.
+_WORD = re.compile(r"(?<!['’.&/-])['’.&/-]*+[\w+#]++(?:['’.&/-]++[\w+#]++)*+")
+_MARKS = frozenset(",;:–—()")
+_WORD_OR_MARK = re.compile(rf"{_WORD.pattern}|[,;:–—()]")
+# Who asks or exclaims states nothing.
+_NON_STATEMENT_END = re.compile(r"[?!？！؟][^\w]*$")
+_STATEMENT_TAIL = 40
+
+
+@lru_cache(maxsize=1)
+def load_discourse_markers() -> tuple[DiscourseMarkers, ...]:
+    """Return the signs of every language there is a file for, by code."""
+    return tuple(map(_fold_marker_words, load_languages(DiscourseMarkers)))
+
+
+def _fold_marker_words(signs: DiscourseMarkers) -> DiscourseMarkers:
+    """Return the signs with their words as those of a folded text: "fliesst"."""
+    sets: dict[str, Any] = {
+        field.name: frozenset(map(fold_prose, value))
+        for field in fields(signs)
+        if isinstance(value := getattr(signs, field.name), frozenset)
+    }
+    return replace(signs, **sets)
+
+
+def has_preference(text: str) -> bool:
+    """Tell whether some sentence says what the speaker likes, or does always, outside code.
+
+    The cues for preferences, and the habits beside them; a question tells nothing.
+    """
+    prose = mask_code(text)
+    found = get_runs(prose)
+    if _has_possible_cue(CueKind.PREFERENCE, found) and any(
+        CueKind.PREFERENCE in kinds for _, kinds in find_cue_sentences(prose)
+    ):
+        return True
+    habits = _load_habit_phrases().get_pattern(found)
+    return habits is not None and any(
+        not is_question(sentence)
+        and habits.search(_compile_habit_exceptions().sub(MASK, fold_prose(sentence)))
+        for sentence in _split_sentences(prose)
+    )
+
+
+def is_about_now(text: str) -> bool:
+    """Tell whether a text is explicitly about now, or this session: half its sentences are."""
+    prose = mask_code(text)
+    now = _load_current_phrases().get_pattern(get_runs(prose))
+    return now is not None and _is_true_of_most(
+        _split_sentences(prose), lambda sentence: now.search(fold_prose(sentence)) is not None
+    )
+
+
+def is_statement(text: str) -> bool:
+    """Tell whether a text states what is so: a subject, a predicate, and what it says of it.
+
+    Half its sentences do, or say who the user is; questions, wishes and what happened do not. A
+    guess by words and their order, no parse.
+    """
+    prose = mask_code(text)
+    found = get_runs(prose)
+    told = (
+        {s.extract(prose) for s, kinds in find_cue_sentences(prose) if CueKind.IDENTITY in kinds}
+        if _has_possible_cue(CueKind.IDENTITY, found)
+        else ()
+    )
+    forms = [
+        _StatementMatcher(signs, _load_aside_phrases()[signs.language].get_pattern(found))
+        for signs in _get_markers(prose)
+    ]
+    return _is_true_of_most(
+        _split_sentences(prose),
+        lambda sentence: sentence in told or any(form.is_statement(sentence) for form in forms),
+    )
+
+
+def _is_true_of_most(sentences: Sequence[str], holds: Callable[[str], bool]) -> bool:
+    return bool(sentences) and 2 * sum(map(holds, sentences)) >= len(sentences)
+
+
+def _split_sentences(prose: str) -> list[str]:
+    """Return the sentences that have a word in them."""
+    found = (span.extract(prose) for span in sentences(prose))
+    return [sentence for sentence in found if _WORD.search(sentence)]
+
+
+def _get_markers(prose: str) -> list[DiscourseMarkers]:
+    """Return the signs of the language that a text is in; of every one where it can't be told."""
+    language = guess_language(_WORD.findall(prose))
+    return [signs for signs in load_discourse_markers() if language in (None, language)]
+
+
+@dataclass(frozen=True, slots=True)
+class _StatementMatcher:
+    """How a language states a fact.
+
+    Attributes:
+        signs: The language's.
+        aside: What is no statement, as far as the text may hold it.
+    """
+
+    markers: DiscourseMarkers
+    non_statement: re.Pattern[str] | None
+
+    def is_statement(self, sentence: str) -> bool:
+        if len(sentence) > _MAX_STATEMENT_CHARS or _NON_STATEMENT_END.search(
+            sentence[-_STATEMENT_TAIL:]
+        ):
+            return False
+        lower = fold_prose(sentence)
+        if self.non_statement is not None and self.non_statement.search(lower):
+            return False
+        if re.search(self.markers.event_tense_pattern, sentence):
+            return False
+        words = self._split_words(lower)
+        if sum(word not in _MARKS for word in words) < _MIN_STATEMENT_WORDS:
+            return False
+        for at in range(1, len(words) - 1):
+            if self._is_predicate(words, at):
+                return self._has_lasting_claim(words, at)
+        return False
+
+    def _split_words(self, lower: str) -> list[str]:
+        """Return words and the marks between clauses, contractions written out."""
+        written_out = dict(self.markers.contractions)
+        found = _WORD_OR_MARK.findall(lower)
+        return [word for one in found for word in written_out.get(one, one).split()]
+
+    def _is_predicate(self, words: Sequence[str], at: int) -> bool:
+        word, before, s = words[at], words[at - 1], self.markers
+        if word in s.being or word in s.past_being:
+            return True
+        if word in s.past_predicates or word in s.predicates:
+            return before not in s.noun_markers
+        subject = before in s.pronouns or before.endswith("s") or before in s.adverbs
+        return word in s.ambiguous_predicates and subject
+
+    def _has_lasting_claim(self, words: Sequence[str], at: int) -> bool:
+        """Tell whether the predicate there says something lasting of its subject."""
+        s = self.markers
+        subject, word = _get_last_clause(words[:at]), words[at]
+        rest = [one for one in words[at + 1 :] if one not in _MARKS]
+        if not rest or s.non_subjects.issuperset(subject):
+            return False
+        if word in s.past_predicates:
+            return s.speakers.isdisjoint(subject)
+        if word in s.past_being:
+            return s.speakers.isdisjoint(subject) and not s.past_complements.isdisjoint(rest)
+        said = next((one for one in rest if one not in s.adverbs), rest[0])
+        is_vague = said in s.transient_states or s.vague_subjects.issuperset(subject)
+        return not (word in s.being and is_vague)
+
+
+def _get_last_clause(words: Sequence[str]) -> Sequence[str]:
+    """Return what stands after the last mark, or all words where nothing does."""
+    last = max((at for at, word in enumerate(words) if word in _MARKS), default=-1)
+    return words[last + 1 :] or [word for word in words if word not in _MARKS]
+
+
+@lru_cache(maxsize=1)
+def _load_aside_phrases() -> Mapping[str, PhraseIndex]:
+    return {
+        signs.language: PhraseIndex([*signs.events, *signs.chatter])
+        for signs in load_discourse_markers()
+    }
+
+
+@lru_cache(maxsize=1)
+def _load_current_phrases() -> PhraseIndex:
+    return PhraseIndex(phrase for signs in load_discourse_markers() for phrase in signs.current)
+
+
+@lru_cache(maxsize=1)
+def _load_habit_phrases() -> PhraseIndex:
+    return PhraseIndex(phrase for signs in load_discourse_markers() for phrase in signs.habits)
+
+
+@lru_cache(maxsize=1)
+def _compile_habit_exceptions() -> re.Pattern[str]:
+    return compile_phrases(
+        build_phrase_regex(p, ())
+        for signs in load_discourse_markers()
+        for p in signs.habit_exceptions
+    )
+
+
+def _has_possible_cue(kind: CueKind, found: AbstractSet[str]) -> bool:
+    """Tell whether a text with these runs may hold a cue of that kind."""
+    return any(phrases.get_pattern(found) is not None for phrases in _load_cue_phrases()[kind])
+
+
+@lru_cache(maxsize=1)
+def _load_cue_phrases() -> Mapping[CueKind, Sequence[PhraseIndex]]:
+    return {kind: [PhraseIndex(cues.phrases(kind)) for cues in load_cues()] for kind in CueKind}
