@@ -57,7 +57,7 @@ def open_store(
     moved: Migration | None = None if unfinished else getattr(store, "migration", None)
     if moved is None or moved.states is not None:
         return store
-    place = getattr(store, "place", url)
+    place = getattr(store, "location", url)
     store.close()
     raise StoreUnavailable(
         f"{place} holds a part of {moved.place} only: go on with `memolith migrate --to …`"

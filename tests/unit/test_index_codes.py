@@ -55,8 +55,8 @@ def index_of(values: NDArray[np.int8]) -> Any:
         "values": values,
         "norm": norms(values),
     }
-    extended = {name: getattr(empty, name).extended(rows) for name, rows in columns.items()}
-    return SimpleNamespace(vectors=type(empty)(**extended), lineage=SharedBuffers())
+    extended = {name: getattr(empty, name).append_rows(rows) for name, rows in columns.items()}
+    return SimpleNamespace(vectors=type(empty)(**extended), shared=SharedBuffers())
 
 
 def found_in(
@@ -195,7 +195,7 @@ def test_codes_are_the_same_however_they_were_gathered(cuts: list[int]) -> None:
     pieces = create_codes(values[:TRAINING_ROWS], norm[:TRAINING_ROWS])
     for cut in [*sorted(cuts), SIZE]:
         pieces = extend_codes(pieces, values[:cut], norm[:cut])
-    for name in ("high", "low", "total", "spread", "lift"):
+    for name in ("high", "low", "total", "rms", "centre_product"):
         assert np.array_equal(getattr(pieces, name).view, getattr(whole, name).view)
 
 

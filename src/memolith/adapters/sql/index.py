@@ -445,9 +445,11 @@ def _apply_usage_stats(index: OwnerIndex, rows: Sequence[Row], first_new_row: in
     }
     if places.min() >= first_new_row:  # what was just written: nothing is copied for it
         for name, use in uses.items():
-            getattr(index.items, name).complete(places, use)
+            getattr(index.items, name).set_rows(places, use)
         return index
-    columns = {name: getattr(index.items, name).replaced(places, use) for name, use in uses.items()}
+    columns = {
+        name: getattr(index.items, name).with_rows_set(places, use) for name, use in uses.items()
+    }
     return replace(index, items=replace(index.items, **columns))
 
 
@@ -455,7 +457,7 @@ def _apply_item_changes(index: OwnerIndex, rows: Sequence[Row]) -> OwnerIndex:
     columns = _item_columns(index.shared, rows)
     places = index.rows(columns["number"])
     changes = {
-        name: getattr(index.items, name).replaced(places, columns[name])
+        name: getattr(index.items, name).with_rows_set(places, columns[name])
         for name in MUTABLE_COLUMNS
         if not np.array_equal(getattr(index.items, name).view[places], columns[name])
     }
@@ -492,7 +494,7 @@ def _append_items(index: OwnerIndex, source: IndexSource, first: int, next_item:
 def _append_rows(columns: Any, rows: dict[str, NDArray[Any]], reserve_factor: float) -> Any:
     """Return columns with more rows of each; so many times as many are still to come."""
     longer = {
-        name: getattr(columns, name).extended(more, to_come=round(reserve_factor * len(more)))
+        name: getattr(columns, name).append_rows(more, reserve=round(reserve_factor * len(more)))
         for name, more in rows.items()
     }
     return type(columns)(**longer)

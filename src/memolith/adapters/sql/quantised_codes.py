@@ -181,7 +181,7 @@ def extend_codes(
         codes = replace(
             codes,
             **{
-                name: getattr(codes, name).extended(rows, to_come=to_come)
+                name: getattr(codes, name).append_rows(rows, reserve=to_come)
                 for name, rows in columns.items()
             },
         )
@@ -198,7 +198,7 @@ def approximate_scores(
     """
     asked = _encode(codes, query[None, :], np.array([norm]))
     high, low = asked["high"][:, 0], asked["low"][:, 0]
-    total, spread, lift = (float(asked[name][0]) for name in ("total", "spread", "lift"))
+    total, spread, lift = (float(asked[name][0]) for name in ("total", "rms", "centre_product"))
     offset = _CODE_OFFSET * _CODE_OFFSET * len(query) - _CODE_OFFSET * total
     # (2h + l)² = 4h + 4hl + l
     square = 4 * _count_ones(high) + 4 * _count_ones(high & low) + _count_ones(low)
@@ -233,8 +233,8 @@ def _encode(
         "high": _pack_bits(high),
         "low": _pack_bits(low),
         "total": (2 * high.sum(axis=1) + low.sum(axis=1)).astype(np.float32),
-        "spread": spread,
-        "lift": np.einsum("nd,d->n", unit, codes.centre),
+        "rms": spread,
+        "centre_product": np.einsum("nd,d->n", unit, codes.centre),
     }
 
 

@@ -240,7 +240,7 @@ def restore_backup_command(
         lines.append(f"The store that was there is now {done.previous_store}")
     if not done.erasures_known:
         lines.append(ERASURES_UNKNOWN)
-    said = {name: getattr(done, name) for name in ("owners", "erased", "remembers_erased")}
+    said = {name: getattr(done, name) for name in ("owners", "erased_owners", "erasures_known")}
     kept = None if done.previous_store is None else str(done.previous_store)
     call.respond("\n".join(lines), {"store": str(done.store), "kept": kept, **said})
 
