@@ -3,25 +3,54 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from numpy.typing import ArrayLike
 
 from memolith import stores
 from memolith.adapters.clock import SystemClock
+from memolith.adapters.models.callables import (
+    CallableChat,
+    CallableEmbedder,
+    CallableReranker,
+    TimedArbitrator,
+)
+from memolith.adapters.models.factory import (
+    build_chat_model,
+    build_resilient_chat,
+    build_service_embedder,
+)
+from memolith.adapters.models.local import LocalEmbedder, WordPieceCounter
+from memolith.adapters.models.metering import MeteredChatProvider, UsageLimits
+from memolith.adapters.models.resilience import ResilientChat
+from memolith.adapters.models.sentence_transformers import CrossEncoderReranker
 from memolith.config import LoadedSettings, Settings, load
 from memolith.config.loading import parse_file_path
 from memolith.config.profiles import ProfileRegistry, apply_embedder_thresholds
+from memolith.config.settings import Chat
 from memolith.domain.recall import DEFAULT_CONTEXT_TOP_K, DEFAULT_TOKEN_BUDGET
 from memolith.errors import InvalidConfiguration, InvalidInput
-from memolith.ports.models import RemoteEmbedder
+from memolith.policies.merging import Verdict
+from memolith.ports.cipher import CipherProvider
+from memolith.ports.clock import Clock
+from memolith.ports.models import (
+    Arbitrator,
+    ChatModel,
+    Embedder,
+    RemoteEmbedder,
+    Reranker,
+    TokenCounter,
+)
 from memolith.ports.service import Prices
+from memolith.ports.store import Store
 from memolith.profiles.model import Profile
 from memolith.services.access import Access, AccessCounter
 from memolith.services.audit import Auditor
 from memolith.services.base_memory import BaseMemoryComposer, BaseMemoryRewriter, BaseMemoryService
-from memolith.services.chat import NoChatModel, UsageReporter
+from memolith.services.chat import ChatArbitrator, ChatModels, NoChatModel, UsageReporter
 from memolith.services.compress import HistoryCompressor
 from memolith.services.consolidate import Consolidator, MessageSummariser, SessionSummariser
 from memolith.services.context import ContextBuilder
@@ -42,25 +71,9 @@ from memolith.services.summarise import Summariser, SummaryWriter
 from memolith.services.switch_profile import ProfileSwitcher
 from memolith.services.transfer import OwnerTransfer
 from memolith.services.verify import HealthProbe, StoreVerifier
-from memolith.services.work import WorkRunner
+from memolith.services.work import WorkResult, WorkRunner
 from memolith.services.write import WritePipeline
 from memolith.worker.background import BackgroundWorker
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import ArrayLike
-
-    from memolith.adapters.models.metering import MeteredChatProvider
-    from memolith.adapters.models.resilience import ResilientChat
-    from memolith.config.settings import Chat
-    from memolith.policies.merging import Verdict
-    from memolith.ports.cipher import CipherProvider
-    from memolith.ports.clock import Clock
-    from memolith.ports.models import Arbitrator, ChatModel, Embedder, Reranker, TokenCounter
-    from memolith.ports.store import Store
-    from memolith.services.chat import ChatModels
-    from memolith.services.work import WorkResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,8 +322,6 @@ def resolve_embedder(
     if hasattr(given, "embed"):
         return given  # type: ignore[return-value] # an object with `embed` is the port
     _require_callable("embedder", given)
-    from memolith.adapters.models.callables import CallableEmbedder
-
     return CallableEmbedder(given)
 
 
@@ -332,14 +343,10 @@ def _resolve_reranker(
         own = settings.chunks
         if not own.reranker_enabled:
             return None
-        from memolith.adapters.models.sentence_transformers import CrossEncoderReranker
-
         return CrossEncoderReranker(own.reranker_model)
     if hasattr(given, "score"):
         return given
     _require_callable("reranker", given)
-    from memolith.adapters.models.callables import CallableReranker
-
     return CallableReranker(given)
 
 
@@ -356,8 +363,6 @@ def _resolve_arbitrator(
 def _with_timeout(
     arbitrator: Arbitrator | Callable[[str, str], Verdict], settings: Settings
 ) -> Arbitrator:
-    from memolith.adapters.models.callables import TimedArbitrator
-
     return TimedArbitrator(arbitrator, settings.facts.arbitration_timeout_s)
 
 
@@ -366,16 +371,11 @@ def _resolve_chat(
 ) -> ResilientChat | None:
     if given is None:
         return open_chat(settings)
-    from memolith.adapters.models.factory import build_resilient_chat
-    from memolith.adapters.models.resilience import ResilientChat
-
     if isinstance(given, ResilientChat):  # with a care of its own
         return given
     if hasattr(given, "complete"):
         return build_resilient_chat(given, settings.chat)  # type: ignore[arg-type] # what has it is the port
     _require_callable("chat", given)
-    from memolith.adapters.models.callables import CallableChat
-
     timeout_s = settings.chat.timeout_ms / 1000
     return build_resilient_chat(CallableChat(given, timeout_s), settings.chat)
 
@@ -388,8 +388,6 @@ def open_chat(settings: Settings) -> ResilientChat | None:
     """
     if settings.chat.provider == "none":
         return None  # before anything of models is imported
-    from memolith.adapters.models.factory import build_chat_model, build_resilient_chat
-
     model = build_chat_model(settings.chat, os.environ)
     return None if model is None else build_resilient_chat(model, settings.chat)
 
@@ -413,8 +411,6 @@ def _build_arbitrator_lookup(
         model = models.for_owner(owner_id)
         if given is not None or model is None:
             return given
-        from memolith.services.chat import ChatArbitrator
-
         return _with_timeout(ChatArbitrator(model), settings)
 
     return arbitrator
@@ -439,8 +435,6 @@ def _meter_model(
     """Return a model whose calls are counted in the store, owner by owner."""
     if model is None:
         return NoChatModel()
-    from memolith.adapters.models.metering import MeteredChatProvider, UsageLimits
-
     own = settings.chat
     return MeteredChatProvider(
         model,
@@ -461,11 +455,7 @@ def open_embedder(settings: Settings) -> Embedder:
     """
     own = settings.embedding
     if own.provider != "local":
-        from memolith.adapters.models.factory import build_service_embedder
-
         return build_service_embedder(own, os.environ)
-    from memolith.adapters.models.local import LocalEmbedder
-
     local = LocalEmbedder(model_dir=_model_dir(settings))
     if own.dimension and own.dimension != local.dimension:
         raise InvalidConfiguration(
@@ -477,8 +467,6 @@ def open_embedder(settings: Settings) -> Embedder:
 
 def open_counter(settings: Settings) -> TokenCounter:
     """Return the counter of the local embedder's word pieces."""
-    from memolith.adapters.models.local import WordPieceCounter
-
     return WordPieceCounter(model_dir=_model_dir(settings))
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 from memolith import errors
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 EXIT_FAILED: Final = 1
 EXIT_USAGE: Final = 2

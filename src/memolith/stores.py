@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import ExitStack, closing
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from memolith.adapters.models.http import require_package
+from memolith.adapters.sqlite.opening import delete_store
+from memolith.config import Settings
 from memolith.config.loading import is_conninfo, parse_file_path, user_folder
 from memolith.errors import InvalidConfiguration, StoreUnavailable
+from memolith.ports.admin import Migration
+from memolith.ports.cipher import CipherProvider
+from memolith.ports.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from memolith.adapters.crypto.ciphers import ConfiguredCiphers
     from memolith.adapters.crypto.key_ring import KeyRing
     from memolith.adapters.crypto.master_key import KeyFile
     from memolith.adapters.postgres.dsn import DatabaseLocation
-    from memolith.config import Settings
-    from memolith.ports.admin import Migration
-    from memolith.ports.cipher import CipherProvider
-    from memolith.ports.store import Store
 
 IN_MEMORY = ":memory:"
 KEY_VARIABLE = "MEMOLITH_KEY"
@@ -95,8 +96,6 @@ def _reject_conninfo(url: str) -> None:
 
 
 def _open_postgres(url: str, settings: Settings, ciphers: CipherProvider | None) -> Store:
-    from memolith.adapters.models.http import require_package
-
     require_package("psycopg", "store", extra="postgres")
     from memolith.adapters.postgres.schema import NewStoreOptions
     from memolith.adapters.postgres.store import PostgresStore
@@ -182,8 +181,6 @@ def postgres_location(settings: Settings, url: str) -> DatabaseLocation:
     Raises:
         InvalidConfiguration: The URL is none, or psycopg is not installed.
     """
-    from memolith.adapters.models.http import require_package
-
     require_package("psycopg", "store", extra="postgres")
     from memolith.adapters.postgres.dsn import parse_dsn
 
@@ -201,7 +198,6 @@ def reset_store(settings: Settings) -> list[str]:
         ServiceFailed: Chroma has vectors of it, and can't be reached.
     """
     from memolith.adapters.sqlite.factory import remove_vectors
-    from memolith.adapters.sqlite.opening import delete_store
 
     with closing(open_key_ring(settings)) as ring:
 

@@ -7,12 +7,10 @@ step costs about a microsecond.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from functools import wraps
-from typing import TYPE_CHECKING, Final, ParamSpec, Protocol, TypeVar
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+from typing import Final, ParamSpec, Protocol, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")

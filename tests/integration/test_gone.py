@@ -24,7 +24,7 @@ from support.plaintext_search import Opener, bytes_of, sealed_values
 from support.random_words import Words
 from support.tenant_isolation import DOORS, READING, Things, outcome
 
-OPENING_NOTHING = {"profile", "kind_like", "chat_model", "usage"}
+OPENING_NOTHING = {"profile", "equivalent_kind", "chat_model", "usage"}
 """Doors that read what is not sealed: the name of a profile, counts of calls; or nothing."""
 
 UNKNOWN = "01933b6e-1c5f-7a7e-8a3c-5d0f2f4b9e11"

@@ -389,7 +389,7 @@ def test_who_has_records_of_the_same_ids_does_what_he_wants_with_his_own(worlds:
     assert worlds.with_alice.rows("alice") == before
 
 
-SILENT = {"profile", "kind_like", "backlog", "summaries", "usage"}
+SILENT = {"profile", "equivalent_kind", "backlog", "summaries", "usage"}
 """Doors that say nothing of what is stored here."""
 
 

@@ -338,7 +338,7 @@ DOORS: Final[dict[str, Door]] = {
     "memories": _memories,
     "active_count": _without,
     "profile": _without,
-    "kind_like": _kind_like,
+    "equivalent_kind": _kind_like,
     "switch_profile": _switch,
     "recent": _recent,
     "base_memory": _without,
@@ -396,7 +396,7 @@ OPERATORS: Final = {
     "abandon_reembed": "gives that up",
     "create_api_key": "says whose memory a key opens, for who runs the store",
     "api_keys": "lists all keys, without their secrets, for who runs the store",
-    "known_api_key": "knows a key by its secret",
+    "find_api_key": "knows a key by its secret",
     "revoke_api_key": "ends any key, for who runs the store",
     "verify": "looks at the whole store, and shows no content",
     "flush": "writes what waits for all",
@@ -411,7 +411,7 @@ OPERATORS: Final = {
 READING: Final = frozenset(
     {"recall", "context", "get", "message", "messages", "sessions", "list", "review", "history"}
     | {"stats", "export", "search", "hybrid_search", "retrieve_context", "memories"}
-    | {"active_count", "profile", "kind_like", "recent", "base_memory", "base_memory_versions"}
+    | {"active_count", "profile", "equivalent_kind", "recent", "base_memory", "base_memory_versions"}
     | {"context_with_results", "summaries", "backlog", "usage", "audit"}
 )
 """The doors that only show."""

@@ -5,10 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
 
 _SYNC_UNSUPPORTED = (errno.EINVAL, errno.ENOTSUP)
 """What file systems answer that can't sync a folder: some that are mounted over a network."""

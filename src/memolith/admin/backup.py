@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack, closing
 from dataclasses import replace
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from memolith.bootstrap import load_settings
+from memolith.adapters.postgres.schema import NewStoreOptions
+from memolith.adapters.sqlite.backups import BackupKeys
+from memolith.adapters.sqlite.backups import restore as restore_file
+from memolith.bootstrap import App, load_settings
+from memolith.config import LoadedSettings, Settings
 from memolith.errors import Conflict, InvalidInput, NotFound
-from memolith.ports.admin import SupportsBackup, SupportsMigration
-from memolith.ports.cipher import SupportsClone, SupportsKeyRotation
-from memolith.services.migrate import StoreMigrator
+from memolith.ports.admin import RestoreResult, SupportsBackup, SupportsMigration
+from memolith.ports.cipher import Cipher, CipherProvider, SupportsClone, SupportsKeyRotation
+from memolith.services.migrate import MigrationResult, StoreMigrator
 from memolith.stores import (
     IN_MEMORY,
     is_postgres,
@@ -22,19 +27,8 @@ from memolith.stores import (
     store_url,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from os import PathLike
-
-    from memolith.adapters.sqlite.backups import BackupKeys
-    from memolith.bootstrap import App
-    from memolith.config import LoadedSettings, Settings
-    from memolith.ports.admin import RestoreResult
-    from memolith.ports.cipher import Cipher, CipherProvider
-    from memolith.services.migrate import MigrationResult
-
-    Config = LoadedSettings | str | PathLike[str] | None
-    Url = str | PathLike[str]
+Config = LoadedSettings | str | PathLike[str] | None
+Url = str | PathLike[str]
 
 
 def back_up(
@@ -62,8 +56,6 @@ def restore_backup(
     ciphers: CipherProvider | None,
 ) -> RestoreResult:
     """Put a backup in a store's place; see `Memolith.restore_backup`."""
-    from memolith.adapters.sqlite.backups import BackupKeys
-
     settings = load_settings(config, None).settings
     target = settings.store if url is None else store_url(url)
     with ExitStack() as opened:
@@ -80,13 +72,10 @@ def _restore(
     path: Path, target: str, keys: BackupKeys, settings: Settings, *, force: bool
 ) -> RestoreResult:
     if not is_postgres(target):
-        from memolith.adapters.sqlite.backups import restore as restore_file
-
         to, timeout_s = store_path(target), settings.busy_timeout_s
         return restore_file(path, to, keys, force=force, busy_timeout_s=timeout_s)
     place, own = postgres_location(settings, target), settings.postgres
     from memolith.adapters.postgres.backups import restore as restore_schema
-    from memolith.adapters.postgres.schema import NewStoreOptions
 
     making = NewStoreOptions(own.partitions, own.half_precision)
     return restore_schema(path, place, keys, options=making, force=force)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memolith.adapters.crypto.ciphers import PlainCipher
+from memolith.adapters.postgres.schema import SCHEMA, NewStoreOptions
+from memolith.adapters.sqlite.opening import read_file_status
+from memolith.adapters.sqlite.schema import MIGRATIONS
+from memolith.config import Settings
 from memolith.config.loading import mask_password
 from memolith.errors import InvalidInput
 from memolith.stores import is_postgres, open_ciphers, open_key_ring, postgres_location, store_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from memolith.adapters.postgres.dsn import DatabaseLocation
-    from memolith.config import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +97,6 @@ def get_status(settings: Settings) -> DatabaseStatus:
 def _get_file_status(settings: Settings) -> DatabaseStatus:
     import apsw
 
-    from memolith.adapters.sqlite.opening import read_file_status
-    from memolith.adapters.sqlite.schema import MIGRATIONS
-
     path = store_path(settings.store)
     found = read_file_status(path, settings.busy_timeout_s)
     database = f"SQLite {apsw.sqlite_lib_version()}"
@@ -121,7 +120,6 @@ def _get_file_status(settings: Settings) -> DatabaseStatus:
 def _get_postgres_status(settings: Settings) -> DatabaseStatus:
     place = postgres_location(settings, settings.store)
     from memolith.adapters.postgres.admin import get_status
-    from memolith.adapters.postgres.schema import SCHEMA
 
     found = get_status(place)
     shown = f"{mask_password(settings.store)}, schema {place.schema}"
@@ -178,7 +176,6 @@ def upgrade(settings: Settings, on_progress: Callable[[int], None]) -> UpgradeRe
         return None
     place = postgres_location(settings, settings.store)
     from memolith.adapters.postgres.opening import upgrade as upgrade_database
-    from memolith.adapters.postgres.schema import NewStoreOptions
 
     own = settings.postgres
     making = NewStoreOptions(own.partitions, own.half_precision)

@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from os import PathLike
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from memolith import stores
 from memolith.bootstrap import load_settings, resolve_embedder
+from memolith.config import LoadedSettings, Settings
 from memolith.errors import InvalidInput, StoreUnavailable
 from memolith.policies.indexing import build_embedded_text, quantise
-from memolith.ports.admin import EmbeddingModel, SupportsReembedding
-from memolith.ports.models import RemoteEmbedder
+from memolith.ports.admin import EmbeddingModel, SupportsReembedding, UnembeddedPassage
+from memolith.ports.cipher import CipherProvider
+from memolith.ports.models import Embedder, RemoteEmbedder
+from memolith.ports.store import Store
 from memolith.services.indexing import embed_texts
 from memolith.stores import IN_MEMORY, store_url
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from os import PathLike
-
-    import numpy as np
-    from numpy.typing import ArrayLike, NDArray
-
-    from memolith.config import LoadedSettings, Settings
-    from memolith.ports.admin import UnembeddedPassage
-    from memolith.ports.cipher import CipherProvider
-    from memolith.ports.models import Embedder
-    from memolith.ports.store import Store
-
-    Advance = Callable[[int, int], None]
-    Vectors = Mapping[tuple[int, int], NDArray[np.int8]]
-    Config = LoadedSettings | str | PathLike[str] | None
-    Url = str | PathLike[str]
+Advance = Callable[[int, int], None]
+Vectors = Mapping[tuple[int, int], NDArray[np.int8]]
+Config = LoadedSettings | str | PathLike[str] | None
+Url = str | PathLike[str]
 
 BATCH_SIZE = 512
 """How many passages get their vectors in one transaction, and how many texts an embedder is given

@@ -5,26 +5,23 @@ Written by tools/doors.py: change `OwnerMemory`, then run `make doors`.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
 from memolith.api.aliases import PAGE_SIZE
-from memolith.api.owner import DEFAULT_SESSION, RECENT_MESSAGES
-from memolith.domain.recall import DEFAULT_TOKEN_BUDGET
+from memolith.api.owner import DEFAULT_SESSION, RECENT_MESSAGES, OwnerMemory
+from memolith.domain.memories import BaseMemory, History, Memory, Page
+from memolith.domain.messages import Message, Session
+from memolith.domain.owners import PendingWork, Statistics
+from memolith.domain.recall import DEFAULT_TOKEN_BUDGET, RecallResult, SearchMode
+from memolith.domain.reports import Audit, IngestResult
+from memolith.import_export.jsonl import ImportedMemory
+from memolith.import_export.records import Record
 from memolith.policies.arguments import DEFAULT_AUDIT_EXAMPLES
+from memolith.services.chat import UsageReport
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from datetime import datetime
-
-    from memolith.api.owner import OwnerMemory
-    from memolith.domain.memories import BaseMemory, History, Memory, Page
-    from memolith.domain.messages import Message, Session
-    from memolith.domain.owners import PendingWork, Statistics
-    from memolith.domain.recall import RecallResult, SearchMode
-    from memolith.domain.reports import Audit, IngestResult
-    from memolith.import_export.jsonl import ImportedMemory
-    from memolith.import_export.records import Record
-    from memolith.services.chat import UsageReport
     from memolith.services.compress import CompressionResult
     from memolith.services.context import Context
     from memolith.services.learn import LearnResult

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial, wraps
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
+from memolith.admin.reembed import ReembedResult
 from memolith.api.engine import Memolith
 from memolith.api.owner import OwnerMemory
 from memolith.client import DEFAULT_TIMEOUT_S, DEFAULT_URL
+from memolith.domain.reports import IngestResult
 from memolith.errors import StoreUnavailable
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator
-    from types import TracebackType
-    from typing import Self
-
-    from memolith.admin.reembed import ReembedResult
-    from memolith.domain.reports import IngestResult
-    from memolith.import_export.records import Record
-    from memolith.ports.admin import RestoreResult
-    from memolith.services.migrate import MigrationResult
+from memolith.import_export.records import Record
+from memolith.ports.admin import RestoreResult
+from memolith.services.migrate import MigrationResult
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
-if TYPE_CHECKING:
-    from datetime import datetime
+from memolith.domain.memories import Memory, Page
+from memolith.domain.recall import RecallResult, SearchMode
 
-    from memolith.domain.memories import Memory, Page
-    from memolith.domain.recall import RecallResult, SearchMode
+if TYPE_CHECKING:
     from memolith.services.learn import LearnResult
 
 PAGE_SIZE = 50

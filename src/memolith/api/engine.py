@@ -2,50 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from os import PathLike
+from types import TracebackType
+from typing import Self
+
+from numpy.typing import ArrayLike
 
 from memolith import bootstrap
+from memolith.admin import backup, reembed
+from memolith.admin.reembed import ReembedResult
 from memolith.api._generated import OwnerMethods
 from memolith.api.owner import OwnerMemory
+from memolith.bootstrap import App
 from memolith.client import DEFAULT_TIMEOUT_S, DEFAULT_URL
+from memolith.config import LoadedSettings
 from memolith.errors import StoreUnavailable
 from memolith.policies import arguments
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from os import PathLike
-    from types import TracebackType
-    from typing import Self
-
-    from numpy.typing import ArrayLike
-
-    from memolith.admin.reembed import ReembedResult
-    from memolith.bootstrap import App
-    from memolith.config import LoadedSettings
-    from memolith.policies.merging import Verdict
-    from memolith.ports.admin import RestoreResult
-    from memolith.ports.cipher import CipherProvider
-    from memolith.ports.clock import Clock
-    from memolith.ports.models import (
-        Arbitrator,
-        ChatModel,
-        Embedder,
-        Reranker,
-        StreamingChatModel,
-        TokenCounter,
-    )
-    from memolith.ports.service import ApiKey, IdempotencyStore
-    from memolith.profiles.model import Profile
-    from memolith.services.inspect import ProfileInfo
-    from memolith.services.keys import NewApiKey
-    from memolith.services.maintenance import RetentionResult
-    from memolith.services.migrate import MigrationResult
-    from memolith.services.purge import EraseResult
-    from memolith.services.schedule import JobResult
-    from memolith.services.summarise import ConsolidationResult
-    from memolith.services.verify import HealthProbe, VerificationReport
-    from memolith.services.work import WorkResult
+from memolith.policies.merging import Verdict
+from memolith.ports.admin import RestoreResult
+from memolith.ports.cipher import CipherProvider
+from memolith.ports.clock import Clock
+from memolith.ports.models import (
+    Arbitrator,
+    ChatModel,
+    Embedder,
+    Reranker,
+    StreamingChatModel,
+    TokenCounter,
+)
+from memolith.ports.service import ApiKey, IdempotencyStore
+from memolith.profiles.model import Profile
+from memolith.services.inspect import ProfileInfo
+from memolith.services.keys import NewApiKey
+from memolith.services.maintenance import RetentionResult
+from memolith.services.migrate import MigrationResult
+from memolith.services.purge import EraseResult
+from memolith.services.schedule import JobResult
+from memolith.services.summarise import ConsolidationResult
+from memolith.services.verify import HealthProbe, VerificationReport
+from memolith.services.work import WorkResult
 
 
 class Memolith(OwnerMethods):
@@ -264,8 +261,6 @@ class Memolith(OwnerMethods):
             InvalidInput: The store is none that can be copied.
             StoreUnavailable: The file can't be written.
         """
-        from memolith.admin import backup
-
         return backup.back_up(self._app, path, overwrite=overwrite, advance=on_progress)
 
     @classmethod
@@ -302,8 +297,6 @@ class Memolith(OwnerMethods):
             KeyUnavailable: There is no key to it.
             StoreUnavailable: The store is open somewhere, or files can't be written.
         """
-        from memolith.admin import backup
-
         return backup.restore_backup(
             path, url, force=force, keys_of=keys_of, config=config, ciphers=cipher
         )
@@ -344,8 +337,6 @@ class Memolith(OwnerMethods):
             KeyUnavailable: There is no key to the source.
             StoreUnavailable: One of them can't be opened or written.
         """
-        from memolith.admin import backup
-
         return backup.migrate(
             to, source, verify=verify, config=config, ciphers=cipher, advance=on_progress
         )
@@ -386,8 +377,6 @@ class Memolith(OwnerMethods):
             StoreUnavailable: The store can't be written, or others write without a pause.
             StoreDamaged: A vector belongs to no text: `verify` repairs that.
         """
-        from memolith.admin import reembed
-
         return reembed.reembed(
             url, embedder=embedder, config=config, ciphers=cipher, advance=on_progress
         )
@@ -410,8 +399,6 @@ class Memolith(OwnerMethods):
         Returns:
             Whether any were being made.
         """
-        from memolith.admin import reembed
-
         return reembed.abandon(url, config=config, ciphers=cipher)
 
     def verify(

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from memolith.api.aliases import Aliases
-from memolith.domain.recall import DEFAULT_CONTEXT_TOP_K, DEFAULT_TOKEN_BUDGET
+from memolith.domain.memories import BaseMemory, History, Memory, Page
+from memolith.domain.messages import Message, Session
+from memolith.domain.owners import PendingWork, Statistics
+from memolith.domain.recall import (
+    DEFAULT_CONTEXT_TOP_K,
+    DEFAULT_TOKEN_BUDGET,
+    RecallResult,
+    SearchMode,
+)
+from memolith.domain.reports import Audit, IngestResult
+from memolith.import_export.jsonl import ImportedMemory
+from memolith.import_export.records import Record
 from memolith.policies.arguments import DEFAULT_AUDIT_EXAMPLES
 from memolith.policies.learning import build_messages
+from memolith.services.chat import UsageReport
 from memolith.services.validation import validate_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from datetime import datetime
-
     from memolith.bootstrap import Services
-    from memolith.domain.memories import BaseMemory, History, Memory, Page
-    from memolith.domain.messages import Message, Session
-    from memolith.domain.owners import PendingWork, Statistics
-    from memolith.domain.recall import RecallResult, SearchMode
-    from memolith.domain.reports import Audit, IngestResult
-    from memolith.import_export.jsonl import ImportedMemory
-    from memolith.import_export.records import Record
-    from memolith.services.chat import UsageReport
     from memolith.services.compress import CompressionResult
     from memolith.services.context import Context
     from memolith.services.learn import LearnResult

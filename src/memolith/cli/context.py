@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import inspect
 import os
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
+from memolith import stores
+from memolith.api.owner import OwnerMemory
 from memolith.cli.options import COMMON_KEY, common_options
 from memolith.cli.output import escape_controls, print_json, show_warnings
+from memolith.config import LoadedSettings, load
+from memolith.config.settings import Chat
 from memolith.errors import InvalidConfiguration, InvalidInput
+from memolith.ports.clock import Clock
+from memolith.ports.models import Embedder, TokenCounter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
-
     from memolith.api.engine import Memolith
-    from memolith.api.owner import OwnerMemory
-    from memolith.config import LoadedSettings
-    from memolith.ports.clock import Clock
-    from memolith.ports.models import Embedder, TokenCounter
 
 
 class EngineFactory(Protocol):
@@ -54,8 +55,6 @@ def get_temporary_settings(loaded: LoadedSettings) -> LoadedSettings:
 
     Its keys would outlive it, and what a language model has made of it would be paid for nothing.
     """
-    from memolith.config.settings import Chat
-
     plain = replace(loaded.settings, enable_encryption=False, chat=Chat())
     return replace(loaded, settings=plain)
 
@@ -117,8 +116,6 @@ class CommandCall:
 
     def load_settings(self) -> LoadedSettings:
         """Read the settings; the common options are stronger than what is configured."""
-        from memolith.config import load
-
         if self.options.get("store") == "":  # most likely a variable of the shell that is not set
             raise InvalidConfiguration("store", "is empty: give a file's path", "--store")
         options = {"store": self.options.get("store"), "profile": self.options.get("profile")}
@@ -137,8 +134,6 @@ class CommandCall:
         Raises:
             InvalidInput: There is no such file.
         """
-        from memolith import stores
-
         loaded = self.load_settings()
         named = loaded.settings.store
         if not stores.store_exists(named):

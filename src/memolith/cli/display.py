@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from memolith.cli.output import build_field_table, format_date, format_time, plain_text, to_one_line
-from memolith.domain.memories import Memory
+from memolith.domain.memories import Memory, Source
+from memolith.domain.messages import Message
+from memolith.domain.recall import RecalledItem, RecallResult, RecallTrace, Score
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from datetime import datetime
-
     from rich.console import Console, RenderableType
     from rich.text import Text
-
-    from memolith.domain.memories import Source
-    from memolith.domain.messages import Message
-    from memolith.domain.recall import RecalledItem, RecallResult, RecallTrace, Score
 
 
 def get_display_text(memory: Memory) -> str:
@@ -189,8 +186,6 @@ def format_score_parts(score: Score) -> str:
 
 
 def _show_trace(console: Console, trace: RecallTrace) -> None:
-    from memolith.cli.output import build_field_table
-
     stages = ", ".join(f"{name} {seconds * 1000:.1f} ms" for name, seconds in trace.seconds.items())
     console.print()
     console.print(

@@ -8,9 +8,10 @@ from __future__ import annotations
 import io
 import os
 import sys
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -20,9 +21,6 @@ from memolith.cli.commands import COMMANDS
 from memolith.cli.options import common_options
 from memolith.cli.output import escape_controls
 from memolith.errors import MemolithError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 DEBUG_VARIABLE = "MEMOLITH_DEBUG"
 """The environment variable that lets unexpected errors show where they arose."""

@@ -5,15 +5,14 @@ from __future__ import annotations
 import logging
 import re
 import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from datetime import datetime
-
     from rich.console import Console
     from rich.progress import Progress
     from rich.table import Table

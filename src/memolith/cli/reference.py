@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import click
 
@@ -11,9 +11,6 @@ from memolith import error_codes
 from memolith.cli.commands import COMMANDS
 from memolith.cli.main import cli
 from memolith.cli.options import common_options
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 def build_command_reference() -> str:

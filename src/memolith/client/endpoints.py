@@ -173,7 +173,7 @@ def compress(
 
 def switch_profile(name: str, *, dry_run: bool, on_progress: object) -> CallSequence:
     """See `OwnerMemory.switch_profile`."""
-    reject_callable(on_progress, "advance")
+    reject_callable(on_progress, "on_progress")
     return (yield _SWITCH.build_call({"name": name, "dry_run": dry_run}))
 
 
@@ -273,7 +273,7 @@ OWNER_METHODS: Mapping[str, EndpointMethod] = {
     ),
     "history": history,
     "profile": Endpoint("GET", "/v1/profile", str, response_key="profile"),
-    "kind_like": _KIND,
+    "equivalent_kind": _KIND,
     "switch_profile": switch_profile,
     "recent": Endpoint("GET", "/v1/sessions/recent", tuple[Message, ...], response_key="messages"),
     "base_memory": Endpoint("GET", "/v1/base-memory", BaseMemory | None),
@@ -375,7 +375,7 @@ def consolidate(owner: str | None) -> CallSequence:
 
 def work(should_stop: Callable[[], bool]) -> CallSequence:
     """See `Memolith.work`."""
-    reject_callable(None if should_stop() is False else should_stop, "stopped")
+    reject_callable(None if should_stop() is False else should_stop, "should_stop")
     return (yield Call("POST", "/v1/upkeep/work", response_type=tuple[WorkResult, ...]))
 
 
@@ -421,7 +421,7 @@ _API_KEY_HINT = "by `memolith api-key` where the store is"
 LOCAL_ONLY: Mapping[str, str] = {
     "create_api_key": _API_KEY_HINT,
     "api_keys": _API_KEY_HINT,
-    "known_api_key": _API_KEY_HINT,
+    "find_api_key": _API_KEY_HINT,
     "revoke_api_key": _API_KEY_HINT,
     "backup": "by `memolith backup` where the store is",
     "verify": "by `memolith verify` where the store is",

@@ -10,7 +10,7 @@ import inspect
 import os
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from functools import wraps
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from memolith.adapters.clock import SystemClock
 from memolith.adapters.models.http import require_package
@@ -28,16 +28,14 @@ from memolith.client.protocol import (
     validate_url,
 )
 from memolith.client.transport import AsyncTransport, Transport
+from memolith.domain.reports import IngestResult
 from memolith.errors import LibraryOnly
 from memolith.import_export import jsonl
 from memolith.import_export.jsonl import ImportedMemory
+from memolith.import_export.records import Record
+from memolith.ports.service import IdempotencyStore
 from memolith.services.transfer import ImportResult
 from memolith.services.validation import validate_name
-
-if TYPE_CHECKING:
-    from memolith.domain.reports import IngestResult
-    from memolith.import_export.records import Record
-    from memolith.ports.service import IdempotencyStore
 
 T = TypeVar("T", bound=type)
 MethodWrapper = Callable[[Callable[..., Any], EndpointMethod], Callable[..., Any]]

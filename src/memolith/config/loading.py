@@ -6,17 +6,15 @@ import dataclasses
 import os
 import re
 import sys
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote
 
 from memolith.config.fields import Scalar, Setting, check_value, iter_settings, parse_value
 from memolith.config.settings import Settings
 from memolith.errors import InvalidConfiguration
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
 
 MASK = "***"
 

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from importlib.metadata import EntryPoint
+from typing import Any
 
 from memolith.config.loading import LoadedSettings
+from memolith.config.settings import DecaySection, Settings
 from memolith.errors import InvalidConfiguration
+from memolith.policies.consolidation import Cascade, HistoryCompressionPolicy
 from memolith.policies.decay import DecayParameters
-from memolith.policies.embedding_models import FITTED_THRESHOLDS
+from memolith.policies.embedding_models import FITTED_THRESHOLDS, SimilarityThresholds
+from memolith.profiles.chunks import ChunksSettings, chunks
+from memolith.profiles.companion import KINDS, CompanionSettings, companion
+from memolith.profiles.facts import LIFETIMES, FactsSettings, facts
 from memolith.profiles.model import Profile
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from importlib.metadata import EntryPoint
-
-    from memolith.config.settings import DecaySection, Settings
-    from memolith.policies.embedding_models import SimilarityThresholds
+from memolith.profiles.standard import HEADINGS, standard
+from memolith.profiles.tiers import tiers
+from memolith.profiles.timeline import timeline
 
 
 def apply_embedder_thresholds(loaded: LoadedSettings, embedder: str) -> LoadedSettings:
@@ -84,8 +86,6 @@ def profile_factories(settings: Settings) -> dict[str, Callable[[], Profile]]:
 
 
 def _build_standard(settings: Settings) -> Profile:
-    from memolith.profiles.standard import HEADINGS, standard
-
     own = settings.standard
     return standard(own.decay_factor, _build_decay_parameters(own, HEADINGS))
 
@@ -100,8 +100,6 @@ def _build_decay_parameters(
 
 
 def _build_companion(settings: Settings) -> Profile:
-    from memolith.profiles.companion import KINDS, CompanionSettings, companion
-
     own = settings.companion
     numbers = CompanionSettings(
         rag_threshold=settings.rag_threshold,
@@ -119,8 +117,6 @@ def _build_companion(settings: Settings) -> Profile:
 
 
 def _build_facts(settings: Settings) -> Profile:
-    from memolith.profiles.facts import LIFETIMES, FactsSettings, facts
-
     own = settings.facts
     numbers = FactsSettings(
         auto_merge_threshold=own.auto_merge_threshold,
@@ -137,8 +133,6 @@ def _build_facts(settings: Settings) -> Profile:
 
 
 def _build_chunks(settings: Settings) -> Profile:
-    from memolith.profiles.chunks import ChunksSettings, chunks
-
     own = settings.chunks
     numbers = ChunksSettings(
         top_k=settings.rag_limit,
@@ -156,9 +150,6 @@ def _build_chunks(settings: Settings) -> Profile:
 
 
 def _build_tiers(settings: Settings) -> Profile:
-    from memolith.policies.consolidation import Cascade
-    from memolith.profiles.tiers import tiers
-
     own = settings.tiers
     return tiers(
         own.retrieval_top_k,
@@ -170,9 +161,6 @@ def _build_tiers(settings: Settings) -> Profile:
 
 
 def _build_timeline(settings: Settings) -> Profile:
-    from memolith.policies.consolidation import HistoryCompressionPolicy
-    from memolith.profiles.timeline import timeline
-
     own = settings.timeline
     consolidating = HistoryCompressionPolicy(
         turns=own.consolidation_turn_threshold, idle_minutes=own.idle_consolidation_minutes

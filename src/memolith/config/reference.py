@@ -5,16 +5,11 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from memolith.config.loading import ALL_SETTINGS, MASK, mask_password
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from memolith.config.fields import Scalar, Setting
-    from memolith.config.loading import LoadedSettings
+from memolith.config.fields import Scalar, Setting
+from memolith.config.loading import ALL_SETTINGS, MASK, LoadedSettings, mask_password
 
 _TABLE_HEADER = (
     "| setting | type | default | range | profile | what it is |\n"

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from datetime import datetime
+from typing import Literal
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from datetime import datetime
-
-    from memolith.domain.memories import Memory, Span
-    from memolith.domain.messages import Message
+from memolith.domain.memories import Memory, Span
+from memolith.domain.messages import Message
 
 SearchMode = Literal["hybrid", "vector", "keyword"]
 

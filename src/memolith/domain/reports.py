@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-if TYPE_CHECKING:
-    from memolith.domain.memories import Memory, Origin
+from memolith.domain.memories import Memory, Origin
 
 ChunkStatus = Literal["stored", "known", "dropped"]
 

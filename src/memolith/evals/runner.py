@@ -12,17 +12,15 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from statistics import fmean, median
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memolith.domain.memories import Memory
+from memolith.domain.messages import Message
+from memolith.domain.recall import RecalledItem, RecallResult
 from memolith.evals.datasets import Conversation, Question
-
-if TYPE_CHECKING:
-    from memolith.domain.messages import Message
-    from memolith.domain.recall import RecalledItem, RecallResult
 
 
 @dataclass(frozen=True, slots=True)

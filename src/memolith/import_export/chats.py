@@ -7,8 +7,9 @@ calls of tools (their results stay) and thoughts. A picture is "[image]".
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import msgspec
 
@@ -17,9 +18,6 @@ from memolith.errors import InvalidInput
 from memolith.import_export.files import iter_elements
 from memolith.import_export.records import Transcript, convert_json, parse_unix_time
 from memolith.policies import arguments
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _CHATGPT_ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT, "tool": Role.TOOL}
 

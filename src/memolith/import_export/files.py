@@ -7,14 +7,12 @@ import io
 import json
 import zipfile
 import zlib
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, BinaryIO, cast
+from pathlib import Path
+from typing import BinaryIO, cast
 
 from memolith.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 _CONVERSATIONS_NAME = "conversations"
 

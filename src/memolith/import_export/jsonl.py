@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal
+from typing import Any, BinaryIO, Literal
 
 import msgspec
 
@@ -27,17 +28,13 @@ from memolith.errors import InvalidInput
 from memolith.import_export.records import (
     BaseMemoryRecord,
     MemoryRecord,
+    Record,
     SessionEnd,
     Transcript,
     describe_parse_error,
 )
 from memolith.policies import arguments
 from memolith.text.cleaning import clean
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from memolith.import_export.records import Record
 
 DEFAULT_IMPORT_SESSION = "import"
 IMPORT_BATCH_SIZE = 256

@@ -8,8 +8,9 @@ alone. `jsonl`: a line each, as a JSON string or an object with its text under "
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal, TypeAlias
+from typing import Any, BinaryIO, Final, Literal, TypeAlias
 
 import msgspec
 
@@ -21,9 +22,6 @@ from memolith.import_export.files import iter_elements
 from memolith.import_export.jsonl import iter_lines
 from memolith.import_export.records import MemoryRecord, convert_json, describe_parse_error
 from memolith.text.screening import redact
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 MemoryFormat: TypeAlias = Literal["mem0", "jsonl", "memolith"]
 MEMORY_FORMATS: Final[tuple[MemoryFormat, ...]] = ("mem0", "jsonl", "memolith")

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Mapping
+from typing import TypeAlias
 
 from memolith import errors
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 ErrorFact: TypeAlias = str | int | float | bool | None
 

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 import msgspec
 
-from memolith.domain.memories import Memory
+from memolith.domain.memories import History, Memory
 from memolith.domain.messages import Message
 from memolith.errors import InvalidInput
 from memolith.text.screening import redact
-
-if TYPE_CHECKING:
-    from memolith.domain.memories import History
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from memolith.policies.paraphrase import remove_matching_sentences
 from memolith.text.canonical_form import content_key
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 PROFILE, PREFERENCES = "User Profile", "Preferences"
 TOPICS, HISTORY = "Ongoing Topics", "Key History"

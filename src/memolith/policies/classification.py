@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
+from memolith.domain.memories import Origin
 from memolith.text.cues import CueKind, find_cue_kinds
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from memolith.domain.memories import Origin
 
 # All numbers are the companion profile's own.
 _BASE_IMPORTANCE = 0.30

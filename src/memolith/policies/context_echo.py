@@ -5,7 +5,7 @@ Neither is learned as new: a memory that feeds on its own recalls grows without 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 from memolith.policies.evidence import Sources, read_sources
 from memolith.policies.grounding import find_support
@@ -20,9 +20,6 @@ from memolith.policies.rendering.formats import (
 from memolith.policies.rendering.formats import TIMELINE_OPENING as KEYED
 from memolith.text.canonical_form import content_key
 from memolith.text.polarity import FIRST_PERSON_PATTERN
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 _OPENING_TAG, _CLOSING_TAG, _TIMELINE_HEADING = (
     CHUNKS_OPENING.strip(),

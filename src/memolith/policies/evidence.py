@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from itertools import chain
-from typing import TYPE_CHECKING
 
-from memolith.text.dates import find_dates, resolve_dates
+from memolith.text.dates import DateRange, find_dates, resolve_dates
 from memolith.text.deobfuscation import fold
 from memolith.text.numbers import parse_numbers
 from memolith.text.polarity import (
@@ -18,12 +19,6 @@ from memolith.text.polarity import (
     split_clauses,
 )
 from memolith.text.synonyms import NAME_TERM, content_terms, counted_terms, implied_terms
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-    from datetime import date
-
-    from memolith.text.dates import DateRange
 
 WORD = re.compile(r"[^\W\d_][\w'’-]*")
 """A word, with what is joined to it."""

@@ -6,19 +6,14 @@ By words and their order, no parse: where in doubt a text is none.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from memolith.policies.grounding import names_and_numbers
-from memolith.text.filler import get_filler_lexicon, is_incomplete, plain_words
+from memolith.text.filler import FillerLexicon, get_filler_lexicon, is_incomplete, plain_words
 from memolith.text.language_id import guess_language
 from memolith.text.lexicon import STOP_WORDS
 from memolith.text.polarity import FIRST_PERSON_PATTERN
 from memolith.text.synonyms import content_terms
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from memolith.text.filler import FillerLexicon
 
 MAX_SHORT_WORDS = 4
 """So short a text may lack what a sentence needs: "Lives in", "The blue one". A guess."""

@@ -10,20 +10,28 @@ is not recalled costs less than an invented one that is. It can't tell who does 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from memolith.domain.memories import Origin
-from memolith.policies.evidence import WORD, fold_word, iter_words, read_sources
+from memolith.policies.evidence import (
+    WORD,
+    ClauseContent,
+    Sources,
+    SourceSentence,
+    fold_word,
+    iter_words,
+    read_sources,
+)
 from memolith.policies.trust import get_least_trusted, is_outranked
-from memolith.text.dates import MONTHS, WEEKDAYS, find_dates, mask_dates
+from memolith.text.dates import MONTHS, WEEKDAYS, DateRange, find_dates, mask_dates
 from memolith.text.deobfuscation import fold
 from memolith.text.language_id import guess_language
 from memolith.text.lexicon import STOP_WORDS
 from memolith.text.lexicon.names import CAPITALISED_NAMES, LOWERCASE_NAMES
 from memolith.text.numbers import parse_numbers
-from memolith.text.polarity import split_clauses
+from memolith.text.polarity import Clause, split_clauses
 from memolith.text.synonyms import (
     CONTRASTS,
     NAME_TERM,
@@ -32,13 +40,6 @@ from memolith.text.synonyms import (
     counted_terms,
     is_same_word,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from memolith.policies.evidence import ClauseContent, Sources, SourceSentence
-    from memolith.text.dates import DateRange
-    from memolith.text.polarity import Clause
 
 SUPPORT_WINDOW = 4
 """How many sentences in a row may support a fact together. A guess."""

@@ -9,17 +9,13 @@ every store, on every machine, in a batch or alone, computes the same bits.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memolith.domain.messages import Role, get_role
 from memolith.text.analysis import terms
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
 
 _MAX_COMPONENT = 127
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from datetime import datetime
+from typing import Final, Protocol
 
 from memolith.domain.memories import Origin
 from memolith.domain.messages import Message, Role
+from memolith.policies.classification import Classifier
+from memolith.policies.fragments import find_fragment_reason
 from memolith.policies.trust import PERSONAL_KINDS, resolve_origins
 from memolith.text.cues import find_cue_sentences
+from memolith.text.filler import classify_filler
 from memolith.text.segmentation import sentences
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from datetime import datetime
-
-    from memolith.policies.classification import Classifier
 
 MAX_SENTENCES = 50
 """How many sentences of one message become memories, at most: who says more of himself at once
@@ -94,9 +93,6 @@ def _find_memorable_sentences(content: str) -> Iterator[str]:
 
 def _is_meaningless(sentence: str) -> bool:
     # At the first cue, for a program that only recalls needs none of it.
-    from memolith.policies.fragments import find_fragment_reason
-    from memolith.text.filler import classify_filler
-
     return classify_filler(sentence) is not None or find_fragment_reason(sentence) is not None
 
 

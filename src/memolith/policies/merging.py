@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from itertools import chain
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from memolith.domain.memories import Memory, Origin, State
 from memolith.errors import InvalidInput
@@ -17,9 +18,6 @@ from memolith.text.cleaning import clean
 from memolith.text.injection import is_suspicious
 from memolith.text.screening import contains_secrets
 from memolith.text.synonyms import content_terms, is_same_word
-
-if TYPE_CHECKING:
-    from datetime import datetime
 
 
 def find_same_fact(candidate_key: str | None, existing: Sequence[Memory]) -> Memory | None:

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from datetime import date
 
-from memolith.policies.evidence import read_sources
+from memolith.policies.evidence import Sources, read_sources
 from memolith.policies.grounding import find_support, names_and_numbers, words_and_numbers
 from memolith.text.canonical_form import CONTRACTION_PARTS, content_key
 from memolith.text.segmentation import sentences
 from memolith.text.synonyms import content_terms
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from datetime import date
-
-    from memolith.policies.evidence import Sources
 
 _SPEAKER_LABEL = re.compile(r"[QA]: (?=\S)")
 _LONG_WORD = re.compile(r"[a-z]{4,}")

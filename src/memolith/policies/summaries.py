@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
 from enum import StrEnum
 from itertools import combinations
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from memolith.policies.evidence import read_sources
 from memolith.policies.grounding import count_ungrounded, names_and_numbers, words_and_numbers
@@ -16,13 +20,6 @@ from memolith.text.features import count_words
 from memolith.text.injection import is_suspicious
 from memolith.text.segmentation import sentences
 from memolith.text.synonyms import content_terms
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from datetime import date
-
-    import numpy as np
-    from numpy.typing import NDArray
 
 REPETITION_OVERLAP = 0.8
 """The share of words that two sentences have in common from which one repeats the other. A

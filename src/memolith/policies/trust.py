@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
 
 from memolith.domain.memories import Memory, Origin, Trait
 from memolith.domain.messages import Role
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    import numpy as np
-    from numpy.typing import NDArray
 
 PERSONAL_KINDS = frozenset({"identity", "preference", "correction", "personal", "procedural"})
 """What only a person can say of themselves; what an assistant or an import says is a claim."""

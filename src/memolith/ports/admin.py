@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from contextlib import AbstractContextManager
-    from pathlib import Path
+import numpy as np
+from numpy.typing import NDArray
 
-    import numpy as np
-    from numpy.typing import NDArray
+from memolith.ports.cipher import Cipher
+from memolith.ports.store import IndexEntry, StoreMeta
 
-    from memolith.ports.cipher import Cipher
-    from memolith.ports.store import IndexEntry, StoreMeta
-
-    ProgressCallback = Callable[[int], None]
-    Batches = Iterable[tuple[str, Sequence[tuple[Any, ...]]]]
+ProgressCallback = Callable[[int], None]
+Batches = Iterable[tuple[str, Sequence[tuple[Any, ...]]]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,16 +6,14 @@ of a key version, which does the work. `KeyChanging` is what only a cipher with 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+import numpy as np
+from numpy.typing import NDArray
 
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from memolith.ports.store import IndexEntry
+from memolith.ports.store import IndexEntry
 
 
 @dataclass(frozen=True, slots=True)

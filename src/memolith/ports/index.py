@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
-from memolith.domain.memories import Trait
+import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+from memolith.domain.memories import Features, Span, Trait
+from memolith.domain.messages import Role
 
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from memolith.domain.memories import Features, Span
-    from memolith.domain.messages import Role
-
-    Integers = NDArray[np.int64]
-    Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 PART_BITS = 16
 """A passage's id is its item's number, shifted, and its part: `number << PART_BITS | part`."""

@@ -3,36 +3,26 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Literal, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
+from memolith.domain.memories import BaseMemory, History, Memory, Page, Source, Span, State, Trait
+from memolith.domain.messages import Message, Participant, Session
+from memolith.domain.owners import Statistics
+from memolith.domain.recall import SearchFilter
+from memolith.ports.index import Items, Postings, Similarities, UsageStats
 from memolith.ports.work import PendingWorkReader
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
+    from memolith.ports.index import IndexEntry
 
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from memolith.domain.memories import (
-        BaseMemory,
-        History,
-        Memory,
-        Page,
-        Source,
-        Span,
-        State,
-        Trait,
-    )
-    from memolith.domain.messages import Message, Participant, Session
-    from memolith.domain.owners import Statistics
-    from memolith.domain.recall import SearchFilter
-    from memolith.ports.index import Items, Postings, Similarities, UsageStats
-    from memolith.ports.store import IndexEntry
-
-    Integers = NDArray[np.int64]
-    Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

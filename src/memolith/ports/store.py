@@ -9,9 +9,14 @@ All times are timezone-aware; stores keep them to the microsecond, in UTC.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from datetime import datetime
+from typing import Protocol
 
+from memolith.domain.memories import Event, Link, Memory
+from memolith.domain.messages import Message
 from memolith.ports.index import (
     MAX_PARTS,
     PART_BITS,
@@ -22,6 +27,7 @@ from memolith.ports.index import (
     Similarities,
     UsageStats,
 )
+from memolith.ports.service import ApiKeys, IdempotencyStore, UsageCounter
 from memolith.ports.snapshot import (
     BaseMemoryWriter,
     MemoryStats,
@@ -30,17 +36,7 @@ from memolith.ports.snapshot import (
     Snapshot,
     StrengthWriter,
 )
-from memolith.ports.work import WorkWriter
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from contextlib import AbstractContextManager
-    from datetime import datetime
-
-    from memolith.domain.memories import Event, Link, Memory
-    from memolith.domain.messages import Message
-    from memolith.ports.service import ApiKeys, IdempotencyStore, UsageCounter
-    from memolith.ports.work import JobStore, WorkLeases
+from memolith.ports.work import JobStore, WorkLeases, WorkWriter
 
 __all__ = [
     "MAX_PARTS",

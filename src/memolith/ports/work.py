@@ -7,16 +7,14 @@ transaction that writes a result still holds it (`WorkChanges.holds`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from datetime import datetime
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
-
-    from memolith.domain.memories import Memory
-    from memolith.domain.messages import Message
-    from memolith.domain.owners import ConsolidationProgress, PendingWork, ProcessingFlag, WorkKind
+from memolith.domain.memories import Memory
+from memolith.domain.messages import Message
+from memolith.domain.owners import ConsolidationProgress, PendingWork, ProcessingFlag, WorkKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from memolith.domain.memories import Origin
 from memolith.policies.classification import CueClassifier, get_companion_kind
@@ -14,9 +14,6 @@ from memolith.policies.merging import SimilarityMerging
 from memolith.policies.ranking.weighted import FreshnessRanking
 from memolith.policies.rendering.formats import PriorityRendering
 from memolith.profiles.model import Profile
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 DECAY_PARAMETERS = {
     "correction": DecayParameters(0.50, 0.35),

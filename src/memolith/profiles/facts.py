@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from memolith.policies.classification import FixedClassifier
 from memolith.policies.decay import HalfLifeDecay
@@ -16,9 +16,6 @@ from memolith.policies.ranking.scoring import SATURATION_MIDPOINT
 from memolith.policies.ranking.weighted import HybridRanking
 from memolith.policies.rendering.formats import FACTS_HEADINGS, FlowingRendering
 from memolith.profiles.model import Profile
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 KINDS = tuple(FACTS_HEADINGS)
 

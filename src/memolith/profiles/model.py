@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from memolith.domain.memories import Origin
+from memolith.policies.classification import Classifier
 from memolith.policies.consolidation import ConsolidationPolicy
+from memolith.policies.extraction import ExtractionSchema
+from memolith.policies.learning import LearningPolicy
+from memolith.policies.merging import MergePolicy, SupersessionPolicy
+from memolith.policies.rendering.layout import Rendering
+from memolith.policies.salience import ChunkScoring
 from memolith.text.chunking.chunks import ChunkSizes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from datetime import timedelta
-
-    from memolith.domain.memories import Origin
-    from memolith.policies.classification import Classifier
     from memolith.policies.decay import DecayPolicy
-    from memolith.policies.extraction import ExtractionSchema
-    from memolith.policies.learning import LearningPolicy
-    from memolith.policies.merging import MergePolicy, SupersessionPolicy
     from memolith.policies.ranking.model import Ranking, Reranking
     from memolith.policies.ranking.relevance import Relevance
-    from memolith.policies.rendering.layout import Rendering
-    from memolith.policies.salience import ChunkScoring
 
 
 @dataclass(frozen=True, slots=True)

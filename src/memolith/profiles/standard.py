@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from memolith.domain.memories import Origin
 from memolith.policies.classification import CueClassifier
@@ -21,9 +21,6 @@ from memolith.policies.ranking.standard import StandardRanking
 from memolith.policies.rendering.formats import SectionedRendering
 from memolith.policies.supersession.arbiter import GrammarSupersession
 from memolith.profiles.model import Profile
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 DECAY_FACTOR = 0.95
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from datetime import date
 
 from memolith.policies.rendering.formats import STATE_LABEL
 from memolith.policies.rendering.layout import escape_text
 from memolith.ports.models import ChatMessage, Prompt
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import date
 
 ANSWER_MAX_TOKENS = 2_048
 """A long answer. A guess."""

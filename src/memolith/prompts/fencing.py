@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
 
-from memolith.domain.messages import Role
+from memolith.domain.messages import Message, Role
 from memolith.errors import InvalidInput
 from memolith.policies.rendering.layout import escape_lines, escape_text
 from memolith.text.deobfuscation import fold
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memolith.domain.messages import Message
 
 OMISSION_MARK = "[…]"
 """What stands for a line that holds the fence's code, and for what was cut."""

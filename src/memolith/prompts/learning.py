@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import msgspec
 
+from memolith.policies.extraction import ExtractionSchema
 from memolith.policies.merging import Operation, Verdict
 from memolith.ports.models import ChatMessage, Prompt, ResponseSchema
-from memolith.prompts.fencing import FENCE_EXPLANATION, fence, format_transcript
+from memolith.prompts.fencing import FENCE_EXPLANATION, TranscriptTurn, fence, format_transcript
 from memolith.prompts.replies import InvalidReply, build_object_schema, parse_json_reply
 from memolith.text.canonical_form import content_key
 from memolith.text.cleaning import clean_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from memolith.policies.extraction import ExtractionSchema
-    from memolith.prompts.fencing import TranscriptTurn
 
 MAX_FACTS = 5
 """Of one exchange (`facts`: MaxFactsPerExtraction)."""

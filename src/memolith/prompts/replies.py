@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeVar
 
 import msgspec
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 
 def build_object_schema(properties: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

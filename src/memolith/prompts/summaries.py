@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from memolith.ports.models import ChatMessage, Prompt, ResponseSchema
-from memolith.prompts.fencing import FENCE_EXPLANATION, fence, format_transcript
+from memolith.prompts.fencing import FENCE_EXPLANATION, TranscriptTurn, fence, format_transcript
 from memolith.prompts.replies import InvalidReply, build_object_schema, parse_json_reply
 from memolith.text.cleaning import clean_text
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memolith.prompts.fencing import TranscriptTurn
 
 
 @dataclass(frozen=True, slots=True)

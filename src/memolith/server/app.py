@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from importlib.metadata import version
+from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 import anyio.to_thread
@@ -16,13 +18,17 @@ from fastapi.middleware.cors import CORSMiddleware
 
 from memolith import tracing
 from memolith.adapters.clock import SystemClock
+from memolith.adapters.telemetry import SpanRecorder
+from memolith.api.engine import Memolith
 from memolith.errors import MemolithError
+from memolith.ports.clock import Clock
 from memolith.server import problems
 from memolith.server.auth import Authenticator
 from memolith.server.mcp import endpoint as mcp
 from memolith.server.metrics import Metrics
 from memolith.server.middleware import RateLimiter, RequestGuard, RequestLimits
 from memolith.server.proxy import routes
+from memolith.server.proxy.openai import Upstream
 from memolith.server.proxy.service import (
     MEMORIES_HEADER,
     MODE_HEADER,
@@ -34,15 +40,6 @@ from memolith.server.readiness import Readiness, build_checks
 from memolith.server.rest import device, memories, operations, owners
 from memolith.server.rest.device import DeviceService
 from memolith.server.scheduler import JobScheduler
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-    from pathlib import Path
-
-    from memolith.adapters.telemetry import SpanRecorder
-    from memolith.api.engine import Memolith
-    from memolith.ports.clock import Clock
-    from memolith.server.proxy.openai import Upstream
 
 ROUTERS = (
     memories.memories_router,

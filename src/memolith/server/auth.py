@@ -6,14 +6,16 @@ import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Header, Query, Request, Response
+from fastapi.dependencies.models import Dependant
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
 from pydantic import BeforeValidator
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
 
 from memolith.api.engine import Memolith
 from memolith.api.owner import OwnerMemory
@@ -22,10 +24,6 @@ from memolith.ports.clock import Clock
 from memolith.ports.service import KeyRole
 from memolith.server.problems import OPENAI_PATHS, Problem
 from memolith.server.rest import requests
-
-if TYPE_CHECKING:
-    from fastapi.dependencies.models import Dependant
-    from starlette.datastructures import Headers
 
 K = TypeVar("K")
 V = TypeVar("V")

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import asyncio
+from typing import Final
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
-
-if TYPE_CHECKING:
-    import asyncio
 
 MAX_HEAD_BYTES: Final = 1 << 16
 """How much may come beside a body: its head, and the sizes of its pieces. What `h11` takes."""

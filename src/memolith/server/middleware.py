@@ -8,6 +8,7 @@ import re
 import secrets
 import threading
 import traceback
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import monotonic, perf_counter
@@ -15,15 +16,12 @@ from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from memolith.adapters.telemetry import SpanRecorder
 from memolith.server.problems import Problem, build_response
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-    from memolith.adapters.telemetry import SpanRecorder
     from memolith.server.auth import Caller
     from memolith.server.metrics import Metrics
 

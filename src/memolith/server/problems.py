@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
+from starlette.responses import Response
 
 from memolith.error_codes import get_http_status
 from memolith.errors import InvalidInput, MemolithError, ServiceFailed, StoreUnavailable
@@ -22,12 +25,6 @@ from memolith.import_export.problems import (
     get_problem_type,
 )
 from memolith.ports.service import RequestInProgress
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from fastapi import FastAPI, Request
-    from starlette.responses import Response
 
 logger = logging.getLogger(__name__)
 

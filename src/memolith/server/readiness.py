@@ -5,20 +5,18 @@ from __future__ import annotations
 import asyncio
 import logging
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from memolith.errors import MemolithError, StoreReadOnly, StoreUnavailable
+from memolith.server.scheduler import JobScheduler
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     from memolith.api.engine import Memolith
-    from memolith.server.scheduler import JobScheduler
 
 OK: Final = "ok"
 FAILED: Final = "failed"

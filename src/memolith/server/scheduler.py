@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from memolith.worker.background import run_loop
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from memolith.api.engine import Memolith
 
 

@@ -2,37 +2,36 @@
 
 from __future__ import annotations
 
+import asyncio
 import ctypes
 import json
 import logging
 import os
 import signal
+import socket
 import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Final, Literal
+from pathlib import Path
+from typing import Final, Literal
 
 import uvicorn
 
 from memolith.adapters import telemetry
 from memolith.adapters.models.factory import CHAT_SECTION, NO_PROVIDER, check_url, get_api_key
+from memolith.api.engine import Memolith
+from memolith.config import LoadedSettings, Settings
+from memolith.config.settings import Chat, Serve
 from memolith.errors import InvalidConfiguration
 from memolith.server.app import ServerOptions, create_app
+from memolith.server.http_protocol import BoundedProtocol
+from memolith.server.proxy.anthropic import AnthropicUpstream
+from memolith.server.proxy.openai import OpenAIUpstream, Upstream
 from memolith.server.proxy.service import ProxyOptions
 from memolith.server.rest import device
 from memolith.stores import IN_MEMORY, is_postgres, store_path
-
-if TYPE_CHECKING:
-    import asyncio
-    import socket
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
-    from memolith.api.engine import Memolith
-    from memolith.config import LoadedSettings, Settings
-    from memolith.config.settings import Chat, Serve
-    from memolith.server.proxy.openai import Upstream
 
 _M_ARENA_MAX = -8
 """The option's number in glibc's malloc.h."""
@@ -73,11 +72,7 @@ def build_upstream(settings: Chat, env: Mapping[str, str]) -> Upstream | None:
     check_url(settings.base_url, CHAT_SECTION)
     key, timeout_s = get_api_key(settings, env), settings.timeout_ms / _MS
     if settings.provider == "anthropic":
-        from memolith.server.proxy.anthropic import AnthropicUpstream
-
         return AnthropicUpstream(settings.model, settings.base_url, key, timeout_s)
-    from memolith.server.proxy.openai import OpenAIUpstream
-
     url = (settings.base_url or _DEFAULT_UPSTREAM_URLS[settings.provider]).rstrip("/")
     if settings.provider == "ollama":  # it speaks OpenAI's protocol too
         url += "/v1"
@@ -165,8 +160,6 @@ def get_http_protocol() -> type[asyncio.Protocol] | Literal["h11"]:
     """Return what reads requests: either takes only so long a head."""
     if find_spec("httptools") is None:
         return "h11"
-    from memolith.server.http_protocol import BoundedProtocol
-
     return BoundedProtocol
 
 

@@ -14,25 +14,22 @@ import socket
 import sys
 import tempfile
 import threading
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import wait
+from multiprocessing.context import SpawnProcess
+from multiprocessing.synchronize import Event
 from time import monotonic
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from memolith import error_codes
 from memolith.api.engine import Memolith
 from memolith.errors import InvalidConfiguration, MemolithError
 from memolith.server import serve
 from memolith.server.metrics import MULTIPROCESS_VARIABLE, remove_process
+from memolith.server.serve import ServerPlan
 from memolith.stores import IN_MEMORY
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from multiprocessing.context import SpawnProcess
-    from multiprocessing.synchronize import Event
-
-    from memolith.server.serve import ServerPlan
 
 _POLL_INTERVAL_S: Final = 0.2
 """How often it is looked whether to end: a guess."""

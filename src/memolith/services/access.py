@@ -5,20 +5,16 @@ from __future__ import annotations
 import logging
 import os
 import threading
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from datetime import datetime
 
+from memolith.domain.memories import Memory, State
 from memolith.errors import Disabled, InvalidConfiguration, MemolithError, StoreReadOnly
 from memolith.policies.arguments import ENTROPY_BYTES, uuid7
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from datetime import datetime
-
-    from memolith.domain.memories import Memory, State
-    from memolith.ports.clock import Clock
-    from memolith.ports.store import Snapshot, Store
-    from memolith.profiles.model import Profile
+from memolith.ports.clock import Clock
+from memolith.ports.store import Snapshot, Store
+from memolith.profiles.model import Profile
 
 _UNUSED_BITS = 7
 """Of the random ones, so many that adding one never runs over."""

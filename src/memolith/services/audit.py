@@ -4,37 +4,35 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memolith.domain.memories import Origin, State
 from memolith.domain.reports import Audit, AuditCategory, AuditEntry, AuditExample
 from memolith.policies import arguments
 from memolith.policies.arguments import DEFAULT_AUDIT_EXAMPLES
 from memolith.policies.audit import JunkKind, classify_junk
-from memolith.policies.embedding_models import FITTED_THRESHOLDS, SOURCE_THRESHOLDS
+from memolith.policies.embedding_models import (
+    FITTED_THRESHOLDS,
+    SOURCE_THRESHOLDS,
+    SimilarityThresholds,
+)
 from memolith.policies.evidence import read_sources
 from memolith.policies.grounding import find_support
 from memolith.policies.indexing import find_nearest_before, quantise
-from memolith.services.indexing import embed_texts
+from memolith.ports.models import Embedder
+from memolith.ports.store import Snapshot
+from memolith.services.access import Access
+from memolith.services.indexing import Indexer, embed_texts
 from memolith.text.canonical_form import content_key
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from memolith.policies.embedding_models import SimilarityThresholds
-    from memolith.ports.models import Embedder
-    from memolith.ports.store import Snapshot
-    from memolith.services.access import Access
-    from memolith.services.indexing import Indexer
-
-    Vectors = Callable[[Sequence[AuditEntry]], Sequence[NDArray[np.int8] | None]]
-    Advance = Callable[[int], None]
+Vectors = Callable[[Sequence[AuditEntry]], Sequence[NDArray[np.int8] | None]]
+Advance = Callable[[int], None]
 
 T = TypeVar("T")
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import cache
-from typing import TYPE_CHECKING
 
-from memolith.domain.memories import Memory, Origin, Source, State
+from memolith.domain.memories import BaseMemory, Memory, Origin, Source, State
 from memolith.domain.messages import Role
 from memolith.domain.owners import ProcessingFlag
 from memolith.errors import NotFound
@@ -21,32 +22,28 @@ from memolith.policies.base_memory import (
     render_document,
 )
 from memolith.policies.context_echo import strip_context
-from memolith.policies.evidence import read_sources
+from memolith.policies.evidence import Sources, read_sources
 from memolith.policies.grounding import find_support
 from memolith.policies.paraphrase import remove_sentences
+from memolith.ports.models import ChatModel
+from memolith.ports.store import Snapshot
+from memolith.ports.work import WorkLease
+from memolith.profiles.model import Profile
 from memolith.prompts.fencing import MAX_TRANSCRIPT_CHARS, TranscriptTurn
 from memolith.prompts.summaries import CASCADE_STYLE, build_base_memory_prompt, parse_base_memory
-from memolith.services.access import iter_memories
-from memolith.services.chat import ask_model, new_nonce
+from memolith.services.access import Access, iter_memories
+from memolith.services.chat import ChatModels, ask_model, new_nonce
 from memolith.services.provenance import build_forgotten_matcher, is_summary, stated_sentence_keys
-from memolith.services.summarise import ConsolidationResult, SourcesChanged, Summary
+from memolith.services.summarise import (
+    ConsolidationResult,
+    SourcesChanged,
+    Summariser,
+    Summary,
+    SummaryWriter,
+)
 from memolith.services.validation import clean_and_redact
 from memolith.text.canonical_form import content_key
 from memolith.text.injection import is_suspicious
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from datetime import datetime
-
-    from memolith.domain.memories import BaseMemory
-    from memolith.policies.evidence import Sources
-    from memolith.ports.models import ChatModel
-    from memolith.ports.store import Snapshot
-    from memolith.ports.work import WorkLease
-    from memolith.profiles.model import Profile
-    from memolith.services.access import Access
-    from memolith.services.chat import ChatModels
-    from memolith.services.summarise import Summariser, SummaryWriter
 
 MAX_BASE_MEMORY_CHARS = 20_000
 """The longest document: a guess, several times the 400 words that a model is asked for, so that

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from datetime import datetime
+from typing import Protocol, TypeVar
 
 from memolith.errors import ServiceFailed
 from memolith.policies import arguments
-from memolith.ports.service import ModelUsage
+from memolith.policies.merging import Verdict
+from memolith.ports.models import ChatModel, Prompt
+from memolith.ports.service import ModelUsage, Prices
 from memolith.prompts.learning import build_arbitration_prompt, parse_verdict
 from memolith.prompts.replies import InvalidReply
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from datetime import datetime
-
-    from memolith.policies.merging import Verdict
-    from memolith.ports.models import ChatModel, Prompt
-    from memolith.ports.service import Prices
-    from memolith.services.access import Access
+from memolith.services.access import Access
 
 
 class ChatModels(Protocol):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from datetime import datetime
+from typing import Any
 
 from memolith.domain.memories import Memory, State
 from memolith.domain.messages import Role
@@ -14,7 +15,7 @@ from memolith.domain.recall import SearchFilter
 from memolith.errors import InvalidInput, ServiceFailed, StoreReadOnly, StoreUnavailable
 from memolith.policies import arguments
 from memolith.policies.classification import get_profile_kind
-from memolith.policies.consolidation import SUMMARY_KIND
+from memolith.policies.consolidation import SUMMARY_KIND, CompressionTrigger
 from memolith.policies.histories import (
     SUMMARY_SHARE,
     CompressedPrefix,
@@ -36,25 +37,16 @@ from memolith.policies.histories import (
 )
 from memolith.policies.rendering.layout import estimate_prompt_tokens
 from memolith.policies.trust import get_origin
+from memolith.ports.store import Snapshot
+from memolith.profiles.model import Profile
 from memolith.prompts.fencing import TranscriptTurn
 from memolith.prompts.summaries import HISTORY_STYLE
-from memolith.services.access import iter_memories
+from memolith.services.access import Access, iter_memories
 from memolith.services.maintenance import evict
-from memolith.services.summarise import Summary
+from memolith.services.summarise import Summariser, Summary, SummaryWriter
 from memolith.services.validation import validate_name
 from memolith.text.cleaning import clean_text
 from memolith.text.screening import redact
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from datetime import datetime
-    from typing import Any
-
-    from memolith.policies.consolidation import CompressionTrigger
-    from memolith.ports.store import Snapshot
-    from memolith.profiles.model import Profile
-    from memolith.services.access import Access
-    from memolith.services.summarise import Summariser, SummaryWriter
 
 RAW_PREFIX = "[RAW]"
 """What an entry begins with that holds messages as they were: nothing could summarise them."""

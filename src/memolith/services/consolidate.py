@@ -3,46 +3,40 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from memolith.domain.memories import EPISODE, Action, Event, Memory, Source, State
-from memolith.domain.messages import Role
+from memolith.domain.memories import EPISODE, Action, Event, Memory, Origin, Source, State
+from memolith.domain.messages import Message, Role
 from memolith.domain.recall import SearchFilter
 from memolith.errors import NotFound
 from memolith.policies import arguments
+from memolith.policies.consolidation import (
+    Cascade,
+    ConversationSummaryPolicy,
+    SessionCompressionPolicy,
+)
 from memolith.policies.context_echo import strip_context
 from memolith.policies.trust import resolve_origins
+from memolith.ports.store import IndexEntry, Snapshot, Transaction
+from memolith.ports.work import WorkLease
+from memolith.profiles.model import Profile
 from memolith.prompts.fencing import TranscriptTurn, build_transcript_turn
 from memolith.prompts.summaries import CASCADE_STYLE, SESSION_STYLE
+from memolith.services.access import Access
+from memolith.services.base_memory import BaseMemoryRewriter
 from memolith.services.extract import get_outside_messages
 from memolith.services.summarise import (
     CONSOLIDATION_ACTOR,
     ConsolidationResult,
     SourcesChanged,
+    Summariser,
+    SummaryWriter,
     mark_compressed,
     message_sources,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from memolith.domain.memories import Origin
-    from memolith.domain.messages import Message
-    from memolith.policies.consolidation import (
-        Cascade,
-        ConversationSummaryPolicy,
-        SessionCompressionPolicy,
-    )
-    from memolith.ports.store import IndexEntry, Snapshot, Transaction
-    from memolith.ports.work import WorkLease
-    from memolith.profiles.model import Profile
-    from memolith.services.access import Access
-    from memolith.services.base_memory import BaseMemoryRewriter
-    from memolith.services.summarise import Summariser, SummaryWriter
 
 _EXCLUDED_ROLES = frozenset({Role.TOOL, Role.SYSTEM})
 """Whose messages no summary is made of: their words are data, not what was talked about."""

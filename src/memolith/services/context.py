@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from memolith.domain.memories import EPISODE
+from memolith.domain.recall import RecalledItem
 from memolith.policies.rendering.layout import RenderInput, estimate_prompt_tokens
+from memolith.services.access import Access, AccessCounter
 from memolith.services.base_memory import hide_forgotten_sentences
+from memolith.services.indexing import Indexer
+from memolith.services.recall import RecallRequest, Retriever
 from memolith.text.cleaning import clean
 from memolith.tracing import traced
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from memolith.domain.recall import RecalledItem
-    from memolith.services.access import Access, AccessCounter
-    from memolith.services.indexing import Indexer
-    from memolith.services.recall import RecallRequest, Retriever
 
 _OVERSAMPLING = 3
 """How much more is recalled than fits, where some of it is left out. A guess."""

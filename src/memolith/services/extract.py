@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
-from typing import TYPE_CHECKING
 
 from memolith.domain.memories import EPISODE, Action, Event, Memory, Origin, Source, State
-from memolith.domain.messages import Role
+from memolith.domain.messages import Message, Role
 from memolith.domain.recall import SearchFilter
 from memolith.errors import InvalidInput
 from memolith.policies.context_echo import is_echo, strip_context
@@ -22,27 +22,20 @@ from memolith.policies.trust import (
     get_trusted_kind,
     resolve_origins,
 )
+from memolith.ports.store import IndexEntry, Snapshot, Transaction
+from memolith.ports.work import WorkLease
+from memolith.profiles.model import Profile
 from memolith.prompts.fencing import build_transcript_turn
 from memolith.prompts.learning import Fact, build_extraction_prompt, parse_facts
-from memolith.services.chat import ask_model, new_nonce
-from memolith.services.indexing import memory_text
+from memolith.services.access import Access
+from memolith.services.chat import ChatModels, ask_model, new_nonce
+from memolith.services.indexing import Indexer, memory_text
 from memolith.services.maintenance import refresh_strengths
 from memolith.services.planning import WriteRequest
 from memolith.services.validation import NewMemory, classify_new_memory, parse_expiry
+from memolith.services.write import WritePipeline
 from memolith.text.injection import is_suspicious
 from memolith.tracing import traced
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memolith.domain.messages import Message
-    from memolith.ports.store import IndexEntry, Snapshot, Transaction
-    from memolith.ports.work import WorkLease
-    from memolith.profiles.model import Profile
-    from memolith.services.access import Access
-    from memolith.services.chat import ChatModels
-    from memolith.services.indexing import Indexer
-    from memolith.services.write import WritePipeline
 
 _LOOKBACK = 40
 """How many messages before one are looked through: a guess, as much as a model is likely to have

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from datetime import datetime
 
 from memolith.domain.memories import Event, History, Memory, Version
 from memolith.domain.messages import Message, Role
 from memolith.errors import InvalidInput
-from memolith.import_export.records import BaseMemoryRecord, MemoryRecord, SessionEnd
+from memolith.import_export.records import BaseMemoryRecord, MemoryRecord, Record, SessionEnd
 from memolith.policies import arguments
 from memolith.services.base_memory import MAX_BASE_MEMORY_CHARS
 from memolith.services.validation import clean_and_redact, validate_name, validate_tags
 from memolith.text.screening import REDACTED, redact
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
-
-    from memolith.import_export.records import Record
 
 _MAX_COUNT = (1 << 31) - 1
 """The highest version and access count taken: far over any real one, far under what overflows."""

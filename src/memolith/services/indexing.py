@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from memolith.domain.messages import Message
 from memolith.errors import ServiceFailed
 from memolith.policies.indexing import (
     add_key_terms,
@@ -20,18 +22,13 @@ from memolith.policies.indexing import (
     remove_key_terms,
 )
 from memolith.ports.index import IndexEntry, Passage
+from memolith.ports.models import Embedder, TextRole, TokenCounter
+from memolith.ports.store import Store
+from memolith.profiles.model import Profile
 from memolith.text.canonical_form import content_key
+from memolith.text.features import extract_features
+from memolith.text.passages import passages
 from memolith.tracing import span
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from memolith.domain.messages import Message
-    from memolith.ports.models import Embedder, TextRole, TokenCounter
-    from memolith.ports.store import Store
-    from memolith.profiles.model import Profile
 
 
 def embed_texts(embedder: Embedder, texts: Sequence[str], role: TextRole) -> NDArray[np.float32]:
@@ -208,8 +205,6 @@ class Indexer:
 
         Of what nobody said by name, as memories are.
         """
-        from memolith.text.passages import passages
-
         spans = passages(text, self._token_counter)
         if len(spans) != 1:
             return None
@@ -236,8 +231,6 @@ class Indexer:
         return self._token_counter.count(texts)
 
     def _build_entry(self, text: IndexText) -> IndexEntry:
-        from memolith.text.features import extract_features  # here, as passages: a query is not cut
-
         parts = self.build_passages(text)
         tokens = sum(part.tokens for part in parts)
         return IndexEntry(
@@ -246,8 +239,6 @@ class Indexer:
 
     def build_passages(self, text: IndexText) -> tuple[Passage, ...]:
         """Return the passages of a text without its vectors."""
-        from memolith.text.passages import passages
-
         spans = passages(text.content, self._token_counter)
         keys = [text.key, *[None] * (len(spans) - 1)]  # the first passage stands for the whole
         return tuple(

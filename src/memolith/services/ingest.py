@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from itertools import islice
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from memolith.domain.memories import Memory
+from memolith.domain.memories import Memory, Origin
 from memolith.domain.recall import SearchFilter
-from memolith.domain.reports import IngestedChunk, IngestResult
+from memolith.domain.reports import ChunkStatus, IngestedChunk, IngestResult
 from memolith.errors import InvalidInput
 from memolith.policies import arguments
 from memolith.policies.indexing import compute_novelty
+from memolith.policies.salience import ChunkScore
 from memolith.policies.trust import get_trusted_kind
-from memolith.services.indexing import IndexText
+from memolith.ports.store import IndexEntry
+from memolith.profiles.model import Profile
+from memolith.services.access import Access
+from memolith.services.indexing import Indexer, IndexText
 from memolith.services.planning import WriteRequest
 from memolith.services.validation import (
     NewMemory,
@@ -27,25 +33,10 @@ from memolith.services.validation import (
     validate_name,
     validate_tags,
 )
-from memolith.text.chunking.chunks import ChunkSizes, stream_chunks
+from memolith.services.write import WritePipeline
+from memolith.text.chunking.chunks import Chunk, ChunkSizes, stream_chunks
 from memolith.text.cleaning import clean_stream
 from memolith.text.screening import redact, redact_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from datetime import datetime
-
-    from numpy.typing import NDArray
-
-    from memolith.domain.memories import Origin
-    from memolith.domain.reports import ChunkStatus
-    from memolith.policies.salience import ChunkScore
-    from memolith.ports.store import IndexEntry
-    from memolith.profiles.model import Profile
-    from memolith.services.access import Access
-    from memolith.services.indexing import Indexer
-    from memolith.services.write import WritePipeline
-    from memolith.text.chunking.chunks import Chunk
 
 _MAX_BYTES_PER_CHARACTER = 4
 

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from memolith.domain.memories import History, Memory, Page, State
+from memolith.domain.messages import Message, Session
+from memolith.domain.owners import Statistics
 from memolith.errors import InvalidInput, NotFound
 from memolith.policies import arguments
 from memolith.policies.classification import get_profile_kind
 from memolith.policies.consolidation import SUMMARY_KIND
 from memolith.policies.histories import is_entry
 from memolith.ports.admin import SupportsExternalVectors
+from memolith.ports.store import Snapshot
+from memolith.services.access import Access
 from memolith.services.maintenance import refresh_strengths
 from memolith.services.validation import validate_kind, validate_name
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from memolith.domain.messages import Message, Session
-    from memolith.domain.owners import Statistics
-    from memolith.ports.store import Snapshot
-    from memolith.services.access import Access
 
 MAX_PAGE_SIZE = 1_000
 

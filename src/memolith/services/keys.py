@@ -5,19 +5,15 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING
 
 from memolith.errors import Conflict, InvalidInput, NotFound
 from memolith.policies import arguments
 from memolith.ports.cipher import SupportsKeyRotation, SupportsRekey
 from memolith.ports.service import ApiKey, KeyRole
-from memolith.services.indexing import IndexText
+from memolith.ports.store import IndexEntry, Store
+from memolith.services.access import Access
+from memolith.services.indexing import Indexer, IndexText
 from memolith.services.validation import validate_name
-
-if TYPE_CHECKING:
-    from memolith.ports.store import IndexEntry, Store
-    from memolith.services.access import Access
-    from memolith.services.indexing import Indexer
 
 
 class KeyRotation:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from datetime import datetime
 
 from memolith.domain.memories import Memory, Source
 from memolith.domain.messages import Message, Role, get_role
@@ -12,24 +13,18 @@ from memolith.policies import arguments
 from memolith.policies.context_echo import strip_context
 from memolith.policies.learning import LearnedMemory
 from memolith.policies.trust import resolve_origins
-from memolith.services.indexing import IndexText, apply_window_passages, message_text
+from memolith.ports.store import IndexEntry, Passage, Snapshot, Transaction
+from memolith.profiles.model import Profile
+from memolith.services.access import Access
+from memolith.services.indexing import Indexer, IndexText, apply_window_passages, message_text
+from memolith.services.ingest import ChunkScorer
 from memolith.services.planning import WriteRequest
 from memolith.services.validation import NewMemory, classify_new_memory, validate_name
+from memolith.services.write import WritePipeline
 from memolith.text.cleaning import clean
 from memolith.text.injection import is_suspicious
 from memolith.text.screening import redact, redact_lines
 from memolith.tracing import traced
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from datetime import datetime
-
-    from memolith.ports.store import IndexEntry, Passage, Snapshot, Transaction
-    from memolith.profiles.model import Profile
-    from memolith.services.access import Access
-    from memolith.services.indexing import Indexer
-    from memolith.services.ingest import ChunkScorer
-    from memolith.services.write import WritePipeline
 
 
 @dataclass(frozen=True, slots=True)

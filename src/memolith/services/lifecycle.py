@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from datetime import datetime
 
 from memolith.domain.memories import Action, Event, Memory, Source, State
+from memolith.domain.messages import Message
 from memolith.errors import Conflict, InvalidInput, NotFound
 from memolith.policies import arguments
+from memolith.ports.store import IndexEntry, Snapshot, Transaction
 from memolith.services import provenance
-from memolith.services.indexing import apply_window, memory_text, message_text
+from memolith.services.access import Access
+from memolith.services.indexing import Indexer, IndexText, apply_window, memory_text, message_text
 from memolith.services.maintenance import refresh_strengths
 from memolith.services.provenance import (
     find_forgotten_messages,
@@ -28,18 +32,8 @@ from memolith.services.validation import (
     validate_name,
     validate_tags,
 )
-from memolith.services.write import TransactionRunner
+from memolith.services.write import TransactionRunner, WriteTransaction
 from memolith.text.canonical_form import content_key
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from datetime import datetime
-
-    from memolith.domain.messages import Message
-    from memolith.ports.store import IndexEntry, Snapshot, Transaction
-    from memolith.services.access import Access
-    from memolith.services.indexing import Indexer, IndexText
-    from memolith.services.write import WriteTransaction
 
 _MAX_CHAIN_LENGTH = 10
 """How far a chain of supersessions is followed to find a cycle."""

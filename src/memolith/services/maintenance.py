@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
-from typing import TYPE_CHECKING
+from datetime import datetime, timedelta
 
 import numpy as np
+from numpy.typing import NDArray
 
-from memolith.domain.memories import Action, Event, State
+from memolith.domain.memories import Action, Event, Memory, State
+from memolith.domain.messages import Session
 from memolith.policies import arguments
 from memolith.policies.decay import DecayInputs, select_weakest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from datetime import datetime
-
-    from numpy.typing import NDArray
-
-    from memolith.domain.memories import Memory
-    from memolith.domain.messages import Session
-    from memolith.ports.snapshot import MemoryStats
-    from memolith.ports.store import Snapshot, Transaction, UsageStats
-    from memolith.profiles.model import Profile
-    from memolith.services.access import Access
-    from memolith.services.indexing import Indexer
+from memolith.ports.snapshot import MemoryStats
+from memolith.ports.store import Snapshot, Transaction, UsageStats
+from memolith.profiles.model import Profile
+from memolith.services.access import Access
+from memolith.services.indexing import Indexer
 
 _MICROSECONDS_PER_DAY = 86_400_000_000.0
 _SECONDS_PER_DAY = 86_400.0

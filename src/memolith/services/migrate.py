@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import TYPE_CHECKING
 
 from memolith.errors import Conflict
-from memolith.ports.admin import Migration, SupportsReembedding, TableChecksum
-from memolith.ports.cipher import SupportsKeyCopy, SupportsKeyRotation
+from memolith.ports.admin import (
+    Batches,
+    Migration,
+    SupportsMigration,
+    SupportsReembedding,
+    TableChecksum,
+)
+from memolith.ports.cipher import Cipher, SupportsKeyCopy, SupportsKeyRotation
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from memolith.ports.admin import Batches, SupportsMigration
-    from memolith.ports.cipher import Cipher
-
-    Advance = Callable[[int], None]
+Advance = Callable[[int], None]
 
 _MAX_ROUNDS = 3
 """How often what differs is copied again: it was written to meanwhile, or marked only (a guess)."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from datetime import datetime
 
 from memolith.domain.memories import Action, Event, Memory, State, Trait
 from memolith.errors import Conflict
 from memolith.policies.merging import (
     AskArbitrator,
     Candidate,
+    Decision,
     Discard,
     Insert,
     Replace,
@@ -19,6 +21,9 @@ from memolith.policies.merging import (
     Verdict,
 )
 from memolith.policies.trust import get_least_trusted, is_outranked
+from memolith.ports.store import IndexEntry, Snapshot
+from memolith.profiles.model import Profile
+from memolith.services.access import Access
 from memolith.services.indexing import IndexText, memory_text
 from memolith.services.maintenance import refresh_strengths
 from memolith.services.similar import SimilarMemories
@@ -28,15 +33,6 @@ from memolith.services.validation import (
     merge_sources,
     redaction_details,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
-
-    from memolith.policies.merging import Decision
-    from memolith.ports.store import IndexEntry, Snapshot
-    from memolith.profiles.model import Profile
-    from memolith.services.access import Access
 
 IMPORT_ACTOR = "import"
 """Who stores what stands in a file: what it says again, adding nothing, is no event."""

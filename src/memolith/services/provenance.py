@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from datetime import date, datetime
 
 import numpy as np
 
 from memolith.domain.memories import EPISODE, Action, Event, Memory, State
+from memolith.domain.messages import Message
 from memolith.domain.recall import SearchFilter
 from memolith.policies.base_memory import remove_from_document
 from memolith.policies.classification import get_profile_kind
@@ -23,19 +25,13 @@ from memolith.policies.paraphrase import (
     strip_speaker_label,
 )
 from memolith.ports.index import PART_BITS
+from memolith.ports.store import Snapshot, Transaction
+from memolith.profiles.model import Profile
 from memolith.services.access import iter_memories
 from memolith.services.extract import LEARN_ACTOR as LEARNED
 from memolith.text.analysis import terms
 from memolith.text.canonical_form import content_key
 from memolith.text.segmentation import sentences
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from datetime import date, datetime
-
-    from memolith.domain.messages import Message
-    from memolith.ports.store import Snapshot, Transaction
-    from memolith.profiles.model import Profile
 
 
 def is_summary(snapshot: Snapshot, memory: Memory) -> bool:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import cache
-from typing import TYPE_CHECKING
 
 from memolith.domain.memories import Action, Event, Memory, State
+from memolith.domain.messages import Message
 from memolith.errors import InvalidInput, NotFound
 from memolith.policies import arguments
 from memolith.policies.base_memory import remove_from_document
-from memolith.policies.paraphrase import remove_sentences, strip_speaker_label
+from memolith.policies.paraphrase import ParaphraseDetector, remove_sentences, strip_speaker_label
+from memolith.ports.snapshot import MessageRevision
+from memolith.ports.store import IndexEntry, Snapshot, Transaction
+from memolith.profiles.model import Profile
 from memolith.services import provenance
-from memolith.services.indexing import IndexText, apply_window, message_text
+from memolith.services.access import Access
+from memolith.services.indexing import Indexer, IndexText, apply_window, message_text
 from memolith.services.provenance import (
     find_source_messages,
     is_summary,
@@ -21,21 +27,8 @@ from memolith.services.provenance import (
     supporting_sentence_keys,
 )
 from memolith.services.validation import validate_name
-from memolith.services.write import TransactionRunner
+from memolith.services.write import TransactionRunner, WriteTransaction
 from memolith.text.canonical_form import content_key
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from datetime import datetime
-
-    from memolith.domain.messages import Message
-    from memolith.policies.paraphrase import ParaphraseDetector
-    from memolith.ports.snapshot import MessageRevision
-    from memolith.ports.store import IndexEntry, Snapshot, Transaction
-    from memolith.profiles.model import Profile
-    from memolith.services.access import Access
-    from memolith.services.indexing import Indexer
-    from memolith.services.write import WriteTransaction
 
 
 @dataclass(frozen=True, slots=True)

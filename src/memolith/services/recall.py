@@ -6,39 +6,36 @@ import logging
 import math
 import threading
 import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from datetime import datetime
 
 import numpy as np
+from numpy.typing import NDArray
 
-from memolith.domain.memories import EPISODE
-from memolith.domain.recall import DroppedCandidate, RecallResult, RecallTrace, SearchFilter
+from memolith.domain.memories import EPISODE, Memory
+from memolith.domain.messages import Message, Participant
+from memolith.domain.recall import (
+    DroppedCandidate,
+    RecallResult,
+    RecallTrace,
+    SearchFilter,
+    SearchMode,
+)
 from memolith.errors import InvalidInput, ServiceFailed
 from memolith.policies import arguments
-from memolith.policies.ranking.relevance import RELEVANCE_THRESHOLD, build_signals
+from memolith.policies.ranking.model import Candidates, Query, Reranking, Scores
+from memolith.policies.ranking.relevance import RELEVANCE_THRESHOLD, Relevance, build_signals
 from memolith.policies.ranking.scoring import put_pinned_first
+from memolith.ports.models import Reranker
+from memolith.ports.store import Snapshot
+from memolith.profiles.model import Profile
+from memolith.services.access import Access, AccessCounter
+from memolith.services.indexing import Indexer
 from memolith.services.search import CandidateSet, find_candidates
-from memolith.services.selection import select_results
+from memolith.services.selection import ResultSelection, select_results
 from memolith.services.validation import clean_and_redact
 from memolith.tracing import span, traced
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-    from datetime import datetime
-
-    from numpy.typing import NDArray
-
-    from memolith.domain.memories import Memory
-    from memolith.domain.messages import Message, Participant
-    from memolith.domain.recall import SearchMode
-    from memolith.policies.ranking.model import Candidates, Query, Reranking, Scores
-    from memolith.policies.ranking.relevance import Relevance
-    from memolith.ports.models import Reranker
-    from memolith.ports.store import Snapshot
-    from memolith.profiles.model import Profile
-    from memolith.services.access import Access, AccessCounter
-    from memolith.services.indexing import Indexer
-    from memolith.services.selection import ResultSelection
 
 _log = logging.getLogger(__name__)
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from datetime import datetime
 
 from memolith.domain.memories import Memory, Origin
+from memolith.services.access import Access
 from memolith.services.planning import WriteRequest
 from memolith.services.validation import build_new_memory
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from datetime import datetime
-
-    from memolith.services.access import Access
-    from memolith.services.write import WritePipeline
+from memolith.services.write import WritePipeline
 
 
 class MemoryWriter:

@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from datetime import datetime
 
 from memolith.domain.memories import Action, Event, Memory, State, Trait
-from memolith.domain.messages import Role
+from memolith.domain.messages import Message, Role
 from memolith.domain.recall import SearchFilter
 from memolith.errors import NotFound
 from memolith.policies import arguments
 from memolith.policies.trust import is_quarantined
-from memolith.services.indexing import apply_window, memory_text, message_text
-from memolith.services.write import TransactionRunner
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from memolith.domain.messages import Message
-    from memolith.ports.store import Snapshot
-    from memolith.services.access import Access
-    from memolith.services.indexing import Indexer
-    from memolith.services.lifecycle import ForgetResult, MemoryEditor
-    from memolith.services.write import WriteTransaction
+from memolith.ports.store import Snapshot
+from memolith.services.access import Access
+from memolith.services.indexing import Indexer, apply_window, memory_text, message_text
+from memolith.services.lifecycle import ForgetResult, MemoryEditor
+from memolith.services.write import TransactionRunner, WriteTransaction
 
 _UNSUPPORTED_STATES = frozenset({State.UNSUPPORTED})
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memolith.errors import OwnerErased
+from memolith.ports.work import JobLease
+from memolith.services.access import Access
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from memolith.ports.work import JobLease
-    from memolith.services.access import Access
     from memolith.services.maintenance import Maintenance, Retention
 
 HOUR_S = 3_600.0

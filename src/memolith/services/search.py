@@ -6,16 +6,19 @@ dinner. So the best of the time itself are scored too, whatever else is near.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memolith.domain.memories import EPISODE
 from memolith.domain.messages import Role
+from memolith.domain.recall import SearchFilter
 from memolith.policies.decay import freshness
-from memolith.policies.ranking.model import Candidates
+from memolith.policies.ranking.model import Candidates, Query
 from memolith.policies.ranking.relevance import SearchExtent
 from memolith.policies.ranking.scoring import (
     WINDOW_REACH,
@@ -31,22 +34,16 @@ from memolith.policies.ranking.scoring import (
     select_best,
 )
 from memolith.ports.index import PART_BITS
+from memolith.ports.store import Items, Snapshot, UsageStats
+from memolith.profiles.model import Profile
 from memolith.services.maintenance import compute_strengths
 from memolith.text.canonical_form import content_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from memolith.domain.recall import SearchFilter
-    from memolith.policies.ranking.model import Query
-    from memolith.ports.store import Items, Snapshot, UsageStats
-    from memolith.profiles.model import Profile
     from memolith.services.recall import RecallRequest
 
-    Integers = NDArray[np.int64]
-    Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 MAX_PERIODS = 3
 """So many of a question's periods are searched, the latest: a month without a year is ten. Each is

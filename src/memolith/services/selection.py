@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,17 +17,14 @@ from memolith.domain.recall import DroppedCandidate, DropReason, RecalledItem, S
 from memolith.errors import StoreDamaged
 from memolith.policies.consolidation import SUMMARY_KIND
 from memolith.policies.paraphrase import long_words, sentence_keys
+from memolith.policies.ranking.model import Scores
 from memolith.policies.ranking.scoring import order_by_score
 from memolith.policies.rendering.layout import estimate_prompt_tokens
+from memolith.ports.store import Snapshot
+from memolith.services.search import CandidateSet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from datetime import datetime
-
-    from memolith.policies.ranking.model import Scores
-    from memolith.ports.store import Snapshot
     from memolith.services.recall import RecallRequest
-    from memolith.services.search import CandidateSet
 
 _SUSPICIOUS = int(Trait.SUSPICIOUS)
 """As a number: a flag's `&` with one of numpy's takes many times longer."""

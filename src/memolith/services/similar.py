@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from datetime import datetime
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memolith.domain.memories import Memory, Origin, State
 from memolith.domain.recall import SearchFilter
@@ -12,17 +14,10 @@ from memolith.policies.indexing import norms, row_products
 from memolith.policies.merging import SimilarMemory
 from memolith.policies.ranking.scoring import max_by_row
 from memolith.ports.index import PART_BITS
+from memolith.ports.store import IndexEntry, Snapshot
+from memolith.profiles.model import Profile
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from datetime import datetime
-
-    from numpy.typing import NDArray
-
-    from memolith.ports.store import IndexEntry, Snapshot
-    from memolith.profiles.model import Profile
-
-    TermGroups = Sequence[tuple[frozenset[str], ...]]
+TermGroups = Sequence[tuple[frozenset[str], ...]]
 
 _INITIAL_ROWS = 64
 

@@ -3,47 +3,40 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from datetime import datetime
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memolith.domain.memories import Action, Event, Link, Memory, Origin, Source
+from memolith.domain.messages import Message
 from memolith.policies.consolidation import split_into_parts
 from memolith.policies.learning import truncate_text
 from memolith.policies.summaries import (
     EXTRACT_MARK,
+    SentenceCandidate,
+    SummaryCheck,
     SummaryLimits,
     check_summary,
     extract_summary,
     find_candidates,
 )
 from memolith.policies.trust import get_least_trusted
+from memolith.ports.models import ChatModel
+from memolith.ports.store import IndexEntry, Transaction
+from memolith.ports.work import WorkLease
+from memolith.profiles.model import Profile
 from memolith.prompts.fencing import MAX_TRANSCRIPT_CHARS, TranscriptTurn
-from memolith.prompts.summaries import build_summary_prompt, parse_summary
-from memolith.services.chat import ask_model, new_nonce
-from memolith.services.indexing import IndexText, memory_text
+from memolith.prompts.summaries import SummaryStyle, build_summary_prompt, parse_summary
+from memolith.services.access import Access
+from memolith.services.chat import ChatModels, ask_model, new_nonce
+from memolith.services.indexing import Indexer, IndexText, memory_text
 from memolith.services.maintenance import refresh_strengths
 from memolith.text.injection import is_suspicious
 from memolith.text.screening import redact
 from memolith.text.segmentation import sentences
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from datetime import datetime
-
-    from numpy.typing import NDArray
-
-    from memolith.domain.messages import Message
-    from memolith.policies.summaries import SentenceCandidate, SummaryCheck
-    from memolith.ports.models import ChatModel
-    from memolith.ports.store import IndexEntry, Transaction
-    from memolith.ports.work import WorkLease
-    from memolith.profiles.model import Profile
-    from memolith.prompts.summaries import SummaryStyle
-    from memolith.services.access import Access
-    from memolith.services.chat import ChatModels
-    from memolith.services.indexing import Indexer
 
 MAX_SUMMARY_ATTEMPTS = 2
 """How often a model is asked whose summary loses something; then it is taken from the sources."""

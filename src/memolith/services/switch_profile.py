@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from datetime import datetime
 
 from memolith.domain.memories import Action, Event, Memory, State
+from memolith.domain.messages import Message
 from memolith.errors import InvalidInput
 from memolith.policies import arguments
 from memolith.policies.classification import add_previous_kind, convert_kind, parse_previous_kinds
-from memolith.services.access import iter_memories
-from memolith.services.indexing import IndexText, apply_window, memory_text, message_text
-from memolith.services.write import TransactionRunner
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from datetime import datetime
-
-    from memolith.domain.messages import Message
-    from memolith.ports.store import IndexEntry, Snapshot
-    from memolith.profiles.model import Profile
-    from memolith.services.access import Access
-    from memolith.services.indexing import Indexer
-    from memolith.services.write import WriteTransaction
+from memolith.ports.store import IndexEntry, Snapshot
+from memolith.profiles.model import Profile
+from memolith.services.access import Access, iter_memories
+from memolith.services.indexing import Indexer, IndexText, apply_window, memory_text, message_text
+from memolith.services.write import TransactionRunner, WriteTransaction
 
 _ALL_STATES = frozenset(State)
 _BATCH_SIZE = 256

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from datetime import datetime
 from itertools import groupby
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TypeGuard
 
 from memolith.domain.memories import Action, Link, Memory, State
 from memolith.domain.messages import Message
@@ -14,10 +17,13 @@ from memolith.import_export.records import BaseMemoryRecord, MemoryRecord, Recor
 from memolith.policies import arguments
 from memolith.policies.classification import add_previous_kind, convert_kind
 from memolith.policies.trust import is_outranked
-from memolith.services.access import iter_memories
+from memolith.ports.store import IndexEntry, Snapshot, Transaction
+from memolith.profiles.model import Profile
+from memolith.services.access import Access, iter_memories
 from memolith.services.base_memory import get_visible_versions
 from memolith.services.import_validation import count_redactions, validate_records
 from memolith.services.indexing import (
+    Indexer,
     IndexText,
     apply_window,
     memory_text,
@@ -25,19 +31,8 @@ from memolith.services.indexing import (
     remove_key_from_entry,
 )
 from memolith.services.planning import IMPORT_ACTOR, WriteRequest
-from memolith.services.validation import build_new_memory
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from collections.abc import Set as AbstractSet
-    from datetime import datetime
-
-    from memolith.ports.store import IndexEntry, Snapshot, Transaction
-    from memolith.profiles.model import Profile
-    from memolith.services.access import Access
-    from memolith.services.indexing import Indexer
-    from memolith.services.validation import NewMemory
-    from memolith.services.write import WritePipeline
+from memolith.services.validation import NewMemory, build_new_memory
+from memolith.services.write import WritePipeline
 
 
 def find_missing_successors(tx: Transaction, chronicles: list[MemoryRecord]) -> set[str]:

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from datetime import datetime
 
-from memolith.domain.memories import Origin
+from memolith.domain.memories import Memory, Origin, Source
 from memolith.errors import InvalidInput
 from memolith.policies import arguments
 from memolith.policies.trust import can_have_kind, get_trusted_kind, is_outranked
+from memolith.profiles.model import Profile
 from memolith.text.cleaning import clean
 from memolith.text.screening import contains_secrets, redact, redact_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from datetime import datetime
-
-    from memolith.domain.memories import Memory, Source
-    from memolith.profiles.model import Profile
 
 
 def clean_and_redact(

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from memolith.domain.owners import WorkKind
 from memolith.errors import InvalidInput, KeyUnavailable, StoreDamaged, StoreTooNew
-from memolith.ports.admin import CheckedCounts, Finding, SupportsVerification
-from memolith.services.indexing import IndexText, apply_window, memory_text
+from memolith.ports.admin import CheckedCounts, Finding, StoredText, SupportsVerification
+from memolith.ports.store import IndexEntry
+from memolith.profiles.model import Profile
+from memolith.services.access import Access
+from memolith.services.indexing import Indexer, IndexText, apply_window, memory_text
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from memolith.ports.admin import StoredText
-    from memolith.ports.store import IndexEntry
-    from memolith.profiles.model import Profile
-    from memolith.services.access import Access
-    from memolith.services.indexing import Indexer
-
-    Advance = Callable[[int], None]
-    Previous = list[tuple[StoredText, IndexEntry]]
+Advance = Callable[[int], None]
+Previous = list[tuple[StoredText, IndexEntry]]
 
 _PROBE_JOB: Final = "probe"
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from queue import SimpleQueue
 from random import Random
-from typing import TYPE_CHECKING, TypeVar
+from types import TracebackType
+from typing import Self, TypeVar
 
-from memolith.domain.owners import WorkKind
+from memolith.domain.owners import PendingWork, WorkKind
 from memolith.errors import (
     LimitReached,
     MemolithError,
@@ -23,20 +24,11 @@ from memolith.errors import (
     WrongEmbeddingModel,
 )
 from memolith.policies.retries import BackoffPolicy
-from memolith.services.extract import LeaseLost
+from memolith.ports.work import WorkLease
+from memolith.services.access import Access
+from memolith.services.consolidate import Consolidator
+from memolith.services.extract import Exchange, ExtractionResult, FactExtractor, LeaseLost
 from memolith.tracing import count
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from datetime import datetime
-    from types import TracebackType
-    from typing import Self
-
-    from memolith.domain.owners import PendingWork
-    from memolith.ports.work import WorkLease
-    from memolith.services.access import Access
-    from memolith.services.consolidate import Consolidator
-    from memolith.services.extract import Exchange, ExtractionResult, FactExtractor
 
 T = TypeVar("T")
 

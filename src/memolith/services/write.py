@@ -9,13 +9,20 @@ things stand then. Vectors that are stored already need no second round.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from memolith.domain.memories import Link, Memory
 from memolith.errors import ServiceFailed, StoreUnavailable
 from memolith.policies.merging import Verdict
-from memolith.services.indexing import IndexText
+from memolith.ports.models import Arbitrator
+from memolith.ports.store import IndexEntry, Store, Transaction
+from memolith.services.access import Access
+from memolith.services.indexing import Indexer, IndexText
 from memolith.services.maintenance import evict
 from memolith.services.planning import (
     Mutation,
@@ -29,18 +36,7 @@ from memolith.services.planning import (
 from memolith.services.validation import NewMemory
 from memolith.tracing import count, traced
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from memolith.ports.models import Arbitrator
-    from memolith.ports.store import IndexEntry, Store, Transaction
-    from memolith.services.access import Access
-    from memolith.services.indexing import Indexer
-
-    Vectors = Mapping[bytes, NDArray[np.int8]]
+Vectors = Mapping[bytes, NDArray[np.int8]]
 
 MAX_EMBEDDING_ROUNDS = 8
 """How often a change is carried out at most. Two do, unless others change the same texts just

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memolith.domain.memories import Features, Memory, Span, Trait
 from memolith.domain.messages import Message, Role
 from memolith.policies.indexing import quantise
 from memolith.policies.ranking.model import Candidates
 from memolith.ports.store import IndexEntry, Passage
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
 
 START = datetime(2024, 1, 1, 12, tzinfo=UTC)
 """When the stories that tests tell begin."""

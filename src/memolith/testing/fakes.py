@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 from hashlib import blake2b
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memolith.errors import ServiceFailed
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime, timedelta
-
-    from numpy.typing import NDArray
-
-    from memolith.policies.merging import Verdict
-    from memolith.ports.models import TextRole
+from memolith.policies.merging import Verdict
+from memolith.ports.models import TextRole
 
 
 class SettableClock:

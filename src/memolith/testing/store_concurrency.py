@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
 
 import pytest
 
 from memolith.domain.memories import Action, Event
 from memolith.errors import Conflict, StoreUnavailable, WrongEmbeddingModel
+from memolith.ports.store import Store
 from memolith.testing.builders import DIMENSION, at, memory, message, record_id, short_entry, vector
 from memolith.testing.store_records import HOSTILE, listed, numbers_of, remember, say
 from memolith.testing.store_search import NOW, found, worded
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from memolith.ports.store import Store
 
 _THREADS = 8
 _PATIENCE_S = 60

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from memolith.domain.memories import EPISODE, Memory, Origin, Source, State, Tra
 from memolith.domain.messages import Message, Role
 from memolith.domain.owners import ProcessingFlag
 from memolith.domain.recall import SearchFilter
+from memolith.ports.store import Snapshot, Store
 from memolith.testing.builders import DIMENSION, at, entry, passage, record_id, vector
 from memolith.testing.store_concurrency import (
     ConcurrencyContract,
@@ -39,11 +41,6 @@ from memolith.testing.store_service_tables import (
     JobsContract,
     UsageContract,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from memolith.ports.store import Snapshot, Store
 
 OWNERS = ("alice", "bob")
 SESSIONS = ("s1", "s2")

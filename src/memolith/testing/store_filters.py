@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from memolith.domain.memories import EPISODE, Link, Origin, State, Trait
 from memolith.domain.messages import Role
+from memolith.ports.store import Store
 from memolith.testing.builders import at, memory, message, record_id, short_entry, vector
 from memolith.testing.store_records import remember
 from memolith.testing.store_search import NOW, added, found, logged, worded
-
-if TYPE_CHECKING:
-    from memolith.ports.store import Store
 
 
 class ScopeContract:

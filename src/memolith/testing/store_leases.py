@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
 from memolith.domain.owners import WorkKind
 from memolith.errors import OwnerErased
+from memolith.ports.store import Store
+from memolith.ports.work import WorkLease
 from memolith.testing.builders import at, memory, message, record_id, short_entry
 from memolith.testing.store_records import HOSTILE, remember, say
-
-if TYPE_CHECKING:
-    from memolith.ports.store import Store
-    from memolith.ports.work import WorkLease
 
 _LEASE_S = 10.0
 _LEARN, _CONSOLIDATE = WorkKind.LEARN, WorkKind.CONSOLIDATE

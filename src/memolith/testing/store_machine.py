@@ -13,9 +13,11 @@ what one refuses the other must refuse with the same error. An adapter's tests s
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import Any
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -27,17 +29,11 @@ from memolith.domain.owners import ConsolidationProgress, ProcessingFlag, WorkKi
 from memolith.domain.recall import SearchFilter
 from memolith.errors import MemolithError
 from memolith.ports.service import ModelUsage
-from memolith.ports.store import IndexEntry
+from memolith.ports.store import IndexEntry, Snapshot, Store, Transaction
+from memolith.ports.work import WorkLease
 from memolith.testing import store_contract as some
 from memolith.testing.builders import DIMENSION, at
 from memolith.testing.store_contract import plain, records, searched
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from datetime import datetime
-
-    from memolith.ports.store import Snapshot, Store, Transaction
-    from memolith.ports.work import WorkLease
 
 _works = st.sampled_from(WorkKind)
 _sessions = st.sampled_from((*some.SESSIONS, "s3"))

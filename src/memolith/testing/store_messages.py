@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta, timezone
-from typing import TYPE_CHECKING
 
 import pytest
 
 from memolith.domain.memories import BaseMemory, Source
 from memolith.domain.messages import Role
 from memolith.errors import Conflict, InvalidInput, NotFound
+from memolith.ports.store import Store
 from memolith.testing.builders import at, memory, message, record_id, short_entry
 from memolith.testing.store_records import HOSTILE, numbers_of, remember, say
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memolith.ports.store import Store
 
 
 class MessagesContract:

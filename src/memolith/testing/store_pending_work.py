@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import timedelta, timezone
-from typing import TYPE_CHECKING
 
 import pytest
 
 from memolith.domain.memories import State
 from memolith.domain.owners import ConsolidationProgress, PendingWork, ProcessingFlag, WorkKind
+from memolith.ports.store import Snapshot, Store, Transaction
 from memolith.testing.builders import at, memory, message, record_id, short_entry
 from memolith.testing.store_records import HOSTILE, numbers_of, remember, say
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
-
-    from memolith.ports.store import Snapshot, Store, Transaction
 
 _FACTS = frozenset({"fact"})
 _NOT_THERE = ("", "?", record_id(99), record_id(0xA).upper())

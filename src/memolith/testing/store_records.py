@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta, timezone
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -23,6 +23,7 @@ from memolith.domain.memories import (
 from memolith.domain.messages import Message
 from memolith.domain.recall import SearchFilter
 from memolith.errors import Conflict, InvalidInput, NotFound
+from memolith.ports.store import IndexEntry, Snapshot, Store
 from memolith.testing.builders import (
     DIMENSION,
     at,
@@ -34,11 +35,6 @@ from memolith.testing.builders import (
     short_entry,
     vector,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memolith.ports.store import IndexEntry, Snapshot, Store
 
 ALL = frozenset(State)
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from memolith.domain.memories import Span
 from memolith.errors import Conflict, InvalidInput, WrongEmbeddingModel
 from memolith.policies.indexing import quantise
-from memolith.ports.admin import EmbeddingModel, SupportsReembedding
-from memolith.ports.store import Passage
+from memolith.ports.admin import EmbeddingModel, SupportsReembedding, UnembeddedPassage
+from memolith.ports.store import Passage, Snapshot, Store
 from memolith.testing.builders import (
     DIMENSION,
     at,
@@ -27,15 +28,7 @@ from memolith.testing.builders import (
 from memolith.testing.store_records import remember
 from memolith.testing.store_search import NOW
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from memolith.ports.admin import UnembeddedPassage
-    from memolith.ports.store import Snapshot, Store
-
-    Make = Callable[[UnembeddedPassage], NDArray[np.int8]]
+Make = Callable[[UnembeddedPassage], NDArray[np.int8]]
 
 OTHER = EmbeddingModel("other", 4)
 _PATIENCE_S = 60

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -11,12 +10,10 @@ import pytest
 from memolith.domain.memories import Action, Event, Link, Source, State
 from memolith.domain.recall import SearchFilter
 from memolith.errors import InvalidInput, NotFound, OwnerErased
+from memolith.ports.store import Snapshot, Store
 from memolith.testing.builders import at, memory, message, record_id, short_entry, vector
 from memolith.testing.store_records import ALL, remember, say
 from memolith.testing.store_search import NOW
-
-if TYPE_CHECKING:
-    from memolith.ports.store import Snapshot, Store
 
 _NOW = SearchFilter(now=at(99))
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
-from memolith.domain.memories import EPISODE, Origin, Span, State, Trait
-from memolith.domain.messages import Role
+from memolith.domain.memories import EPISODE, Memory, Origin, Span, State, Trait
+from memolith.domain.messages import Message, Role
 from memolith.domain.recall import SearchFilter
 from memolith.errors import InvalidInput
 from memolith.policies.indexing import cosines
-from memolith.ports.store import PART_BITS
+from memolith.ports.store import PART_BITS, IndexEntry, Snapshot, Store
 from memolith.testing.builders import (
     DIMENSION,
     at,
@@ -26,11 +25,6 @@ from memolith.testing.builders import (
     vector,
 )
 from memolith.testing.store_records import remember, say
-
-if TYPE_CHECKING:
-    from memolith.domain.memories import Memory
-    from memolith.domain.messages import Message
-    from memolith.ports.store import IndexEntry, Snapshot, Store
 
 NOW = SearchFilter(now=at(1_000))
 EVERYTHING = 1_000

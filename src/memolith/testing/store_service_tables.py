@@ -5,18 +5,15 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta, timezone
-from typing import TYPE_CHECKING
 
 import pytest
 
 from memolith.errors import Conflict
 from memolith.ports.service import ApiKey, KeyRole, ModelUsage, StoredResponse
+from memolith.ports.store import Store
+from memolith.ports.work import JobLease
 from memolith.testing.builders import at, memory, record_id
 from memolith.testing.store_records import HOSTILE, remember
-
-if TYPE_CHECKING:
-    from memolith.ports.store import Store
-    from memolith.ports.work import JobLease
 
 _ALICE = ApiKey("phone", KeyRole.OWNER, "alice", at(0))
 _SERVICE = ApiKey("proxy", KeyRole.SERVICE, None, at(1))

@@ -6,15 +6,12 @@ Each language is one module here with a value `HOLLOW`; adding a language is add
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from memolith.text.lexicon import load_languages
 from memolith.text.lexicon.language import FillerLexicon
 from memolith.text.segmentation import sentences
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 __all__ = [
     "FillerLexicon",

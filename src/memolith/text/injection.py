@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import binascii
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
 
 from memolith.text.deobfuscation import decode_escapes, fold, remove_markup
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,15 +7,12 @@ cautious in what counts as plainly said.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from memolith.text.lexicon.language import word_set
 from memolith.text.lexicon.names import CAPITALISED_NAMES, LOWERCASE_NAMES
 from memolith.text.segmentation import sentences
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _APOSTROPHE = str.maketrans("’‘ʼ`´", "'" * 5)
 

@@ -5,15 +5,12 @@ Every text passes here before it leaves the process: for the disk, an embedder, 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count, repeat
-from typing import TYPE_CHECKING
 
 from memolith.text.injection import is_suspicious
 from memolith.text.secrets import REDACTED, find_secrets
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 __all__ = [
     "REDACTED",

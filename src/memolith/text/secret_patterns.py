@@ -7,15 +7,12 @@ missing word costs a word of the text, and a word too many may cost a secret.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
 
 from memolith.domain.memories import Span
 from memolith.text.lexicon.language import word_set
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 _ENGLISH = """
 a able about above access active actually added after again all allowed almost already also always

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 from itertools import chain, islice
-from typing import TYPE_CHECKING
 
 from memolith.domain.memories import Span
 from memolith.text.secret_patterns import (
@@ -21,9 +21,6 @@ from memolith.text.secret_patterns import (
     is_secret_in_prose,
     is_word,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 __all__ = ["REDACTED", "find_secrets"]
 

@@ -7,16 +7,13 @@ German.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from memolith.text.analysis import terms
 from memolith.text.lexicon.language import word_set
 from memolith.text.numbers import LARGE_NUMBER_VALUES, NUMBER_WORD_VALUES, parse_numbers
 from memolith.text.polarity import replace_dislikes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 _SYNONYM_GROUPS = (
     "like love enjoy adore fond fan favorite favourite prefer mag mögen liebe liebt gern lieber",

@@ -15,12 +15,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from memolith.adapters.models.http import require_package
+from memolith.api.owner import OwnerMemory
 from memolith.tools.files import MemoryFiles
 from memolith.tools.registry import TOOLS, Tool, call
 from memolith.tools.schemas import ToolResult
 
 if TYPE_CHECKING:
-    from memolith.api.owner import OwnerMemory
     from memolith.tools.anthropic_memory import AsyncMemoryTool, MemoryTool
 
 __all__ = [
@@ -65,8 +66,6 @@ def memory_tool(memory: OwnerMemory) -> MemoryTool:
     Raises:
         InvalidConfiguration: Anthropic's SDK is not installed.
     """
-    from memolith.adapters.models.http import require_package
-
     require_package("anthropic", "tools")
     from memolith.tools.anthropic_memory import MemoryTool
 
@@ -79,8 +78,6 @@ def async_memory_tool(memory: OwnerMemory) -> AsyncMemoryTool:
     Raises:
         InvalidConfiguration: Anthropic's SDK is not installed.
     """
-    from memolith.adapters.models.http import require_package
-
     require_package("anthropic", "tools")
     from memolith.tools.anthropic_memory import AsyncMemoryTool
 

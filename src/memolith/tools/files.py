@@ -5,22 +5,18 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 
-from memolith.domain.memories import Origin
+from memolith.api.owner import OwnerMemory
+from memolith.domain.memories import Memory, Origin
 from memolith.errors import MemolithError, NotFound
 from memolith.text.secrets import REDACTED
 from memolith.tools.handlers import KNOWLEDGE, get_storage_target
 from memolith.tools.registry import describe_error, report_unexpected_error
 from memolith.tools.schemas import ToolResult
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from memolith.api.owner import OwnerMemory
-    from memolith.domain.memories import Memory
 
 ROOT = "/memories"
 

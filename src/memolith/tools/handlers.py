@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
-from memolith.domain.memories import EPISODE, Memory, Origin
+from memolith.api.owner import OwnerMemory
+from memolith.domain.memories import EPISODE, History, Memory, Origin
+from memolith.domain.recall import RecalledItem
 from memolith.errors import InvalidInput, NotFound
 from memolith.policies.rendering.layout import (
     CLAIM_NOTES,
@@ -21,13 +24,6 @@ from memolith.text.injection import is_suspicious
 from memolith.text.secrets import REDACTED
 from memolith.tools import schemas
 from memolith.tools.schemas import HistoryChange, HistoryOutput, HistoryVersion, MemoryMatch
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from memolith.api.owner import OwnerMemory
-    from memolith.domain.memories import History
-    from memolith.domain.recall import RecalledItem
 
 _DATE_DIGITS = 8
 

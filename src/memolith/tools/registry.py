@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import logging
 import traceback
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 
+from memolith.api.owner import OwnerMemory
 from memolith.errors import MemolithError, ServiceFailed, StoreUnavailable
 from memolith.tools import handlers, schemas
 from memolith.tools.schemas import ToolResult
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from memolith.api.owner import OwnerMemory
 
 
 @dataclass(frozen=True, slots=True)

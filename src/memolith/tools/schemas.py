@@ -6,13 +6,11 @@ read by language models.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from msgspec import Meta, Struct
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _CATEGORY_DESCRIPTION = (
     "What kind of thing it is. Known to every memory: knowledge (facts, preferences, insights) and"

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from memolith.errors import MemolithError, StoreReadOnly
+from memolith.services.schedule import JobResult
 
 if TYPE_CHECKING:
-    from memolith.services.schedule import JobResult
     from memolith.services.work import WorkResult
 
 POLL_S = 20.0

@@ -8,11 +8,14 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, TypeVar
 from urllib.parse import quote, urlsplit
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from memolith.adapters.files import make_folder
 from memolith.adapters.models.http import (
@@ -29,14 +32,8 @@ from memolith.adapters.models.http import (
 )
 from memolith.errors import InvalidConfiguration, ServiceFailed
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float32]
-    Facts = Mapping[str, str | int | float | bool]
+Floats = NDArray[np.float32]
+Facts = Mapping[str, str | int | float | bool]
 
 SERVICE = "Chroma"
 """As what a failure is told."""

@@ -8,18 +8,14 @@ transaction that changed the vectors: nothing that was committed can be forgotte
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from memolith.adapters.chroma.client import STAMP, Points
+from memolith.adapters.chroma.client import STAMP, Facts, Floats, Points
+from memolith.adapters.sql.connection import Connection, Row
 from memolith.adapters.sql.embedding_generations import EmbeddingGeneration, VectorFacts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from memolith.adapters.chroma.client import Facts, Floats
-    from memolith.adapters.sql.connection import Connection, Row
 
 BATCH_SIZE = 1_000
 """Passages sent at once: some 2 MB of JSON. A guess."""

@@ -10,24 +10,28 @@ import logging
 import os
 import secrets
 import threading
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from time import monotonic
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from memolith.adapters.chroma import outbox
-from memolith.adapters.chroma.client import SERVICE, CollectionNotFound, ForkSafeLock
+from memolith.adapters.chroma.client import (
+    SERVICE,
+    Chroma,
+    CollectionNotFound,
+    Facts,
+    ForkSafeLock,
+    Points,
+    ProcessLock,
+)
+from memolith.adapters.chroma.outbox import PendingChanges, SentVectors, VectorModel
+from memolith.adapters.sqlite.connections import Connections
 from memolith.errors import MemolithError, ServiceFailed, StoreReadOnly, StoreUnavailable
 from memolith.ports.admin import Finding
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from memolith.adapters.chroma.client import Chroma, Facts, Points, ProcessLock
-    from memolith.adapters.chroma.outbox import PendingChanges, SentVectors, VectorModel
-    from memolith.adapters.sqlite.connections import Connections
 
 _log = logging.getLogger(__name__)
 

@@ -3,51 +3,47 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from datetime import datetime
+from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memolith.adapters.chroma import outbox
 from memolith.adapters.chroma.client import (
     SERVICE,
+    Chroma,
     CollectionNotFound,
     ForkSafeLock,
     NearestPoints,
     ProcessLock,
 )
+from memolith.adapters.chroma.outbox import SentVectors
 from memolith.adapters.chroma.outbox_worker import CollectionVerifier, OutboxSender, OutboxWorker
+from memolith.adapters.sql import connection as shared
+from memolith.adapters.sql.codecs import OwnerEncryption
+from memolith.adapters.sql.connection import Connection, OwnerRow, Row
 from memolith.adapters.sql.embedding_generations import EmbeddingGeneration
 from memolith.adapters.sql.external_vector_search import (
     ExternalVectorSearch,
     StoredVectorSource,
     VectorCandidates,
 )
+from memolith.adapters.sql.search import IndexSearch
+from memolith.adapters.sqlite.connections import Connections
 from memolith.adapters.sqlite.opening import open_read_only
 from memolith.adapters.sqlite.store import SqliteStore
 from memolith.errors import MemolithError, ServiceFailed
+from memolith.ports.admin import Finding, StoredText
+from memolith.ports.cipher import Cipher
+from memolith.ports.store import IndexEntry, Transaction
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from datetime import datetime
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from memolith.adapters.chroma.client import Chroma
-    from memolith.adapters.chroma.outbox import SentVectors
-    from memolith.adapters.sql import connection as shared
-    from memolith.adapters.sql.codecs import OwnerEncryption
-    from memolith.adapters.sql.connection import Connection, OwnerRow, Row
-    from memolith.adapters.sql.search import IndexSearch
-    from memolith.adapters.sqlite.connections import Connections
-    from memolith.ports.admin import Finding, StoredText
-    from memolith.ports.cipher import Cipher
-    from memolith.ports.store import IndexEntry, Transaction
-
-    Integers = NDArray[np.int64]
-    Vectors = NDArray[np.int8]
+Integers = NDArray[np.int64]
+Vectors = NDArray[np.int8]
 
 T = TypeVar("T")
 

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memolith.errors import KeyUnavailable
+from memolith.ports.cipher import Cipher, EncryptionContext
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
     from memolith.adapters.crypto.key_ring import KeyRing
     from memolith.adapters.crypto.xchacha import KeyRingCiphers
-    from memolith.ports.cipher import Cipher, EncryptionContext
 
 _LENGTH_BYTES = 4
 

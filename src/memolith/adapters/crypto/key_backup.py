@@ -6,12 +6,12 @@ its contents are sealed under a key that Argon2id makes of it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import msgspec
 
 from memolith.adapters.crypto import master_key
-from memolith.adapters.crypto.key_ring import KeyRingContents
+from memolith.adapters.crypto.key_ring import KeyRing, KeyRingContents
 from memolith.adapters.crypto.master_key import (
     MODERATE_COST,
     KeyDerivation,
@@ -21,11 +21,6 @@ from memolith.adapters.crypto.master_key import (
 )
 from memolith.adapters.crypto.primitives import DecryptionFailed, decrypt, encrypt
 from memolith.errors import Conflict, KeyUnavailable
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from memolith.adapters.crypto.key_ring import KeyRing
 
 _FORMAT = "memolith keys 1"
 _CONTEXT = _FORMAT.encode()

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from memolith.adapters.crypto import master_key
 from memolith.adapters.crypto.ciphers import join_length_prefixed
-from memolith.adapters.crypto.key_storage import RECOVERY_HINT, FileKeyStorage
+from memolith.adapters.crypto.key_storage import (
+    RECOVERY_HINT,
+    FileKeyStorage,
+    KeyRingStorage,
+    KeyRingTransaction,
+)
 from memolith.adapters.crypto.master_key import (
     MODERATE_COST,
     KeyDerivation,
     KeyFile,
+    MasterKeySource,
     Passphrase,
     ProvidedKey,
     format_key,
@@ -28,13 +34,6 @@ from memolith.adapters.crypto.primitives import (
 )
 from memolith.adapters.files import sync_folder
 from memolith.errors import KeyUnavailable, StoreReadOnly
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from contextlib import AbstractContextManager
-
-    from memolith.adapters.crypto.key_storage import KeyRingStorage, KeyRingTransaction
-    from memolith.adapters.crypto.master_key import MasterKeySource
 
 _PURPOSE = "memolith-wrap"
 _CHECK = b"memolith key ring"

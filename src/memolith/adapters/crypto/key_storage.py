@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path
+from typing import Any, Protocol
 
 import apsw
 
 from memolith.adapters.crypto import master_key
 from memolith.errors import KeyUnavailable, StoreReadOnly, StoreUnavailable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from contextlib import AbstractContextManager
-    from pathlib import Path
 
 Row = tuple[Any, ...]
 

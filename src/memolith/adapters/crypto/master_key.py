@@ -10,20 +10,17 @@ import os
 import secrets
 import stat
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Self
 
 from nacl import pwhash
 
 from memolith.adapters.crypto.primitives import KEY_BYTES, generate_key
 from memolith.adapters.files import make_folder, sync_folder
 from memolith.errors import InvalidConfiguration, KeyUnavailable, StoreReadOnly, StoreUnavailable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Self
 
 FILE_MODE = 0o600
 FOLDER_MODE = 0o700

@@ -9,16 +9,13 @@ from __future__ import annotations
 import os
 from functools import cache
 from hashlib import blake2b, shake_256
-from typing import TYPE_CHECKING
 
 import numpy as np
 from nacl import bindings
 from nacl.exceptions import CryptoError
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Values = NDArray[np.float32]
+Values = NDArray[np.float32]
 
 KEY_BYTES = 32
 OVERHEAD_BYTES = 1 + 24 + 16

@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 import threading
 from collections import OrderedDict
+from collections.abc import Sequence
 from hashlib import blake2b
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memolith.adapters.crypto.ciphers import join_length_prefixed
-from memolith.adapters.crypto.key_ring import original_store_id
+from memolith.adapters.crypto.key_ring import KeyRing, original_store_id
 from memolith.adapters.crypto.primitives import (
     DecryptionFailed,
     VectorTransform,
@@ -22,14 +23,7 @@ from memolith.adapters.crypto.primitives import (
     keyed_digest,
 )
 from memolith.errors import KeyUnavailable, StoreDamaged
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from memolith.adapters.crypto.key_ring import KeyRing
-    from memolith.ports.cipher import Cipher, EncryptionContext
+from memolith.ports.cipher import Cipher, EncryptionContext
 
 NAME = "xchacha20-poly1305"
 

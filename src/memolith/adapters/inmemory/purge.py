@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from memolith.adapters.inmemory.state import MemoryVersion, MessageVersion
 from memolith.adapters.inmemory.writes import RecordWriter
 from memolith.adapters.sql.index_rows import require_role_and_time
+from memolith.domain.memories import BaseMemory, Source
+from memolith.domain.messages import Message
 from memolith.errors import InvalidInput, NotFound
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memolith.domain.memories import BaseMemory, Source
-    from memolith.domain.messages import Message
-    from memolith.ports.store import IndexEntry
+from memolith.ports.store import IndexEntry
 
 
 class PurgeWriter(RecordWriter):

@@ -4,14 +4,27 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from datetime import datetime
+from typing import Literal
 
-from memolith.adapters.inmemory.state import MessageWork, is_pending
+import numpy as np
+from numpy.typing import NDArray
+
+from memolith.adapters.inmemory.state import (
+    Item,
+    MemoryVersion,
+    MessageVersion,
+    MessageWork,
+    OwnerState,
+    is_pending,
+)
 from memolith.adapters.sql.codecs import (
     DEAD_LETTER,
     NEVER,
     PENDING,
+    OwnerEncryption,
     decode_cursor,
     decode_memory_stats,
     encode_cursor,
@@ -20,24 +33,16 @@ from memolith.adapters.sql.codecs import (
     micros_or_none,
     pack_id,
 )
-from memolith.domain.memories import History, Page, State, Version
-from memolith.domain.messages import Participant, Session
-from memolith.domain.owners import ConsolidationProgress, PendingWork, Statistics, WorkKind
-from memolith.ports.snapshot import MessageRevision
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from datetime import datetime
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from memolith.adapters.inmemory.state import Item, MemoryVersion, MessageVersion, OwnerState
-    from memolith.adapters.sql.codecs import OwnerEncryption
-    from memolith.domain.memories import BaseMemory, Memory
-    from memolith.domain.messages import Message
-    from memolith.domain.owners import ProcessingFlag
-    from memolith.ports.snapshot import MemoryStats
+from memolith.domain.memories import BaseMemory, History, Memory, Page, State, Version
+from memolith.domain.messages import Message, Participant, Session
+from memolith.domain.owners import (
+    ConsolidationProgress,
+    PendingWork,
+    ProcessingFlag,
+    Statistics,
+    WorkKind,
+)
+from memolith.ports.snapshot import MemoryStats, MessageRevision
 
 
 class RecordReader:

@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Sequence
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
+from memolith.adapters.inmemory.state import Item, OwnerState
 from memolith.adapters.sql.codecs import micros, micros_or_none
 from memolith.adapters.sql.search import count_contained
+from memolith.domain.memories import Span, Trait
 from memolith.domain.messages import Role
+from memolith.domain.recall import SearchFilter
 from memolith.errors import InvalidInput
 from memolith.policies.indexing import centroid, cosines
 from memolith.policies.trust import is_quarantined
 from memolith.ports.index import PART_BITS, Items, Postings, Similarities, UsageStats
+from memolith.ports.store import Passage
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from memolith.adapters.inmemory.state import Item, OwnerState
-    from memolith.domain.memories import Span, Trait
-    from memolith.domain.recall import SearchFilter
-    from memolith.ports.store import Passage
-
-    Integers = NDArray[np.int64]
+Integers = NDArray[np.int64]
 
 
 class LinearSearch:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import secrets
 import threading
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from datetime import UTC, timedelta
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime, timedelta
 
-from memolith.adapters.inmemory.state import ClaimState, is_pending
+from memolith.adapters.inmemory.state import ClaimState, OwnerState, is_pending
 from memolith.adapters.sql.codecs import NEVER, PENDING, create_token, hour_of
 from memolith.adapters.sql.service_tables import (
     REQUEST_RETENTION,
@@ -17,16 +18,8 @@ from memolith.adapters.sql.service_tables import (
 )
 from memolith.domain.owners import WorkKind
 from memolith.errors import Conflict
-from memolith.ports.service import ModelUsage, RequestInProgress
+from memolith.ports.service import ApiKey, ModelUsage, RequestInProgress, StoredResponse
 from memolith.ports.work import JobLease, WorkLease
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from contextlib import AbstractContextManager
-    from datetime import datetime
-
-    from memolith.adapters.inmemory.state import OwnerState
-    from memolith.ports.service import ApiKey, StoredResponse
 
 
 class InMemoryApiKeys:

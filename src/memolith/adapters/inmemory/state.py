@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from datetime import datetime
+
+import numpy as np
+from numpy.typing import NDArray
 
 from memolith.adapters.sql.codecs import NEVER, PENDING
-from memolith.domain.memories import DORMANT, EPISODE
-from memolith.domain.owners import ConsolidationProgress
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from memolith.domain.memories import BaseMemory, Event, Features, Link, Memory
-    from memolith.domain.messages import Message, Role
-    from memolith.domain.owners import ProcessingFlag, WorkKind
-    from memolith.ports.service import ModelUsage
-    from memolith.ports.store import Passage
+from memolith.domain.memories import DORMANT, EPISODE, BaseMemory, Event, Features, Link, Memory
+from memolith.domain.messages import Message, Role
+from memolith.domain.owners import ConsolidationProgress, ProcessingFlag, WorkKind
+from memolith.ports.service import ModelUsage
+from memolith.ports.store import Passage
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import threading
 from abc import abstractmethod
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
-from datetime import UTC
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime
+
+import numpy as np
+from numpy.typing import NDArray
 
 from memolith.adapters.crypto.ciphers import PlainCipher
 from memolith.adapters.inmemory.purge import PurgeWriter
@@ -20,7 +23,7 @@ from memolith.adapters.inmemory.service_tables import (
     InMemoryJobs,
     InMemoryUsage,
 )
-from memolith.adapters.inmemory.state import OwnerState
+from memolith.adapters.inmemory.state import Item, OwnerState
 from memolith.adapters.inmemory.writes import BaseMemoryWriter, StrengthWriter, WorkWriter
 from memolith.adapters.sql.codecs import OwnerEncryption
 from memolith.adapters.sql.embedding_generations import ExpectedGeneration
@@ -37,22 +40,11 @@ from memolith.ports.admin import (
     UnembeddedPassage,
     UnembeddedPassages,
 )
-from memolith.ports.store import StoreMeta
+from memolith.ports.service import ApiKeys, IdempotencyStore, UsageCounter
+from memolith.ports.store import Snapshot, StoreMeta, Transaction
+from memolith.ports.work import JobStore, WorkLeases
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from contextlib import AbstractContextManager
-    from datetime import datetime
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from memolith.adapters.inmemory.state import Item
-    from memolith.ports.service import ApiKeys, IdempotencyStore, UsageCounter
-    from memolith.ports.store import Snapshot, Transaction
-    from memolith.ports.work import JobStore, WorkLeases
-
-    PassagePosition = tuple[int, int]
+PassagePosition = tuple[int, int]
 
 
 class ReembeddingMixin:

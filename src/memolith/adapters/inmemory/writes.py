@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC
-from typing import TYPE_CHECKING, Any
+from datetime import UTC, datetime
+from typing import Any
 
 from memolith.adapters.inmemory.reads import PendingWorkReader
 from memolith.adapters.inmemory.state import (
@@ -13,25 +14,24 @@ from memolith.adapters.inmemory.state import (
     MemoryVersion,
     MessageVersion,
     MessageWork,
+    OwnerState,
     SessionState,
 )
-from memolith.adapters.sql.codecs import DEAD_LETTER, NEVER, PENDING, micros, pack_id
+from memolith.adapters.sql.codecs import (
+    DEAD_LETTER,
+    NEVER,
+    PENDING,
+    OwnerEncryption,
+    micros,
+    pack_id,
+)
 from memolith.adapters.sql.index_rows import check_entry, require_role_and_time, role_of_origin
-from memolith.domain.memories import BaseMemory, State, Trait
-from memolith.domain.owners import ProcessingFlag
+from memolith.domain.memories import BaseMemory, Event, Link, Memory, Source, State, Trait
+from memolith.domain.messages import Message, Role
+from memolith.domain.owners import ConsolidationProgress, ProcessingFlag
 from memolith.errors import Conflict, MemolithError, NotFound
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from datetime import datetime
-
-    from memolith.adapters.inmemory.state import OwnerState
-    from memolith.adapters.sql.codecs import OwnerEncryption
-    from memolith.domain.memories import Event, Link, Memory, Source
-    from memolith.domain.messages import Message, Role
-    from memolith.domain.owners import ConsolidationProgress
-    from memolith.ports.store import IndexEntry, Passage
-    from memolith.ports.work import WorkLease
+from memolith.ports.store import IndexEntry, Passage
+from memolith.ports.work import WorkLease
 
 
 class RecordWriter(PendingWorkReader):

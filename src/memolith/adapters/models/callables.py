@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from memolith.adapters.models.http import timeout_failure
 from memolith.adapters.models.resilience import describe_schema_in_prompt
 from memolith.errors import ServiceFailed
 from memolith.policies.merging import Operation, Verdict
-from memolith.ports.models import Completion, Prompt
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from memolith.ports.models import Arbitrator, TextRole
+from memolith.ports.models import Arbitrator, Completion, Prompt, TextRole
 
 Message = dict[str, str]
 

@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
 from urllib.parse import urlsplit
 
-from memolith.adapters.models.embedding_service import BatchLimits, ServiceEmbedder
+from memolith.adapters.models.anthropic import AnthropicChat
+from memolith.adapters.models.embedding_service import BatchLimits, ServiceEmbedder, VectorService
 from memolith.adapters.models.local import MODEL_SETTING
+from memolith.adapters.models.ollama import OllamaChat, OllamaVectorService
+from memolith.adapters.models.openai import OpenAIChat, OpenAIVectorService
 from memolith.adapters.models.resilience import ResilientChat, ServiceGuard
 from memolith.adapters.models.sentence_transformers import (
     SentenceTransformersVectorService,
     get_stored_model_name,
 )
 from memolith.config.loading import parse_file_path
+from memolith.config.settings import Chat, Embedding
 from memolith.errors import InvalidConfiguration
-from memolith.policies.embedding_models import select_model
+from memolith.policies.embedding_models import SelectedModel, select_model
 from memolith.policies.retries import RetryPolicy
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from memolith.adapters.models.anthropic import AnthropicChat
-    from memolith.adapters.models.embedding_service import VectorService
-    from memolith.adapters.models.openai import OpenAIChat
-    from memolith.config.settings import Chat, Embedding
-    from memolith.policies.embedding_models import SelectedModel
-    from memolith.ports.models import ChatModel
+from memolith.ports.models import ChatModel
 
 _VARIABLE: Final = re.compile(r"(?:[A-Z][A-Z0-9_]*)?")
 
@@ -129,8 +125,6 @@ def build_chat_model(settings: Chat, env: Mapping[str, str]) -> ChatModel | None
     timeout_s = settings.timeout_ms / _MS
     temperature = settings.temperature if settings.temperature >= 0 else None
     if settings.provider == "ollama":
-        from memolith.adapters.models.ollama import OllamaChat
-
         return OllamaChat(
             settings.model,
             api_key=key,
@@ -163,11 +157,7 @@ def build_resilient_chat(model: ChatModel, settings: Chat) -> ResilientChat:
 
 def _get_chat_class(provider: str) -> type[AnthropicChat | OpenAIChat]:
     if provider == "anthropic":
-        from memolith.adapters.models.anthropic import AnthropicChat
-
         return AnthropicChat
-    from memolith.adapters.models.openai import OpenAIChat
-
     return OpenAIChat
 
 
@@ -238,13 +228,9 @@ def _build_vector_service(
     check_url(settings.base_url, _EMBEDDING_SECTION)
     key = _get_embedding_key(settings, env)
     if settings.provider == "ollama":
-        from memolith.adapters.models.ollama import OllamaVectorService
-
         return OllamaVectorService(
             model, api_key=key, base_url=settings.base_url, timeout_s=timeout_s
         )
-    from memolith.adapters.models.openai import OpenAIVectorService
-
     return OpenAIVectorService(model, api_key=key, base_url=settings.base_url, timeout_s=timeout_s)
 
 

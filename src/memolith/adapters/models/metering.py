@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from datetime import datetime
+from typing import Any, Final
 
 from memolith.adapters.models.resilience import ResilientChat, close_stream
 from memolith.errors import LimitReached, StoreReadOnly, StoreUnavailable
-from memolith.ports.models import Completion
-from memolith.ports.service import ModelUsage, Prices
+from memolith.ports.clock import Clock
+from memolith.ports.models import ChatModel, Completion, Prompt, TokenCounter
+from memolith.ports.service import ModelUsage, Prices, UsageCounter
 from memolith.tracing import span
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from datetime import datetime
-
-    from memolith.ports.clock import Clock
-    from memolith.ports.models import ChatModel, Prompt, TokenCounter
-    from memolith.ports.service import UsageCounter
 
 _HOUR_S: Final = 3600
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from memolith.adapters.models.http import (
@@ -23,16 +23,13 @@ from memolith.adapters.models.http import (
     unreadable_failure,
 )
 from memolith.adapters.models.resilience import SchemaFallback
-from memolith.ports.models import Completion, Prompt
+from memolith.errors import ServiceFailed
+from memolith.policies.embedding_models import SelectedModel
+from memolith.ports.models import Completion, Prompt, TextRole
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import openai
 
-    from memolith.errors import ServiceFailed
-    from memolith.policies.embedding_models import SelectedModel
-    from memolith.ports.models import TextRole
 
 T = TypeVar("T")
 

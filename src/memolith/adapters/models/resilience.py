@@ -9,14 +9,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from memolith.errors import LimitReached, ServiceFailed
 from memolith.policies.retries import BreakerPolicy, CircuitState, RetryPolicy
-from memolith.ports.models import ChatMessage, Completion
-
-if TYPE_CHECKING:
-    from memolith.ports.models import ChatModel, Prompt
+from memolith.ports.models import ChatMessage, ChatModel, Completion, Prompt
 
 T = TypeVar("T")
 

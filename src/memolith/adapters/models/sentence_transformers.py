@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from memolith.errors import InvalidConfiguration, ServiceFailed
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memolith.policies.embedding_models import SelectedModel
-    from memolith.ports.models import TextRole
+from memolith.policies.embedding_models import SelectedModel
+from memolith.ports.models import TextRole
 
 EMBEDDING_EXTRA: Final = "memolith[sentence-transformers]"
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import psycopg
 from psycopg import sql
 
-from memolith.adapters.postgres.connections import ConnectionSettings
-from memolith.adapters.postgres.dsn import require_table_owner, session
+from memolith.adapters.postgres.connections import ConnectionSettings, PsycopgConnection
+from memolith.adapters.postgres.dsn import DatabaseLocation, require_table_owner, session
 from memolith.adapters.postgres.opening import (
     DISTRIBUTED,
     can_assume_application_role,
@@ -21,15 +22,8 @@ from memolith.adapters.postgres.opening import (
     verify_isolation,
 )
 from memolith.adapters.postgres.schema import OWNER_TABLES, SHARED_TABLES
-from memolith.adapters.postgres.vector_index import list_vector_indexes
+from memolith.adapters.postgres.vector_index import VectorIndex, list_vector_indexes
 from memolith.errors import InvalidConfiguration, InvalidInput, StoreReadOnly
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from memolith.adapters.postgres.connections import PsycopgConnection
-    from memolith.adapters.postgres.dsn import DatabaseLocation
-    from memolith.adapters.postgres.vector_index import VectorIndex
 
 _SIZE = (
     "SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class"

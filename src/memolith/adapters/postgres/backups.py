@@ -6,27 +6,35 @@ same keys. So a backup of either can be restored into either.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import psycopg
 from psycopg import sql
 
-from memolith.adapters.postgres.connections import Connection, build_search_path
+from memolith.adapters.postgres.connections import (
+    Connection,
+    Connections,
+    PsycopgConnection,
+    build_search_path,
+)
 from memolith.adapters.postgres.dialect import (
     VectorFormat,
     register_adapters,
     register_vector_adapters,
 )
-from memolith.adapters.postgres.dsn import session
+from memolith.adapters.postgres.dsn import DatabaseLocation, session
 from memolith.adapters.postgres.opening import create_store, get_cipher, read_facts, store_exists
 from memolith.adapters.postgres.schema import NewStoreOptions, owner_number
 from memolith.adapters.sql.store import OWNER_NAMES, save_facts
 from memolith.adapters.sql.tables import read_rows, replace_owner_rows, replace_shared_rows
 from memolith.adapters.sqlite.backups import (
+    BackupKeys,
+    Tombstones,
     create_partial_file,
     put_in_place,
     read_backup_cipher_info,
@@ -36,16 +44,8 @@ from memolith.adapters.sqlite.backups import (
 from memolith.adapters.sqlite.connections import Connection as FileConnection
 from memolith.adapters.sqlite.opening import prepare
 from memolith.errors import Conflict, KeyUnavailable, StoreDamaged
-from memolith.ports.admin import RestoreResult
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from memolith.adapters.postgres.connections import Connections, PsycopgConnection
-    from memolith.adapters.postgres.dsn import DatabaseLocation
-    from memolith.adapters.sqlite.backups import BackupKeys, Tombstones
-    from memolith.ports.admin import Batches, ProgressCallback
-    from memolith.ports.cipher import Cipher, CipherProvider
+from memolith.ports.admin import Batches, ProgressCallback, RestoreResult
+from memolith.ports.cipher import Cipher, CipherProvider
 
 _LOCATION_FACTS = frozenset(
     {"schema", "vector", "cipher", "store_id", "key_check", "migration", "hold"}

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import chain
 from time import monotonic, sleep
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import psycopg
 from psycopg import errors, sql
+from psycopg.abc import RV, PQGen
+from psycopg.waiting import Ready, Wait
 
 from memolith.adapters.postgres.dialect import (
     BigintArray,
@@ -28,6 +31,7 @@ from memolith.adapters.sql.connection import (
     ConstraintViolation,
     FairSemaphore,
     OwnerRow,
+    Row,
 )
 from memolith.errors import (
     Conflict,
@@ -37,14 +41,6 @@ from memolith.errors import (
     StoreReadOnly,
     StoreUnavailable,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-
-    from psycopg.abc import RV, PQGen
-    from psycopg.waiting import Ready, Wait
-
-    from memolith.adapters.sql.connection import Row
 
 _MAX_IDLE_S = 300.0
 """After how long a connection that nobody used is closed (a guess)."""

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from psycopg import Connection
+from psycopg.abc import Buffer
 from psycopg.adapt import Dumper, Loader
 from psycopg.pq import Format
 from psycopg.types.numeric import Int8BinaryDumper
@@ -22,12 +25,6 @@ from memolith.adapters.sql.embedding_generations import (
 from memolith.adapters.sql.service_tables import OWNERS_TO_LEARN, OWNERS_WITHOUT_LEASE
 from memolith.adapters.sql.store import OWNER_NAMES
 from memolith.adapters.sql.transaction import HOLDS_LEASE, SET_STRENGTHS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from psycopg import Connection
-    from psycopg.abc import Buffer
 
 _TEXT = 25
 """PostgreSQL's own number of the type text."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import psycopg
 from psycopg import pq, sql
@@ -22,9 +23,6 @@ from memolith.adapters.postgres.connections import (
     translate_error,
 )
 from memolith.errors import InvalidConfiguration, StoreReadOnly
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 _SCHEMA_NAME = re.compile(r"(?!pg_)[a-z_][a-z0-9_]{0,54}")
 """What need not be quoted. PostgreSQL's names have 63 bytes; a suffix must have room."""

@@ -7,24 +7,18 @@ writes it; maintenance, and the functions that run as it, see nothing of it.
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import psycopg
 
 from memolith.adapters.crypto.key_storage import RECOVERY_HINT
-from memolith.adapters.postgres.connections import Connections, ConnectionSettings
-from memolith.adapters.postgres.dsn import INSPECTION_TIMEOUT_S, session
+from memolith.adapters.postgres.connections import Connection, Connections, ConnectionSettings
+from memolith.adapters.postgres.dsn import INSPECTION_TIMEOUT_S, DatabaseLocation, session
 from memolith.adapters.postgres.opening import can_assume_application_role
 from memolith.adapters.postgres.row_level_security import APPLICATION, application_role_sql
 from memolith.errors import KeyUnavailable, StoreDamaged, StoreReadOnly
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from memolith.adapters.postgres.connections import Connection
-    from memolith.adapters.postgres.dsn import DatabaseLocation
 
 KEY_SCHEMA_SUFFIX = "_keys"
 

@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import psycopg
 from psycopg import sql
 
-from memolith.adapters.postgres.connections import ConnectionSettings, translate_error
+from memolith.adapters.postgres.connections import (
+    ConnectionSettings,
+    PsycopgConnection,
+    translate_error,
+)
 from memolith.adapters.postgres.dialect import (
     FULL_PRECISION,
     HALF_PRECISION,
     VectorFormat,
     select_vector_format,
 )
-from memolith.adapters.postgres.dsn import INSPECTION_TIMEOUT_S, require_table_owner, session
+from memolith.adapters.postgres.dsn import (
+    INSPECTION_TIMEOUT_S,
+    DatabaseLocation,
+    require_table_owner,
+    session,
+)
 from memolith.adapters.postgres.schema import (
     APPLICATION,
     MIGRATIONS,
     OWNER_TABLES,
     PROBE_OWNERS,
     SCHEMA,
+    NewStoreOptions,
     StoreLayout,
 )
 from memolith.errors import (
@@ -31,16 +42,9 @@ from memolith.errors import (
     StoreTooNew,
     StoreUnavailable,
 )
+from memolith.ports.cipher import Cipher, CipherProvider
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from memolith.adapters.postgres.connections import PsycopgConnection
-    from memolith.adapters.postgres.dsn import DatabaseLocation
-    from memolith.adapters.postgres.schema import NewStoreOptions
-    from memolith.ports.cipher import Cipher, CipherProvider
-
-    Migrations = Sequence[Callable[[StoreLayout], str]]
+Migrations = Sequence[Callable[[StoreLayout], str]]
 
 _LOCK = 0x4D656D6F
 """Of two who make or migrate a store at once, one waits for the other: "Memo"."""

@@ -5,6 +5,7 @@ The tables are SQLite's (see `adapters.sqlite.schema` for what each column means
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING
@@ -21,8 +22,6 @@ from memolith.adapters.postgres.row_level_security import (
 from memolith.adapters.sql.tables import OWNED_TABLES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from memolith.adapters.postgres.dialect import VectorFormat
 
 __all__ = ["APPLICATION", "MAINTENANCE", "MIGRATIONS", "OWNER_TABLES", "PROBE_OWNERS", "SCHEMA"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from psycopg.errors import LockNotAvailable
 
@@ -20,21 +20,17 @@ from memolith.adapters.postgres.vector_index import (
     get_column_width,
     require_index_dimension,
 )
+from memolith.adapters.sql import connection as shared
+from memolith.adapters.sql.codecs import OwnerEncryption
+from memolith.adapters.sql.connection import OwnerRow
 from memolith.adapters.sql.embedding_generations import VectorFacts
 from memolith.adapters.sql.external_vector_search import ExternalVectorSearch
+from memolith.adapters.sql.search import IndexSearch
 from memolith.adapters.sql.store import SqlStore
 from memolith.errors import StoreUnavailable
-from memolith.ports.admin import Finding
-from memolith.ports.cipher import SupportsClose
-
-if TYPE_CHECKING:
-    from memolith.adapters.sql import connection as shared
-    from memolith.adapters.sql.codecs import OwnerEncryption
-    from memolith.adapters.sql.connection import OwnerRow
-    from memolith.adapters.sql.search import IndexSearch
-    from memolith.ports.admin import EmbeddingModel
-    from memolith.ports.cipher import Cipher, CipherProvider
-    from memolith.ports.store import StoreMeta
+from memolith.ports.admin import EmbeddingModel, Finding
+from memolith.ports.cipher import Cipher, CipherProvider, SupportsClose
+from memolith.ports.store import StoreMeta
 
 _MEBIBYTE = 1024 * 1024
 

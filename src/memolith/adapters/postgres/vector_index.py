@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+import numpy as np
 import psycopg
+from numpy.typing import NDArray
 
-from memolith.adapters.postgres.dsn import require_table_owner, session
+from memolith.adapters.postgres.connections import PsycopgConnection
+from memolith.adapters.postgres.dsn import DatabaseLocation, require_table_owner, session
 from memolith.adapters.postgres.opening import count_partitions, read_facts
+from memolith.adapters.sql.connection import Connection, Row
 from memolith.adapters.sql.embedding_generations import EmbeddingGeneration, VectorFacts
 from memolith.adapters.sql.external_vector_search import StoredVectorSource, VectorCandidates
 from memolith.errors import Conflict, InvalidInput
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from memolith.adapters.postgres.connections import PsycopgConnection
-    from memolith.adapters.postgres.dsn import DatabaseLocation
-    from memolith.adapters.sql.connection import Connection, Row
-
-    Integers = NDArray[np.int64]
-    Vectors = NDArray[np.int8]
+Integers = NDArray[np.int64]
+Vectors = NDArray[np.int8]
 
 _DISTANCE = "{vector}::halfvec({width}) <=> ?2::halfvec({width})"
 _NEAREST = (

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memolith.domain.memories import (
     DORMANT,
@@ -23,18 +25,11 @@ from memolith.domain.memories import (
 from memolith.domain.messages import Message, Role
 from memolith.domain.owners import ConsolidationProgress
 from memolith.errors import InvalidInput, StoreDamaged
-from memolith.ports.cipher import EncryptionContext
+from memolith.ports.cipher import EncryptionContext, OwnerCipher
 from memolith.ports.service import ModelUsage
 from memolith.ports.snapshot import MemoryStats
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from numpy.typing import NDArray
-
-    from memolith.ports.cipher import OwnerCipher
-
-    RowValues = Sequence[Any]
+RowValues = Sequence[Any]
 
 P = ParamSpec("P")
 T = TypeVar("T")

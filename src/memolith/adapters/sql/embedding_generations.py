@@ -8,13 +8,17 @@ store for the model of before finds another space in the owner's row, and is ref
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memolith.adapters.sql.codecs import OwnerEncryption, decrypt_name, unpack_id
+from memolith.adapters.sql.connection import Connection, Connections, OwnerRow, Row
+from memolith.adapters.sql.index import IndexCache
 from memolith.errors import Conflict, InvalidInput, StoreDamaged, WrongEmbeddingModel
 from memolith.ports.admin import (
     MAX_WRITE_PAUSE_S,
@@ -22,19 +26,11 @@ from memolith.ports.admin import (
     UnembeddedPassage,
     UnembeddedPassages,
 )
+from memolith.ports.cipher import Cipher
 from memolith.ports.store import StoreMeta
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from memolith.adapters.sql.connection import Connection, Connections, OwnerRow, Row
-    from memolith.adapters.sql.index import IndexCache
-    from memolith.ports.cipher import Cipher
-
-    SpokenText = tuple[str, str | None]
-    PassagePosition = tuple[int, int]
+SpokenText = tuple[str, str | None]
+PassagePosition = tuple[int, int]
 
 VECTOR_COLUMNS = ("vector", "vector2")
 

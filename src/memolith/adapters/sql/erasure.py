@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from datetime import datetime
 
 from memolith.adapters.sql.codecs import micros
+from memolith.adapters.sql.connection import Connection, Connections, OwnerRow
+from memolith.adapters.sql.index import IndexCache
+from memolith.adapters.sql.tables import OWNED_TABLES
 from memolith.errors import OwnerErased
-from memolith.ports.cipher import SupportsKeyRotation
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from datetime import datetime
-
-    from memolith.adapters.sql.connection import Connection, Connections, OwnerRow
-    from memolith.adapters.sql.index import IndexCache
-    from memolith.ports.cipher import Cipher
+from memolith.ports.cipher import Cipher, SupportsKeyRotation
 
 
 class OwnerErasureMixin:
@@ -77,8 +73,6 @@ def has_tombstone(connection: Connection, cipher: Cipher, owner_id: str) -> bool
 
 def erase_rows(connection: Connection, owner_id: str) -> OwnerRow:
     """Delete all rows of an owner within a transaction; return the owner as they stood."""
-    from memolith.adapters.sql.tables import OWNED_TABLES
-
     connection.run("UPDATE jobs SET state = NULL WHERE state IS NOT NULL")  # may name the owner
     owner = connection.get_owner(owner_id, lock=True)
     for statement in _statements_by_name():

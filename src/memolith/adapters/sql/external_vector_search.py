@@ -9,29 +9,25 @@ answered from the index in memory, which then holds no vectors.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from memolith.adapters.sql.connection import Row
 from memolith.adapters.sql.embedding_generations import stored_dimension
+from memolith.adapters.sql.index import OwnerIndex
 from memolith.adapters.sql.index_rows import TableIndexSource
 from memolith.adapters.sql.search import IndexSearch
+from memolith.domain.recall import SearchFilter
 from memolith.errors import InvalidInput
 from memolith.policies.indexing import centroid, cosines
 from memolith.ports.index import Similarities
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from memolith.adapters.sql.connection import Row
-    from memolith.adapters.sql.index import OwnerIndex
-    from memolith.domain.recall import SearchFilter
-
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
-    Vectors = NDArray[np.int8]
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Vectors = NDArray[np.int8]
 
 _MIN_CANDIDATES, _CANDIDATES_PER_RESULT = 200, 4
 """How many of the nearest passages are looked at first; then four times as many (a guess)."""

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memolith.adapters.sql.codecs import NEVER, translate_decode_errors
 from memolith.adapters.sql.quantised_codes import (
@@ -29,13 +31,8 @@ from memolith.policies.indexing import norms
 from memolith.policies.trust import find_quarantined
 from memolith.ports.index import PART_BITS
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    Bools = NDArray[np.bool_]
-    Integers = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Integers = NDArray[np.int64]
 
 Column = AppendOnlyArray[Any]
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memolith.adapters.sql.codecs import (
     DORMANT_STATES,
     NEVER,
+    OwnerEncryption,
     micros,
     micros_or_none,
     pack_id,
@@ -17,26 +21,16 @@ from memolith.adapters.sql.codecs import (
     translate_decode_errors,
     unpack_id,
 )
+from memolith.adapters.sql.connection import Connection
 from memolith.adapters.sql.embedding_generations import stored_dimension
-from memolith.domain.memories import Origin, State
-from memolith.domain.messages import Role
+from memolith.domain.memories import Memory, Origin, State
+from memolith.domain.messages import Message, Role
 from memolith.errors import InvalidInput
 from memolith.ports.index import MAX_PARTS
+from memolith.ports.store import IndexEntry, Passage
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from datetime import datetime
-
-    from numpy.typing import NDArray
-
-    from memolith.adapters.sql.codecs import OwnerEncryption
-    from memolith.adapters.sql.connection import Connection
-    from memolith.domain.memories import Memory
-    from memolith.domain.messages import Message
-    from memolith.ports.store import IndexEntry, Passage
-
-    Values = tuple[object, ...]
-    Row = tuple[Any, ...]
+Values = tuple[object, ...]
+Row = tuple[Any, ...]
 
 MAX_SEQUENCE = 2**31 - 1
 """What the columns of the index hold."""

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from memolith.adapters.sql.codecs import MEMORY_COLUMNS, event_row, memory_row, pack_id, unpack_id
-from memolith.adapters.sql.connection import ConstraintViolation, OwnerRow
+from memolith.adapters.sql.codecs import (
+    MEMORY_COLUMNS,
+    OwnerEncryption,
+    event_row,
+    memory_row,
+    pack_id,
+    unpack_id,
+)
+from memolith.adapters.sql.connection import Connection, ConstraintViolation, OwnerRow
 from memolith.adapters.sql.embedding_generations import EmbeddingGeneration, VectorFacts
 from memolith.adapters.sql.index_rows import (
     ItemFacts,
@@ -18,17 +25,10 @@ from memolith.adapters.sql.index_rows import (
     term_rows,
 )
 from memolith.adapters.sql.snapshot import PendingWorkReader
-from memolith.domain.memories import State, Trait
+from memolith.domain.memories import Event, Link, Memory, State, Trait
+from memolith.domain.messages import Role
 from memolith.errors import Conflict, NotFound
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from memolith.adapters.sql.codecs import OwnerEncryption
-    from memolith.adapters.sql.connection import Connection
-    from memolith.domain.memories import Event, Link, Memory
-    from memolith.domain.messages import Role
-    from memolith.ports.store import IndexEntry
+from memolith.ports.store import IndexEntry
 
 INSERT_ITEM = f"INSERT INTO items VALUES ({', '.join('?' * 18)})"
 INSERT_PASSAGE = (

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import Any
 
 from memolith.adapters.sql.codecs import (
     KEY_COLUMNS,
@@ -20,14 +22,9 @@ from memolith.adapters.sql.codecs import (
 )
 from memolith.adapters.sql.index_rows import ItemFacts, message_item_facts, require_role_and_time
 from memolith.adapters.sql.memory_writes import CLOSE_ITEM, WriterBase
+from memolith.domain.messages import Message, Role
 from memolith.errors import Conflict, InvalidInput, NotFound
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from datetime import datetime
-
-    from memolith.domain.messages import Message, Role
-    from memolith.ports.store import IndexEntry
+from memolith.ports.store import IndexEntry
 
 _INSERT_MESSAGE = (
     "INSERT INTO messages (owner_id, id, number, version, item, session, sequence, speaker,"

@@ -16,16 +16,14 @@ docs/decisions/0004-sqlite-store.md).
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import DTypeLike, NDArray
-
-    Counts = NDArray[np.uint16]
-    Estimates = NDArray[np.float32]
-    Planes = NDArray[np.uint64]
+Counts = NDArray[np.uint16]
+Estimates = NDArray[np.float32]
+Planes = NDArray[np.uint64]
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from datetime import datetime
 from itertools import chain, repeat
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from memolith.adapters.sql.codecs import (
     DORMANT_STATES,
     MEMORY_COLUMNS,
     NEVER,
+    OwnerEncryption,
     decode_base_memory,
     decode_cursor,
     decode_event,
@@ -28,26 +34,13 @@ from memolith.adapters.sql.codecs import (
     translate_decode_errors,
     unpack_id,
 )
-from memolith.adapters.sql.connection import NO_LIMIT
-from memolith.adapters.sql.embedding_generations import stored_dimension
+from memolith.adapters.sql.connection import NO_LIMIT, Connection, Row
+from memolith.adapters.sql.embedding_generations import EmbeddingGeneration, stored_dimension
+from memolith.domain.memories import BaseMemory, Memory, Page, State, Version
 from memolith.domain.memories import History as MemoryHistory
-from memolith.domain.memories import Memory, Page, State, Version
 from memolith.domain.messages import Message, Participant, Role, Session
 from memolith.domain.owners import Statistics
-from memolith.ports.snapshot import MessageRevision
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from datetime import datetime
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from memolith.adapters.sql.codecs import OwnerEncryption
-    from memolith.adapters.sql.connection import Connection, Row
-    from memolith.adapters.sql.embedding_generations import EmbeddingGeneration
-    from memolith.domain.memories import BaseMemory
-    from memolith.ports.snapshot import MemoryStats
+from memolith.ports.snapshot import MemoryStats, MessageRevision
 
 _SELECT_MESSAGES = (
     "SELECT m.id, {v}.version, m.sequence, m.external_id, {v}.at, {v}.content, s.name,"

@@ -7,12 +7,14 @@ rows.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import msgspec
 
 from memolith.adapters.sql.codecs import (
     KEY_COLUMNS,
+    OwnerEncryption,
     decrypt_base_memory,
     decrypt_external_id,
     decrypt_name,
@@ -26,21 +28,16 @@ from memolith.adapters.sql.codecs import (
     unpack_sources,
     where_key,
 )
+from memolith.adapters.sql.connection import Connection, Row
 from memolith.adapters.sql.embedding_generations import (
     VECTOR_COLUMNS,
     EmbeddingGeneration,
     VectorFacts,
 )
 from memolith.errors import Conflict
+from memolith.ports.store import IndexEntry
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from memolith.adapters.sql.codecs import OwnerEncryption
-    from memolith.adapters.sql.connection import Connection, Row
-    from memolith.ports.store import IndexEntry
-
-    BuildEntry = Callable[[str, str | None], IndexEntry]
+BuildEntry = Callable[[str, str | None], IndexEntry]
 
 ENCRYPTED_COLUMNS = {
     "participants": ("name", "digest"),

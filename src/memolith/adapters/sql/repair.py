@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from memolith.adapters.sql.codecs import OwnerEncryption, digest_speaker, pack_id
+from memolith.adapters.sql.connection import Connection, OwnerRow
 from memolith.adapters.sql.embedding_generations import (
     EmbeddingGeneration,
     ExpectedGeneration,
@@ -15,13 +17,8 @@ from memolith.adapters.sql.integrity_checks import CHECKS, ROLE_LIST
 from memolith.adapters.sql.memory_writes import INSERT_ITEM, INSERT_PASSAGE, INSERT_TERM
 from memolith.adapters.sql.verification import NOT_DERIVED, IntegrityChecker
 from memolith.domain.messages import Role
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from memolith.adapters.sql.connection import Connection, OwnerRow
-    from memolith.ports.admin import StoredText
-    from memolith.ports.store import IndexEntry
+from memolith.ports.admin import StoredText
+from memolith.ports.store import IndexEntry
 
 _ACTIVE = " AND {}.state = 'active'"
 _WHERE_ITEMS = "WHERE owner_id = ? AND item IN (SELECT value FROM carray(?))"

@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memolith.adapters.sql import vector_scan
 from memolith.adapters.sql.codecs import NEVER, micros, translate_decode_errors, unpack_ids
-from memolith.adapters.sql.index import ROLES, TermRows, order_keys
-from memolith.domain.memories import Span
+from memolith.adapters.sql.index import ROLES, IndexSource, OwnerIndex, TermRows, order_keys
+from memolith.domain.memories import Span, Trait
+from memolith.domain.recall import SearchFilter
 from memolith.policies.indexing import centroid
 from memolith.ports.index import PART_BITS, Items, Postings, Similarities, UsageStats
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from memolith.adapters.sql.index import IndexSource, OwnerIndex
-    from memolith.domain.memories import Trait
-    from memolith.domain.recall import SearchFilter
-
-    Bools = NDArray[np.bool_]
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 _NO_SESSION = -2
 """The number of a session that is not there; -1 is that of memories without one."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import secrets
-from datetime import timedelta
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from memolith.adapters.sql.codecs import (
     PENDING,
+    OwnerEncryption,
     create_token,
     decode_usage,
     hour_of,
@@ -17,23 +19,14 @@ from memolith.adapters.sql.codecs import (
     micros,
     micros_or_none,
 )
-from memolith.adapters.sql.connection import ConstraintViolation
+from memolith.adapters.sql.connection import Connection, Connections, ConstraintViolation, Row
 from memolith.adapters.sql.erasure import has_tombstone
 from memolith.adapters.sql.snapshot import IS_DUE, IS_QUEUED
 from memolith.domain.owners import WorkKind
 from memolith.errors import Conflict
-from memolith.ports.cipher import EncryptionContext
-from memolith.ports.service import ApiKey, KeyRole, RequestInProgress, StoredResponse
+from memolith.ports.cipher import Cipher, EncryptionContext
+from memolith.ports.service import ApiKey, KeyRole, ModelUsage, RequestInProgress, StoredResponse
 from memolith.ports.work import JobLease, WorkLease
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
-
-    from memolith.adapters.sql.codecs import OwnerEncryption
-    from memolith.adapters.sql.connection import Connection, Connections, Row
-    from memolith.ports.cipher import Cipher
-    from memolith.ports.service import ModelUsage
 
 _KEY_COLUMNS = "name, role, owner, created_at, revoked_at"
 _ADD_KEY = f"INSERT INTO api_keys (digest, {_KEY_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)"

@@ -3,40 +3,35 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from memolith.adapters.sql.codecs import (
     DEAD_LETTER,
     PENDING,
+    OwnerEncryption,
     decode_progress,
     instant_or_none,
     micros,
     pack_valid_ids,
     translate_decode_errors,
 )
-from memolith.adapters.sql.connection import NO_LIMIT
+from memolith.adapters.sql.connection import NO_LIMIT, Connection, OwnerRow
+from memolith.adapters.sql.embedding_generations import EmbeddingGeneration
 from memolith.adapters.sql.reads import SELECT_ALL_MEMORIES, SELECT_NEWEST_MESSAGES, RecordReader
-from memolith.domain.owners import PendingWork, WorkKind
+from memolith.adapters.sql.search import IndexSearch
+from memolith.domain.memories import Memory, Span, Trait
+from memolith.domain.messages import Message
+from memolith.domain.owners import ConsolidationProgress, PendingWork, ProcessingFlag, WorkKind
+from memolith.domain.recall import SearchFilter
+from memolith.ports.store import Items, Postings, Similarities, UsageStats
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from datetime import datetime
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from memolith.adapters.sql.codecs import OwnerEncryption
-    from memolith.adapters.sql.connection import Connection, OwnerRow
-    from memolith.adapters.sql.embedding_generations import EmbeddingGeneration
-    from memolith.adapters.sql.search import IndexSearch
-    from memolith.domain.memories import Memory, Span, Trait
-    from memolith.domain.messages import Message
-    from memolith.domain.owners import ConsolidationProgress, ProcessingFlag
-    from memolith.domain.recall import SearchFilter
-    from memolith.ports.store import Items, Postings, Similarities, UsageStats
-
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 # The terms of an index that is not of all rows are repeated word for word, or it is not used.
 IS_QUEUED = "m.marks <> 0 AND m.valid_to IS NULL"

@@ -3,49 +3,62 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from datetime import datetime
 from time import sleep
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from memolith.adapters.sql.codecs import OwnerEncryption, micros, pack_id_or_none
-from memolith.adapters.sql.connection import ConstraintViolation, OwnerRow
+from memolith.adapters.sql.connection import Connection, Connections, ConstraintViolation, OwnerRow
 from memolith.adapters.sql.embedding_generations import (
     PAUSE_POLL_S,
     EmbeddingGeneration,
+    ExpectedGeneration,
     ReembeddingMixin,
 )
 from memolith.adapters.sql.erasure import OwnerErasureMixin, erase_rows, refuse_erased
 from memolith.adapters.sql.index import IndexCache, IndexVersion, OwnerIndex, empty_index
 from memolith.adapters.sql.index_rows import TableIndexSource
+from memolith.adapters.sql.rekey import Rekeyer
+from memolith.adapters.sql.repair import repair_owner
 from memolith.adapters.sql.search import IndexSearch
+from memolith.adapters.sql.service_tables import (
+    SqlApiKeys,
+    SqlIdempotency,
+    SqlJobs,
+    SqlUsageCounter,
+    SqlWorkLeases,
+)
 from memolith.adapters.sql.snapshot import SqlSnapshot
+from memolith.adapters.sql.tables import (
+    compute_checksums,
+    read_rows,
+    replace_owner_rows,
+    replace_shared_rows,
+)
+from memolith.adapters.sql.transaction import SqlTransaction
+from memolith.adapters.sql.verification import IntegrityChecker
 from memolith.errors import StoreDamaged
+from memolith.ports.admin import (
+    Batches,
+    Migration,
+    OwnerFingerprint,
+    OwnerVerification,
+    StoredText,
+    TableChecksum,
+)
+from memolith.ports.cipher import Cipher
+from memolith.ports.service import ApiKeys, IdempotencyStore, UsageCounter
+from memolith.ports.store import IndexEntry, Snapshot, StoreMeta, Transaction
+from memolith.ports.work import JobStore, WorkLeases
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from datetime import datetime
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from memolith.adapters.sql.connection import Connection, Connections
-    from memolith.adapters.sql.embedding_generations import ExpectedGeneration
-    from memolith.ports.admin import (
-        Batches,
-        Migration,
-        OwnerFingerprint,
-        OwnerVerification,
-        StoredText,
-        TableChecksum,
-    )
-    from memolith.ports.cipher import Cipher
-    from memolith.ports.service import ApiKeys, IdempotencyStore, UsageCounter
-    from memolith.ports.store import IndexEntry, Snapshot, StoreMeta, Transaction
-    from memolith.ports.work import JobStore, WorkLeases
-
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 
 class VerificationMixin:
@@ -58,8 +71,6 @@ class VerificationMixin:
     @contextmanager
     def verify_owner(self, owner_id: str) -> Iterator[OwnerVerification]:
         """See the port."""
-        from memolith.adapters.sql.verification import IntegrityChecker
-
         with self._connections.read(owner_id) as connection:
             owner = connection.get_owner(owner_id)
             sealing = OwnerEncryption(
@@ -74,8 +85,6 @@ class VerificationMixin:
         expected_texts: Mapping[int, StoredText],
     ) -> None:
         """See the port."""
-        from memolith.adapters.sql.repair import repair_owner
-
         with self._connections.write(owner_id) as connection:
             owner = connection.get_owner(owner_id, lock=True)
             sealing = OwnerEncryption(
@@ -124,14 +133,10 @@ class MigrationMixin:
         # Here: every store is asked when it is opened, and few were moved.
         import msgspec
 
-        from memolith.ports.admin import Migration
-
         return msgspec.json.decode(row[0], type=Migration)
 
     def fingerprint(self, owner_id: str) -> OwnerFingerprint | None:
         """See the port."""
-        from memolith.ports.admin import OwnerFingerprint
-
         with self._connections.read(owner_id) as connection:
             found = connection.get_owner(owner_id)
         if not found.number:
@@ -141,16 +146,12 @@ class MigrationMixin:
     @contextmanager
     def read_rows(self, owner_id: str | None) -> Iterator[Batches]:
         """See the port."""
-        from memolith.adapters.sql.tables import read_rows
-
         with self._connections.read(owner_id) as connection:
             number = None if owner_id is None else connection.get_owner(owner_id).number
             yield () if number == 0 else read_rows(connection, number)
 
     def write_rows(self, owner_id: str | None, batches: Batches) -> None:
         """See the port."""
-        from memolith.adapters.sql.tables import replace_owner_rows, replace_shared_rows
-
         with self._connections.write(owner_id) as connection:
             if owner_id is None:
                 replace_shared_rows(connection, batches)
@@ -166,8 +167,6 @@ class MigrationMixin:
 
     def checksums(self, owner_id: str | None) -> Mapping[str, TableChecksum]:
         """See the port."""
-        from memolith.adapters.sql.tables import compute_checksums
-
         with self.read_rows(owner_id) as batches:
             return compute_checksums(batches)
 
@@ -243,36 +242,26 @@ class SqlStore(OwnerErasureMixin, VerificationMixin, MigrationMixin, Reembedding
     def jobs(self) -> JobStore:
         """See the port."""
         # Imported here, as those that follow: a recall needs none of them.
-        from memolith.adapters.sql.service_tables import SqlJobs
-
         return SqlJobs(self._connections)
 
     @property
     def leases(self) -> WorkLeases:
         """See the port."""
-        from memolith.adapters.sql.service_tables import SqlWorkLeases
-
         return SqlWorkLeases(self._connections)
 
     @property
     def usage(self) -> UsageCounter:
         """See the port."""
-        from memolith.adapters.sql.service_tables import SqlUsageCounter
-
         return SqlUsageCounter(self._connections)
 
     @property
     def api_keys(self) -> ApiKeys:
         """See the port."""
-        from memolith.adapters.sql.service_tables import SqlApiKeys
-
         return SqlApiKeys(self._connections)
 
     @property
     def idempotency(self) -> IdempotencyStore:
         """See the port."""
-        from memolith.adapters.sql.service_tables import SqlIdempotency
-
         return SqlIdempotency(self._connections, self._cipher)
 
     @property
@@ -296,8 +285,6 @@ class SqlStore(OwnerErasureMixin, VerificationMixin, MigrationMixin, Reembedding
     @contextmanager
     def write(self, owner_id: str) -> Iterator[Transaction]:
         """See the port."""
-        from memolith.adapters.sql.transaction import SqlTransaction
-
         with ExitStack() as opened:
             connection, before, owner = self._begin_write(opened, owner_id)
             sealing = self._encryption(owner_id, owner)
@@ -349,8 +336,6 @@ class SqlStore(OwnerErasureMixin, VerificationMixin, MigrationMixin, Reembedding
         self, owner_id: str, key_version: int, build_entry: Callable[[str, str | None], IndexEntry]
     ) -> None:
         """See `Resealing`."""
-        from memolith.adapters.sql.rekey import Rekeyer
-
         with self._connections.write(owner_id) as connection:
             owner = connection.get_owner(owner_id, lock=True)
             if not owner.number or owner.key_version >= key_version:

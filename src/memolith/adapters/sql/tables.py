@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
+from memolith.adapters.sql.connection import Connection, Row
 from memolith.adapters.sql.embedding_generations import VECTOR_COLUMNS
-from memolith.ports.admin import TableChecksum
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from memolith.adapters.sql.connection import Connection, Row
-    from memolith.ports.admin import Batches
+from memolith.ports.admin import Batches, TableChecksum
 
 OWNERS = "owners"
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
 
 import msgspec
 
 from memolith.adapters.sql.codecs import (
     DEAD_LETTER,
     PENDING,
+    OwnerEncryption,
     encrypt_base_memory,
     micros,
     micros_or_none,
@@ -16,22 +19,16 @@ from memolith.adapters.sql.codecs import (
     pack_sources,
     pack_valid_ids,
 )
+from memolith.adapters.sql.connection import Connection, OwnerRow
+from memolith.adapters.sql.embedding_generations import EmbeddingGeneration
 from memolith.adapters.sql.memory_writes import MemoryWriter, WriterBase
 from memolith.adapters.sql.message_writes import PurgeWriter
+from memolith.adapters.sql.search import IndexSearch
 from memolith.adapters.sql.snapshot import SnapshotSearch
+from memolith.domain.memories import Source
+from memolith.domain.owners import ConsolidationProgress, ProcessingFlag
 from memolith.errors import NotFound
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from datetime import datetime
-
-    from memolith.adapters.sql.codecs import OwnerEncryption
-    from memolith.adapters.sql.connection import Connection, OwnerRow
-    from memolith.adapters.sql.embedding_generations import EmbeddingGeneration
-    from memolith.adapters.sql.search import IndexSearch
-    from memolith.domain.memories import Source
-    from memolith.domain.owners import ConsolidationProgress, ProcessingFlag
-    from memolith.ports.work import WorkLease
+from memolith.ports.work import WorkLease
 
 
 class BaseMemoryWriter(WriterBase):

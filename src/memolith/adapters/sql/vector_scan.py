@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from memolith.adapters.sql.index import OwnerIndex, VectorColumns
 from memolith.adapters.sql.quantised_codes import TRAINING_ROWS, approximate_scores
 from memolith.errors import InvalidInput
 from memolith.policies.indexing import norms, row_products
 from memolith.policies.ranking.scoring import find_run_starts
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from memolith.adapters.sql.index import OwnerIndex, VectorColumns
-
-    Bools = NDArray[np.bool_]
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 EXACT_ROWS = TRAINING_ROWS
 """Up to so many vectors all are compared exactly: there a scan of codes saves next to nothing."""

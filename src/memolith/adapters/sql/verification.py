@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, repeat
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -26,6 +27,7 @@ from memolith.adapters.sql.codecs import (
     unpack_id,
     unpack_sources,
 )
+from memolith.adapters.sql.connection import Connection, OwnerRow, Row
 from memolith.adapters.sql.embedding_generations import EmbeddingGeneration, VectorFacts
 from memolith.adapters.sql.index_rows import passage_rows, term_rows
 from memolith.adapters.sql.integrity_checks import CHECKS, NO_VERSION
@@ -35,12 +37,7 @@ from memolith.domain.memories import Trait
 from memolith.domain.messages import Role
 from memolith.errors import StoreDamaged
 from memolith.ports.admin import CheckedCounts, Finding, StoredText
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from memolith.adapters.sql.connection import Connection, OwnerRow, Row
-    from memolith.ports.store import IndexEntry
+from memolith.ports.store import IndexEntry
 
 
 class _RowReader(NamedTuple):

@@ -6,30 +6,28 @@ import glob
 import os
 import secrets
 import shutil
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from memolith.adapters.files import make_folder, sync_folder
 from memolith.adapters.sql.erasure import erase_rows
 from memolith.adapters.sql.store import save_facts
-from memolith.adapters.sqlite.connections import Connection
-from memolith.adapters.sqlite.opening import open_read_only, prepare, read_cipher_info
+from memolith.adapters.sqlite.connections import Connection, Connections
+from memolith.adapters.sqlite.opening import CipherInfo, open_read_only, prepare, read_cipher_info
 from memolith.adapters.sqlite.scrubbing import scrub
 from memolith.errors import Conflict, KeyUnavailable, NotFound, StoreDamaged, StoreUnavailable
-from memolith.ports.admin import RestoreResult
-from memolith.ports.cipher import SupportsClone, SupportsKeyCopy, SupportsKeyRotation
+from memolith.ports.admin import ProgressCallback, RestoreResult
+from memolith.ports.cipher import (
+    Cipher,
+    CipherProvider,
+    SupportsClone,
+    SupportsKeyCopy,
+    SupportsKeyRotation,
+)
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from memolith.adapters.sqlite.connections import Connections
-    from memolith.adapters.sqlite.opening import CipherInfo
-    from memolith.ports.admin import ProgressCallback
-    from memolith.ports.cipher import Cipher, CipherProvider
-
-    Tombstones = Sequence[tuple[bytes, int]]
+Tombstones = Sequence[tuple[bytes, int]]
 
 _UNKNOWN_ERASURE_TIME = 0
 """When an owner was erased of whom only the missing key says that they were."""

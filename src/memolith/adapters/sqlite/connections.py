@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import threading
 from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from time import monotonic, sleep
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import apsw
 
@@ -16,14 +18,9 @@ from memolith.adapters.sql.connection import (
     ConstraintViolation,
     FairSemaphore,
     OwnerRow,
+    Row,
 )
 from memolith.errors import MemolithError, StoreDamaged, StoreReadOnly, StoreUnavailable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from memolith.adapters.sql.connection import Row
 
 _CACHE_KB = 16_000
 """Of a connection that writes: an import changes many pages in one transaction."""

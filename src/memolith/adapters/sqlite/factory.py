@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from memolith.adapters.sqlite.store import SqliteStore
+from memolith.adapters.chroma.client import Chroma, ChromaServer, EmbeddedChroma
+from memolith.adapters.chroma.store import ChromaStore, remove_collections
+from memolith.adapters.models.http import require_package
+from memolith.adapters.sqlite.store import SqliteStore, SqliteVecStore
+from memolith.config.settings import Settings, Vectors
 from memolith.errors import InvalidConfiguration
-
-if TYPE_CHECKING:
-    from memolith.adapters.chroma.client import Chroma
-    from memolith.config.settings import Settings, Vectors
-    from memolith.ports.cipher import CipherProvider
+from memolith.ports.cipher import CipherProvider
 
 _BYTES_PER_MB = 1 << 20
 _MS_PER_S = 1000
@@ -30,11 +29,7 @@ def open_sqlite(path: Path, settings: Settings, ciphers: CipherProvider) -> Sqli
     cache_bytes = settings.index_cache_mb * _BYTES_PER_MB
     timeout_s = settings.busy_timeout_s
     if own.backend == "sqlite-vec":
-        from memolith.adapters.models.http import require_package
-
         require_package("sqlite_vec", "vectors.backend", extra="sqlite-vec")
-        from memolith.adapters.sqlite.store import SqliteVecStore
-
         return SqliteVecStore.open(
             path,
             cipher=ciphers,
@@ -43,8 +38,6 @@ def open_sqlite(path: Path, settings: Settings, ciphers: CipherProvider) -> Sqli
             in_memory=own.in_memory,
         )
     if own.backend == "chroma":
-        from memolith.adapters.chroma.store import ChromaStore
-
         return ChromaStore.open(
             path,
             cipher=ciphers,
@@ -65,8 +58,6 @@ def open_chroma(path: Path, settings: Vectors) -> Chroma:
         InvalidConfiguration: It is not installed, or both a server and a folder are given.
     """
     if settings.chroma_url:
-        from memolith.adapters.chroma.client import ChromaServer
-
         if settings.chroma_path:
             raise InvalidConfiguration("vectors.chroma_path", "give it or chroma_url, not both")
         return ChromaServer(
@@ -75,8 +66,6 @@ def open_chroma(path: Path, settings: Vectors) -> Chroma:
             tenant=settings.chroma_tenant,
             database=settings.chroma_database,
         )
-    from memolith.adapters.chroma.client import EmbeddedChroma
-
     return EmbeddedChroma(_chroma_folder(path, settings))
 
 
@@ -90,8 +79,6 @@ def remove_vectors(path: Path, settings: Settings) -> list[Path]:
     if own.backend != "chroma" or not path.is_file():
         return []
     import shutil
-
-    from memolith.adapters.chroma.store import remove_collections
 
     chroma = open_chroma(path, own)
     with closing(chroma):

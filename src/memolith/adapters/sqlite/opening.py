@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from time import monotonic, sleep
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import apsw
 
@@ -14,14 +16,9 @@ from memolith.adapters.files import make_folder
 from memolith.adapters.sqlite.connections import Connection, Connections, is_disk_full
 from memolith.adapters.sqlite.schema import APPLICATION_ID, MIGRATIONS
 from memolith.errors import StoreDamaged, StoreReadOnly, StoreTooNew, StoreUnavailable
+from memolith.ports.cipher import Cipher, CipherProvider
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-
-    from memolith.ports.cipher import Cipher, CipherProvider
-
-    CipherInfo = tuple[str, bytes, bytes]
+CipherInfo = tuple[str, bytes, bytes]
 
 _LOG_SUFFIX, _LOG_INDEX_SUFFIX = "-wal", "-shm"
 

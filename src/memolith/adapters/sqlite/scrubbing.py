@@ -8,17 +8,14 @@ See https://sqlite.org/fileformat.html, section 1.6.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import apsw
 
 from memolith.adapters.sqlite.connections import Connection, translate_error
 from memolith.errors import StoreUnavailable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 _HEADER_BYTES = {2: 12, 5: 12, 10: 8, 13: 8}
 """The kinds of pages that hold entries, by their first byte, and how long their headers are."""

@@ -4,36 +4,34 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from memolith.adapters.sql.codecs import translate_decode_errors
+from memolith.adapters.sql import connection as shared
+from memolith.adapters.sql.codecs import OwnerEncryption, translate_decode_errors
+from memolith.adapters.sql.connection import OwnerRow
 from memolith.adapters.sql.embedding_generations import VectorFacts, refuse_other_vectors
 from memolith.adapters.sql.external_vector_search import (
     ExternalVectorSearch,
     StoredVectorSource,
     VectorCandidates,
 )
+from memolith.adapters.sql.search import IndexSearch
 from memolith.adapters.sql.store import SqlStore
+from memolith.adapters.sql.tables import OWNED_TABLES
+from memolith.adapters.sqlite.backups import back_up
 from memolith.adapters.sqlite.connections import Connection, Connections
 from memolith.adapters.sqlite.opening import ReadOnlyConnections, connect
 from memolith.adapters.sqlite.scrubbing import scrub
 from memolith.errors import StoreDamaged
+from memolith.ports.admin import EmbeddingModel, Finding, ProgressCallback
+from memolith.ports.cipher import Cipher, CipherProvider
+from memolith.ports.store import StoreMeta
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from memolith.adapters.sql import connection as shared
-    from memolith.adapters.sql.codecs import OwnerEncryption
-    from memolith.adapters.sql.connection import OwnerRow
-    from memolith.adapters.sql.search import IndexSearch
-    from memolith.ports.admin import EmbeddingModel, Finding, ProgressCallback
-    from memolith.ports.cipher import Cipher, CipherProvider
-    from memolith.ports.store import StoreMeta
-
-    Integers = NDArray[np.int64]
-    Vectors = NDArray[np.int8]
+Integers = NDArray[np.int64]
+Vectors = NDArray[np.int8]
 
 
 class FileCheckMixin:
@@ -43,9 +41,6 @@ class FileCheckMixin:
 
     def check_file(self) -> list[Finding]:
         """See the port."""
-        from memolith.adapters.sql.tables import OWNED_TABLES
-        from memolith.ports.admin import Finding
-
         found: list[Finding] = []
         try:
             with self._connections.read() as connection:
@@ -62,8 +57,6 @@ class FileCheckMixin:
 
     def repair_file(self) -> None:
         """See the port: makes SQLite's own indexes anew, and removes what is nobody's."""
-        from memolith.adapters.sql.tables import OWNED_TABLES
-
         with self._connections.write() as connection:
             connection.run("REINDEX")
             for table in OWNED_TABLES:
@@ -160,8 +153,6 @@ class SqliteStore(FileCheckMixin, SqlStore):
         self, target: Path, *, overwrite: bool = False, advance: ProgressCallback | None = None
     ) -> int:
         """See `Copyable`."""
-        from memolith.adapters.sqlite.backups import back_up
-
         return back_up(self._connections, target, overwrite=overwrite, advance=advance)
 
     def compact(self) -> bool:

@@ -5,15 +5,20 @@ from __future__ import annotations
 import re
 import signal
 import sys
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from datetime import date
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING, Self
 
 import click
 
 from memolith.adapters.clock import SystemClock
+from memolith.api.owner import OwnerMemory
 from memolith.cli.context import CommandCall, command
 from memolith.cli.output import (
+    DeferredWarnings,
     StreamEscaper,
     build_table,
     console,
@@ -24,12 +29,14 @@ from memolith.cli.output import (
     print_text,
     to_one_line,
 )
-from memolith.domain.memories import State
-from memolith.domain.messages import Role
+from memolith.domain.memories import Memory, State
+from memolith.domain.messages import Message, Role
+from memolith.domain.recall import RecalledItem
+from memolith.error_codes import get_exit_code
 from memolith.errors import InvalidConfiguration, InvalidInput, MemolithError, ServiceFailed
 from memolith.policies import arguments
 from memolith.policies.rendering.layout import estimate_prompt_tokens
-from memolith.ports.models import ChatMessage, Completion
+from memolith.ports.models import ChatMessage, Completion, Prompt, StreamingChatModel, TokenCounter
 from memolith.prompts.chat import (
     WindowAllocation,
     build_answer_prompt,
@@ -40,19 +47,7 @@ from memolith.text.cleaning import clean, clean_text
 from memolith.text.screening import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from contextlib import AbstractContextManager
-    from datetime import date
-    from types import FrameType, TracebackType
-    from typing import Self
-
     from memolith.api.engine import Memolith
-    from memolith.api.owner import OwnerMemory
-    from memolith.cli.output import DeferredWarnings
-    from memolith.domain.memories import Memory
-    from memolith.domain.messages import Message
-    from memolith.domain.recall import RecalledItem
-    from memolith.ports.models import Prompt, StreamingChatModel, TokenCounter
 
 
 class InterruptGuard:
@@ -365,8 +360,6 @@ def chat_command(call: CommandCall, session: str, *, no_learn: bool) -> None:
             conversation.handle_line(line)
         _wait_for_learning(engine, talk, interrupts)
     if conversation.failure is not None and not sys.stdin.isatty():
-        from memolith.error_codes import get_exit_code
-
         click.get_current_context().exit(get_exit_code(conversation.failure))
 
 
@@ -379,8 +372,6 @@ def _make_chat_loop(
     session: str,
     should_learn: bool,
 ) -> ChatLoop:
-    from memolith.prompts.chat import WindowAllocation
-
     loaded = call.load_settings()
     own = loaded.settings
     return ChatLoop(

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import tempfile
 import time
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from memolith.api.owner import OwnerMemory
 from memolith.cli.context import CommandCall, command, get_temporary_settings
 from memolith.cli.display import format_score_bar, get_record_label, get_record_time
 from memolith.cli.output import (
@@ -21,19 +24,22 @@ from memolith.cli.output import (
     print_json,
     to_one_line,
 )
+from memolith.demo import (
+    DemoConversation,
+    DemoQuestion,
+    DemoSession,
+    load_conversation,
+    load_leaflet,
+)
 from memolith.domain.memories import Memory
+from memolith.domain.messages import Message, Role
+from memolith.domain.recall import RecalledItem, RecallResult, Score
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from datetime import datetime
-
     from rich.console import Console, RenderableType
     from rich.text import Text
 
     from memolith.api.engine import Memolith
-    from memolith.api.owner import OwnerMemory
-    from memolith.demo import DemoConversation, DemoQuestion, DemoSession
-    from memolith.domain.recall import RecalledItem, RecallResult, Score
     from memolith.evals.runner import QuestionClock
 
 _SHOWN_SCORE_PARTS = 4
@@ -249,8 +255,6 @@ def demo_command(
     With --model it learns facts, by the profile `facts`, from a language model that plays by a
     script on this machine, over OpenAI's own client, which is the extra memolith[openai].
     """
-    from memolith.demo import load_conversation
-
     conversation = load_conversation()
     if profiles:
         if questions is not None or prompts or model or "store" in call.options:
@@ -282,7 +286,6 @@ def demo_command(
 
 def _compare_profiles(call: CommandCall, conversation: DemoConversation) -> None:
     from memolith.cli.commands.demo_modes import compare_profiles
-    from memolith.demo import load_leaflet
 
     sides = compare_profiles(call, conversation, load_leaflet())
     if call.as_json:
@@ -313,8 +316,6 @@ def _open_stage(
 
 
 def _replay_session(stage: _DemoStage, session: DemoSession) -> SessionReplay:
-    from memolith.domain.messages import Message, Role
-
     messages = [
         Message(each.speaker, each.content, Role(each.role), each.at, each.id)
         for each in session.messages

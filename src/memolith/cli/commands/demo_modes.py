@@ -5,32 +5,28 @@ from __future__ import annotations
 import re
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memolith.cli.context import get_temporary_settings
+from memolith.api.owner import OwnerMemory
+from memolith.cli.context import CommandCall, get_temporary_settings
 from memolith.cli.output import build_table, console, format_count, plain_text, to_one_line
+from memolith.config import LoadedSettings
 from memolith.config.settings import Chat
-from memolith.demo import load_facts
-from memolith.demo.model_server import ModelServer
+from memolith.demo import DemoConversation, load_facts
+from memolith.demo.model_server import Asked, ModelServer
+from memolith.domain.memories import Memory
 from memolith.domain.messages import Message, Role
+from memolith.domain.reports import IngestResult
 from memolith.evals.runner import QuestionClock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from datetime import datetime
-
     from rich.console import Console
 
-    from memolith.api.owner import OwnerMemory
-    from memolith.cli.context import CommandCall
-    from memolith.config import LoadedSettings
-    from memolith.demo import DemoConversation
-    from memolith.demo.model_server import Asked
-    from memolith.domain.memories import Memory
-    from memolith.domain.reports import IngestResult
 
 MODEL_DEMO_PROFILE = "facts"
 

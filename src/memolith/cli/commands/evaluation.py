@@ -6,6 +6,7 @@ import os
 import platform
 import sys
 import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -24,14 +25,12 @@ from memolith.cli.output import (
     progress,
     to_one_line,
 )
+from memolith.domain.reports import Audit, AuditCategory, AuditExample
 from memolith.errors import InvalidInput
+from memolith.evals.datasets import Conversation
 from memolith.import_export.memories import MEMORY_FORMATS, MemoryFormat, read_memories
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from memolith.domain.reports import Audit, AuditCategory, AuditExample
-    from memolith.evals.datasets import Conversation
     from memolith.evals.runner import Figures, Outcome, System
 
 AUDIT_EXAMPLES = """

@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,13 +25,10 @@ from memolith.cli.output import (
     progress,
     to_one_line,
 )
+from memolith.domain.reports import IngestedChunk, IngestResult
 from memolith.errors import InvalidInput, MemolithError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from datetime import datetime
-
-    from memolith.domain.reports import IngestedChunk, IngestResult
     from memolith.services.summarise import ConsolidationResult
 
 LEARN_EXAMPLES = """

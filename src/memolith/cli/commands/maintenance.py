@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import click
@@ -11,12 +12,11 @@ import click
 from memolith.cli.context import CommandCall, all_owners_option, command, select_owner
 from memolith.cli.options import confirm_or_abort, yes_option
 from memolith.cli.output import build_table, console, format_count, format_time, print_json
+from memolith.services.schedule import JobResult
+from memolith.worker.background import run_loop
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from memolith.api.engine import Memolith
-    from memolith.services.schedule import JobResult
     from memolith.services.work import WorkResult
 
 DECAY_EXAMPLES = """
@@ -196,8 +196,6 @@ def _run_worker(call: CommandCall, *, once: bool) -> None:
             else:
                 click.echo("\n".join(map(_describe_work, done)) or "Nothing is due.")
             return
-        from memolith.worker.background import run_loop
-
         stop = _make_stop_event()
         click.echo("memolith: working; Ctrl-C stops", err=True)
         run_loop(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from memolith.api.owner import OwnerMemory
 from memolith.cli.context import CommandCall, command
 from memolith.cli.display import get_display_text, show_memory, show_message, show_recall
 from memolith.cli.options import (
@@ -29,18 +31,12 @@ from memolith.cli.output import (
     print_text,
     to_one_line,
 )
-from memolith.domain.memories import Memory, State
+from memolith.domain.memories import Event, Memory, State
+from memolith.domain.messages import Message
 from memolith.errors import NotFound
 from memolith.ports.service import ModelUsage
+from memolith.services.chat import UsageReport
 from memolith.text.screening import REDACTED
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from memolith.api.owner import OwnerMemory
-    from memolith.domain.memories import Event
-    from memolith.domain.messages import Message
-    from memolith.services.chat import UsageReport
 
 REMEMBER_EXAMPLES = """
 memolith remember "Prefers metric units" --kind preference --tag style

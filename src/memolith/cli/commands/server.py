@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from memolith.adapters.files import make_folder
+from memolith.adapters.models.http import require_package
 from memolith.cli.context import CommandCall, command, get_login_name
 from memolith.cli.output import build_table, console, format_time, print_json
+from memolith.config import LoadedSettings
 from memolith.errors import InvalidInput
 from memolith.server.mcp.clients import CLIENTS, ClientEnvironment
 
 if TYPE_CHECKING:
     from memolith.api.engine import Memolith
-    from memolith.config import LoadedSettings
 
 SERVE_EXAMPLES = """
 memolith serve
@@ -43,8 +45,6 @@ def serve_command(
     On this machine, and while there are no keys, everybody here may call, for one owner. Listening
     anywhere else needs keys: see `memolith api-key`. GET /openapi.json says what can be called.
     """
-    from memolith.adapters.models.http import require_package
-
     require_package("uvicorn", "serve", extra="serve")
     require_package("fastapi", "serve", extra="serve")
     from memolith.server import serve
@@ -114,8 +114,6 @@ def mcp_command(call: CommandCall, action: str, client: str | None, *, write: bo
         return
     if client is not None or write:
         raise click.UsageError("--client and --write go with install.")
-    from memolith.adapters.models.http import require_package
-
     require_package("mcp", "mcp")
     from memolith.server.mcp import server
 
@@ -163,8 +161,6 @@ def _describe_installation(found: dict[str, Any]) -> str:
 
 
 def _write_client_config(client: str, started: list[str]) -> None:
-    from memolith.adapters.files import make_folder
-
     path = CLIENTS[client].locate_config(_get_surroundings()).resolve()
     before = path.read_text(encoding="utf-8") if path.exists() else ""
     after = CLIENTS[client].merge_config(before, started)

@@ -11,11 +11,13 @@ import click
 
 from memolith.cli.context import CommandCall, command
 from memolith.cli.output import build_table, console, format_count, print_json, progress
+from memolith.config import LoadedSettings
+from memolith.config.reference import iter_effective_settings
 from memolith.errors import InvalidConfiguration
+from memolith.stores import key_file, open_key_ring
 
 if TYPE_CHECKING:
     from memolith.adapters.crypto.key_ring import KeyRing
-    from memolith.config import LoadedSettings
     from memolith.services.switch_profile import ProfileSwitch
 
 CONFIG_EXAMPLES = """
@@ -28,8 +30,6 @@ MEMOLITH_RAG_LIMIT=10 memolith config show --json
 @click.argument("what", type=click.Choice(["show"]), default="show")
 def config_command(call: CommandCall, what: str) -> None:
     """Show every setting in force and where it comes from; passwords are hidden."""
-    from memolith.config.reference import iter_effective_settings
-
     del what  # the only one so far
     rows = list(iter_effective_settings(_load_fitted_settings(call)))
     if call.as_json:
@@ -161,8 +161,6 @@ def key_command(call: CommandCall, what: str, file: Path | None, *, passphrase: 
 
 
 def _open_ring(call: CommandCall) -> KeyRing:
-    from memolith.stores import open_key_ring
-
     return open_key_ring(call.load_settings().settings)
 
 
@@ -178,7 +176,6 @@ def _back_up_keys(call: CommandCall, file: Path, *, passphrase: bool) -> None:
 
 def _restore_keys(call: CommandCall, file: Path) -> None:
     from memolith.adapters.crypto.key_backup import needs_passphrase, restore_keys
-    from memolith.stores import key_file
 
     to = key_file(call.load_settings().settings)
     passphrase = _ask_passphrase(confirm=False) if needs_passphrase(file) else None

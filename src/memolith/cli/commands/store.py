@@ -21,14 +21,15 @@ from memolith.cli.output import (
     print_json,
     progress,
 )
+from memolith.config import LoadedSettings, Settings
 from memolith.config.loading import mask_password
+from memolith.config.settings import Embedding
+from memolith.services.migrate import MigrationResult, OwnerComparison
+from memolith.stores import reset_store
 
 if TYPE_CHECKING:
     from memolith.admin.database import DatabaseStatus, VectorIndex
     from memolith.admin.reembed import ReembedResult
-    from memolith.config import LoadedSettings, Settings
-    from memolith.config.settings import Embedding
-    from memolith.services.migrate import MigrationResult, OwnerComparison
     from memolith.services.verify import VerificationReport
 
 DB_EXAMPLES = """
@@ -496,8 +497,6 @@ def reset_command(call: CommandCall, *, yes: bool) -> None:
     backed up. Works without the key: this is the way out where it is lost. Keys of other stores
     stay.
     """
-    from memolith.stores import reset_store
-
     settings = call.load_settings().settings
     confirm_or_abort(
         f"Delete {mask_password(settings.store)} and all that is remembered in it?",

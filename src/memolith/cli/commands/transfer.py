@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -15,24 +16,22 @@ from typing import TYPE_CHECKING, BinaryIO, TypeAlias, cast
 import click
 import msgspec
 
+from memolith.api.owner import OwnerMemory
 from memolith.cli.context import CommandCall, command
 from memolith.cli.output import format_count, format_redactions, progress
 from memolith.domain.memories import Origin
+from memolith.domain.messages import Message
 from memolith.errors import InvalidInput, MemolithError
+from memolith.evals import datasets
+from memolith.evals.datasets import Conversation
 from memolith.import_export import chats, jsonl
 from memolith.import_export.files import iter_conversation_files, open_binary, open_rereadable
 from memolith.import_export.jsonl import IMPORT_BATCH_SIZE, ImportedMemory, write_export
-from memolith.import_export.records import MemoryRecord, Transcript
+from memolith.import_export.records import MemoryRecord, Record, Transcript
 from memolith.policies import arguments
 from memolith.text.cleaning import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from memolith.api.owner import OwnerMemory
-    from memolith.domain.messages import Message
-    from memolith.evals.datasets import Conversation
-    from memolith.import_export.records import Record
     from memolith.services.transfer import ImportResult
 
 IMPORT_FORMATS = ("locomo", "beam", "chatgpt", "claude", "jsonl")
@@ -205,8 +204,6 @@ def read_conversations(format_: str, file: str) -> tuple[Conversation, ...]:
     Raises:
         InvalidInput: It can't be read, or is not of that format.
     """
-    from memolith.evals import datasets
-
     readers = {
         "locomo": datasets.read_locomo,
         "beam": datasets.read_beam,
@@ -271,8 +268,6 @@ def _is_storable(message: Message) -> bool:
 def _add_to_tally(
     taken: ImportResult, records: Sequence[Record | ImportedMemory], tally: ImportTally
 ) -> None:
-    from memolith.domain.messages import Message
-
     tally.conversations |= {each.session_id for each in records if isinstance(each, Message)}
     tally.messages += taken.messages
     tally.memories += taken.memories

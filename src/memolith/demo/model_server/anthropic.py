@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from memolith.demo.model_server.messages import Asked, counts, pieces, turn
 from memolith.ports.models import ResponseSchema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from memolith.demo.model_server.rules import Answer
 
 _KINDS: Final = {

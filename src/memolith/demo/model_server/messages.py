@@ -7,12 +7,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from memolith.ports.models import ChatMessage
+from memolith.ports.models import ChatMessage, ResponseSchema
 from memolith.testing.fakes import WordCounter
 
 if TYPE_CHECKING:
     from memolith.demo.model_server.rules import Answer
-    from memolith.ports.models import ResponseSchema
 
 _PIECE = re.compile(r"\S+\s*|\s+")
 

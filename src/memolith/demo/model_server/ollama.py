@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from memolith.demo.model_server.messages import Asked, counts, pieces, tokens, turn
 from memolith.ports.models import ResponseSchema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from memolith.demo.model_server.rules import Answer
 
 _CREATED = "2026-01-01T00:00:00Z"

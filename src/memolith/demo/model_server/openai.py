@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,8 +13,6 @@ from memolith.demo.model_server.messages import Asked, counts, pieces, tokens, t
 from memolith.ports.models import ResponseSchema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from memolith.demo.model_server.rules import Answer
 
 _ID = "chatcmpl-scripted"

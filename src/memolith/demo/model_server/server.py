@@ -9,9 +9,11 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any, Final
+from types import ModuleType, TracebackType
+from typing import Any, Final, Self
 
 from memolith.demo.model_server import anthropic, ollama, openai
+from memolith.demo.model_server.messages import Asked
 from memolith.demo.model_server.rules import (
     Answer,
     Fault,
@@ -21,12 +23,6 @@ from memolith.demo.model_server.rules import (
     in_turn,
     refused,
 )
-
-if TYPE_CHECKING:
-    from types import ModuleType, TracebackType
-    from typing import Self
-
-    from memolith.demo.model_server.messages import Asked
 
 OK: Final = 200
 

@@ -10,20 +10,16 @@ asking, in UTC.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING
 
 from memolith.domain.memories import Trait
 from memolith.domain.messages import Participant
 from memolith.policies.indexing import proper_name
 from memolith.policies.ranking.model import Period, Query
 from memolith.text.analysis import terms
-from memolith.text.dates import DateMention, DateRange, find_dates, mask_dates
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from memolith.text.dates import DateMention, DateRange, find_dates, mask_dates, resolve_past_dates
 
 MAX_YEARS_BACK = 10
 """How many years back a month without a year may lie. A guess, and a generous one: of two Mays
@@ -56,8 +52,6 @@ def _iter_periods(text: str, now: datetime) -> Iterator[Period]:
     for one in named:
         yield from map(_to_period, one.ranges)
     if _MAY_MEAN_PAST.search(text):
-        from memolith.text.dates import resolve_past_dates
-
         yield from map(_to_period, resolve_past_dates(mask_dates(text, named), today))
 
 

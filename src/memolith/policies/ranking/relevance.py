@@ -13,17 +13,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from memolith.policies.ranking.model import Candidates, PostingColumns, Query, Scores
 from memolith.policies.ranking.query import get_cues
 from memolith.policies.ranking.scoring import compute_idf
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from memolith.policies.ranking.model import Candidates, PostingColumns, Query, Scores
 
 RELEVANCE_THRESHOLD = 0.1
 """The likelihood under which nothing found counts as relevant. Our choice: on the data set

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from memolith.policies.ranking.model import sum_parts
+from memolith.policies.ranking.model import PostingColumns, Scores, sum_parts
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from memolith.policies.ranking.model import PostingColumns, Scores
-
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
-    Flags = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
 TEMPERATURE = 10.0
 """Of the log-mean-exp over a text's passages: between mean (0) and maximum (∞). Measured: a

@@ -9,10 +9,12 @@ assistant (`ranking.fitted`). See docs/decisions/0005-standard-ranking.md and
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from datetime import datetime
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memolith.domain.memories import Trait
 from memolith.domain.messages import Participant
@@ -21,14 +23,8 @@ from memolith.policies.ranking.model import Candidates, Query, Scores
 from memolith.policies.ranking.query import QueryCues, get_cues, prepare_query
 from memolith.policies.ranking.scoring import find_unique
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
-
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Flags = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)

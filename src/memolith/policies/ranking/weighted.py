@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from datetime import datetime
 
 import numpy as np
+from numpy.typing import NDArray
 
-from memolith.policies.ranking.model import Query, Scores, sum_parts
+from memolith.domain.messages import Participant
+from memolith.policies.ranking.model import Candidates, Query, Scores, sum_parts
 from memolith.policies.ranking.scoring import SATURATION_MIDPOINT, saturate
 from memolith.text.analysis import terms
 from memolith.text.lexicon import STOP_WORDS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
-
-    from numpy.typing import NDArray
-
-    from memolith.domain.messages import Participant
-    from memolith.policies.ranking.model import Candidates
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from memolith.domain.memories import Memory, Span
 from memolith.domain.messages import Message
 from memolith.domain.recall import RecalledItem, Score
 from memolith.policies.rendering.layout import (
     CLAIM_NOTES,
+    RenderInput,
     Section,
     escape_name,
     escape_text,
@@ -24,11 +25,6 @@ from memolith.policies.rendering.layout import (
 )
 from memolith.policies.trust import is_claim
 from memolith.text.screening import screen
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from memolith.policies.rendering.layout import RenderInput
 
 STANDARD_OPENING = "<memory>"
 STANDARD_CLOSING = "</memory>"

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from memolith.domain.memories import Memory, Origin
+from memolith.domain.recall import RecalledItem
 from memolith.policies.trust import is_claim
 from memolith.text.injection import is_suspicious
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from memolith.domain.recall import RecalledItem
-
-    Counter = Callable[[Sequence[str]], list[int]]
+Counter = Callable[[Sequence[str]], list[int]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,14 +8,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from memolith.domain.memories import Memory, Origin
 from memolith.policies.merging import Candidate, Decision, Insert, Replace, Restate
+from memolith.policies.supersession.relation import (
+    Finding,
+    Relation,
+    read_comparable,
+    relate_reading,
+)
 from memolith.policies.trust import is_outranked
-
-if TYPE_CHECKING:
-    from memolith.policies.supersession.relation import Finding
+from memolith.text.statements import search_terms
 
 _SPEAKER_ORIGINS = frozenset({Origin.USER, Origin.ASSISTANT, Origin.IMPORT})
 """Whose sentences are about the owner's life. A document's "I" is anybody's, and what a summary
@@ -41,9 +44,6 @@ class GrammarSupersession:
             candidate.origin not in _SPEAKER_ORIGINS or _FIRST_PERSON.search(candidate.content)
         ):
             return ()
-        from memolith.policies.supersession.relation import read_comparable
-        from memolith.text.statements import search_terms
-
         return search_terms(read_comparable(candidate.content))
 
     def decide(self, candidate: Candidate, supersession_candidates: Sequence[Memory]) -> Decision:
@@ -56,12 +56,6 @@ class GrammarSupersession:
             candidate: What is to be stored.
             rivals: Active memories without a key that may be about the same.
         """
-        from memolith.policies.supersession.relation import (
-            Relation,
-            read_comparable,
-            relate_reading,
-        )
-
         said = read_comparable(candidate.content)
         found = [
             (each, relate_reading(each.content, candidate.content, said))

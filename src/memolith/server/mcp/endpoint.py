@@ -6,6 +6,7 @@ there is no session that somebody else could use, and any of several processes c
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -13,18 +14,16 @@ from typing import TYPE_CHECKING, Any
 import anyio.to_thread
 from starlette.datastructures import Headers
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
+from memolith.api.owner import OwnerMemory
 from memolith.server.auth import OWNER_HEADER, Authenticator, decode_header, get_bearer_token
 from memolith.server.problems import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from fastapi import FastAPI
     from mcp.server.context import ServerRequestContext
-    from starlette.types import Receive, Scope, Send
 
-    from memolith.api.owner import OwnerMemory
 
 MCP_PATH = "/mcp"
 

@@ -8,27 +8,23 @@ import signal
 from collections.abc import Callable
 from functools import partial
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
+from typing import Any, Final, ParamSpec, TypeVar
 
 import anyio
 import anyio.to_thread
 import mcp_types as types
 from mcp import MCPError
+from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
 from memolith import tools
+from memolith.api.owner import OwnerMemory
 from memolith.error_codes import get_rpc_code
 from memolith.errors import InvalidInput, MemolithError, NotFound
 from memolith.policies.rendering.layout import render_document_lines
 from memolith.tools.handlers import format_memory, get_displayable_key
-from memolith.tools.registry import describe_error, report_unexpected_error
-
-if TYPE_CHECKING:
-    from mcp.server.context import ServerRequestContext
-
-    from memolith.api.owner import OwnerMemory
-    from memolith.tools.registry import Tool
+from memolith.tools.registry import Tool, describe_error, report_unexpected_error
 
 P = ParamSpec("P")
 R = TypeVar("R")

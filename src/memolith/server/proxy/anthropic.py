@@ -31,6 +31,7 @@ from memolith.server.proxy.openai import (
     AUTH_STATUSES,
     EVENTS,
     JSON,
+    ChatRequest,
     UpstreamResponse,
     filter_headers,
     redact_key,
@@ -39,7 +40,6 @@ from memolith.server.proxy.openai import (
 if TYPE_CHECKING:
     import anthropic
 
-    from memolith.server.proxy.openai import ChatRequest
 
 DEFAULT_MAX_TOKENS: Final = 4_096
 """What a reply may take where a client does not say, as Anthropic wants it said: a guess."""

@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from memolith.api.owner import OwnerMemory
 from memolith.domain.messages import Message, Role
 from memolith.errors import InvalidInput, NotFound
 from memolith.policies.arguments import MAX_MESSAGE_CHARS
 from memolith.policies.histories import KEPT_MESSAGES, describe_message
 from memolith.policies.resend_detection import (
+    HistoryTurn,
+    ResentConversation,
     build_reply_id,
     clean_or_empty,
     find_last_user_text,
@@ -24,8 +27,6 @@ from memolith.prompts.chat import build_memory_text
 from memolith.text.screening import redact, redact_lines
 
 if TYPE_CHECKING:
-    from memolith.api.owner import OwnerMemory
-    from memolith.policies.resend_detection import HistoryTurn, ResentConversation
     from memolith.server.proxy.openai import ModelReply
 
 RESEND_WINDOW = 200

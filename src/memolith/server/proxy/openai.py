@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
+from typing import Any, Final, NoReturn, Protocol
 
 import httpx
 
@@ -26,9 +26,6 @@ from memolith.policies.arguments import MAX_MESSAGE_CHARS
 from memolith.server.problems import FieldError, Problem
 from memolith.server.rest.requests import is_too_deep
 from memolith.text.screening import REDACTED
-
-if TYPE_CHECKING:
-    from contextlib import AbstractAsyncContextManager
 
 ChatEntry = Mapping[str, Any]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import anyio.to_thread
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
+from memolith.api.engine import Memolith
 from memolith.errors import MemolithError, ServiceFailed
 from memolith.server.auth import put_bounded
 from memolith.server.problems import Problem
@@ -38,21 +40,17 @@ from memolith.server.proxy.conversation import (
     recall_context,
 )
 from memolith.server.proxy.openai import (
+    ChatRequest,
     ModelReply,
     ReplyAccumulator,
+    Upstream,
     UpstreamResponse,
     add_system_text,
     parse_reply,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from starlette.types import Receive, Scope, Send
-
-    from memolith.api.engine import Memolith
     from memolith.server.metrics import Metrics
-    from memolith.server.proxy.openai import ChatRequest, Upstream
 
 T = TypeVar("T")
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import socket
 import threading
 from collections import OrderedDict
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Body, Depends, Request, UploadFile
@@ -15,23 +16,18 @@ from pydantic import BaseModel, Field
 from memolith.adapters.models import ollama, openai
 from memolith.adapters.models.factory import check_url, check_variable, read_key_variable
 from memolith.adapters.models.openai import OpenAITranscriber
+from memolith.api.engine import Memolith
+from memolith.api.owner import OwnerMemory
+from memolith.config import Settings
 from memolith.domain.messages import Role
 from memolith.errors import ServiceFailed
 from memolith.policies.learning import split_action
 from memolith.policies.rendering.formats import STATE_LABEL
-from memolith.ports.models import ChatMessage
+from memolith.ports.models import ChatMessage, ChatModel, Transcriber
 from memolith.prompts.chat import build_device_prompt, render_state
 from memolith.server.auth import AuthenticatedRoute, MemoryDep, put_bounded
 from memolith.server.problems import Problem
 from memolith.server.rest import requests, responses
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from memolith.api.engine import Memolith
-    from memolith.api.owner import OwnerMemory
-    from memolith.config import Settings
-    from memolith.ports.models import ChatModel, Transcriber
 
 HISTORY_MESSAGES = 20
 """Messages that the model is told again; the device's own number."""

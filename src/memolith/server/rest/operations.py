@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
@@ -10,10 +10,8 @@ from pydantic import BaseModel, Field
 
 from memolith.server.auth import AdminDep, AuthenticatedRoute, EngineDep
 from memolith.server.problems import FieldError, Problem
+from memolith.server.readiness import Readiness
 from memolith.server.rest import requests, responses
-
-if TYPE_CHECKING:
-    from memolith.server.readiness import Readiness
 
 # What is meant where no body comes.
 _ALL_OWNERS: Final = requests.OwnerRequest.model_validate({})
