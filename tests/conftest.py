@@ -13,6 +13,7 @@ import atexit
 import gc
 import ipaddress
 import json
+import re
 import shutil
 import socket
 import sys
@@ -171,6 +172,27 @@ def database(request: pytest.FixtureRequest) -> Iterator[str]:
         standing = in_chroma() if name == CHROMA else PLACES.standing_in()
     with standing:
         yield name
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _no_syncs(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Let SQLite leave syncing to the system, but in the tests of durability.
+
+    A sync takes some milliseconds, and most tests only commit. PostgreSQL's server has `fsync` off
+    likewise.
+    """
+    if "durability" in request.path.parts:
+        yield
+        return
+    from memolith.adapters.crypto import ring_file
+    from memolith.adapters.sqlite import connections
+
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (connections, ring_file):
+            pragmas = [re.sub("(synchronous) = .*", r"\1 = OFF", each) for each in module._PRAGMAS]
+            assert tuple(pragmas) != module._PRAGMAS
+            patch.setattr(module, "_PRAGMAS", tuple(pragmas))
+        yield
 
 
 @pytest.fixture(autouse=True)
