@@ -23,10 +23,10 @@ unexport PYTHONDONTWRITEBYTECODE
 say = @echo "memolith: $(1)" >&2
 
 .DEFAULT_GOAL := help
-.PHONY: help dev demo test cover soak check fix doors injection wheel lock clean distclean
+.PHONY: help dev demo test cover soak check check-prose fix doors injection wheel lock clean distclean
 
 help: ## list these commands
-	@awk -F ':.*## ' '/^[a-z%-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z%-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 dev: $(VENV)/.ready ## set up .venv with Memolith, editable, and the development tools
 
@@ -66,6 +66,12 @@ check: $(VENV)/.ready ## lint, format, types, import contracts: what CI runs
 	$(call say,checking import contracts)
 	@$(BIN)/lint-imports --no-logo
 	@$(PIP) check
+	$(call say,checking spelling)
+	@$(BIN)/codespell
+
+check-prose: $(VENV)/.ready ## check the language of docs, docstrings, messages and names
+	$(call say,checking prose)
+	@$(BIN)/python tools/check_prose.py $(ARGS)
 
 fix: $(VENV)/.ready ## apply what ruff can fix and format
 	@$(BIN)/ruff check --quiet --fix || true
