@@ -69,7 +69,6 @@ def _times(stores: Stores, corpus: Corpus) -> list[dict[str, object]]:
     return [
         _row("first recall, p50, ms", first, lambda t: t.wall.median * 1e3),
         _row("recall, p50, ms", recalled, lambda t: t.wall.median * 1e3),
-        _row("recall, p95, ms", recalled, lambda t: t.wall.quantile(0.95) * 1e3),
         _row("remember, per s", remembered, lambda t: 1 / t.wall.mean),
         _row("import, messages per s", logged, lambda t: BATCH / t.wall.median),
     ]
@@ -91,7 +90,7 @@ def _row(
     what: str, taken: Mapping[str, Taken], figure: Callable[[Taken], float]
 ) -> dict[str, object]:
     return {
-        "": what,
+        "operation": what,
         "plain": figure(taken[PLAIN]),
         "encrypted": figure(taken[SEALED]),
         "encrypted ÷ plain": ratio(taken[SEALED].cpu.over(taken[PLAIN].cpu)),
@@ -107,7 +106,7 @@ def _weights(stores: Stores, corpus: Corpus) -> dict[str, object]:
         for name in (PLAIN, SEALED)
     )
     return {
-        "": "bytes each beyond text",
+        "operation": "bytes each beyond text",
         "plain": plain,
         "encrypted": sealed,
         "encrypted ÷ plain": f"{sealed / plain:.3g}",

@@ -107,7 +107,6 @@ def _child(url: str, name: str, owners: int, at_once: int, exchanges: int) -> No
         "embedder": name,
         "owners": owners,
         "parallel calls": at_once,
-        "seconds": seconds,
         "exchanges per s": exchanges / seconds,
         "of maximum, %": 100 * exchanges / seconds / (at_once / DELAY_S),
         "CPU, ms per exchange": 1_000 * processor / exchanges,

@@ -6,6 +6,7 @@ import argparse
 import platform
 import subprocess
 import sys
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -21,6 +22,9 @@ from rich.table import Table as Shown
 
 Step = Callable[[int], object]
 """Does one round; its number is given."""
+
+COLUMNS = 118
+"""Width of the text in documents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,11 +145,12 @@ class Table:
         return [heads, *([_shown(row[head]) for head in heads] for row in self.rows)]
 
     def markdown(self) -> str:
-        """Return it as it stands in the docs."""
+        """Return the table, its note, and the machine as Markdown."""
         heads, *rows = self.cells
         lines = [heads, ["---"] * len(heads), *rows]
-        table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-        return "\n\n".join(filter(None, (table, self.note, f"*{self.measured_on or machine()}*")))
+        table = "\n".join(f"|{'|'.join(line)}|" for line in lines)
+        note = textwrap.fill(self.note, COLUMNS, break_long_words=False, break_on_hyphens=False)
+        return "\n\n".join(filter(None, (table, note, f"*{self.measured_on or machine()}*")))
 
 
 def _shown(value: object) -> str:
@@ -206,16 +211,8 @@ def machine() -> str:
     """Return what was measured on, with what, and when."""
     return (
         f"{_processor()}, {cpu_count()} CPUs, load {getloadavg()[0]:.1f}; "
-        f"Python {platform.python_version()}, SQLite {sqlite_version()}; "
-        f"{datetime.now(UTC):%Y-%m-%d}"
+        f"Python {platform.python_version()}; {datetime.now(UTC):%Y-%m-%d}"
     )
-
-
-def sqlite_version() -> str:
-    """Return the version that apsw brings."""
-    import apsw
-
-    return apsw.sqlite_lib_version()
 
 
 def _processor() -> str:

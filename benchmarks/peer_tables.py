@@ -52,7 +52,7 @@ def tables(found: Sequence[Measured], measured_on: str = "") -> Iterator[Table]:
     )
     yield Table("peers-owners", [_owning(_last(each)) for each in peers], _OWNERS_NOTE, measured_on)
     left = [
-        {"size": each.size, "": NAMES[each.peer], "reason": each.left_out}
+        {"size": each.size, "product": NAMES[each.peer], "reason": each.left_out}
         for each in found
         if each.left_out
     ]
@@ -75,7 +75,7 @@ def _when(found: Sequence[Measured]) -> str:
 def _searching(rows: Sequence[Measured], sizes: Sequence[int]) -> dict[str, object]:
     detail = _detail(rows)
     return {
-        "": NAMES[detail.peer],
+        "product": NAMES[detail.peer],
         **_at_sizes(rows, sizes, "p50_ms"),
         "÷ Memolith": _ratio(detail.search_ratio),
         f"recall@{NEAREST}": _or_none(detail.recall),
@@ -86,7 +86,7 @@ def _searching(rows: Sequence[Measured], sizes: Sequence[int]) -> dict[str, obje
 def _writing(rows: Sequence[Measured], sizes: Sequence[int]) -> dict[str, object]:
     detail = _detail(rows)
     return {
-        "": NAMES[detail.peer],
+        "product": NAMES[detail.peer],
         **_at_sizes(rows, sizes, "add_ms"),
         "÷ Memolith": _ratio(detail.add_ratio),
         "bulk, per s": _or_none(detail.adds_a_second),
@@ -115,7 +115,7 @@ def _last(rows: Sequence[Measured]) -> Measured:
 def _owning(each: Measured) -> dict[str, object]:
     nobodys = each.nobodys_results
     return {
-        "": NAMES[each.peer],
+        "product": NAMES[each.peer],
         "version": each.version or NONE,
         "install, MB": _or_none(each.install_mb),
         "reads by id": _yes(each.reads_others),
