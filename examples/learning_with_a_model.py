@@ -23,7 +23,7 @@ CONVERSATION = (
 FACTS = {
     "I live in Oslo": ["The user lives in Oslo.", "The user works as a nurse."],
     "Ingrid": ["Ingrid, the sister of the user, is getting married on 6 June."],
-    "I moved to Bergen": ["The user moved to Bergen.", "The user owns a yacht."],  # not supported by the conversation
+    "I moved to Bergen": ["The user moved to Bergen.", "The user owns a yacht."],  # invented
 }
 
 SUMMARY = (
@@ -36,9 +36,11 @@ def model(asked: Asked) -> object:
     """Return the scripted response to a request."""
     if asked.schema is not None and asked.schema.name == "summary":
         return {"summary": SUMMARY}
-    told = [fact for words, facts in FACTS.items() if words in asked.user for fact in facts]
+    found = [fact for words, facts in FACTS.items() if words in asked.user for fact in facts]
     return {
-        "facts": [{"content": fact, "kind": "fact", "happened": None, "from": [1]} for fact in told]
+        "facts": [
+            {"content": fact, "kind": "fact", "happened": None, "from": [1]} for fact in found
+        ]
     }
 
 
