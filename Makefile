@@ -23,7 +23,7 @@ unexport PYTHONDONTWRITEBYTECODE
 say = @echo "memolith: $(1)" >&2
 
 .DEFAULT_GOAL := help
-.PHONY: help dev demo test cover soak check check-prose fix doors injection wheel lock clean distclean
+.PHONY: help dev demo test cover soak check check-prose fix doors rules injection wheel lock clean distclean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -79,6 +79,11 @@ fix: $(VENV)/.ready ## apply what ruff can fix and format
 
 doors: $(VENV)/.ready ## write src/memolith/api/_generated.py, after a change of OwnerMemory
 	@$(BIN)/python tools/doors.py
+
+rules: $(VENV)/.ready ## test the rules of the profiles, write build/rules.md
+	@mkdir -p $(BUILD)
+	@$(BIN)/python -m pytest --quiet --junitxml=$(BUILD)/conformance.xml tests/conformance $(ARGS); \
+	    status=$$?; $(BIN)/python tools/rules.py $(BUILD)/conformance.xml && exit $$status
 
 injection: $(VENV)/.ready ## bring in every hostile text, print what broke a rule
 	@PYTHONPATH=tests $(BIN)/python -m support.injection_trials $(ARGS)

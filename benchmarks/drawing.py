@@ -1,7 +1,7 @@
-"""Plots of what was measured of Memolith and its peers; run by `make bench-plots`, with matplotlib.
+"""Plots of measurements of Memolith and its peers; `make bench-plots` runs this with matplotlib.
 
-Colours are Okabe and Ito's, which the colour-blind can tell apart, and every line has a mark and
-its name besides; on white, so that a dark page shows them as a light one does.
+Colours are Okabe and Ito's, which are safe for colour-blind readers. Every line also has a marker
+and its name. The background is white, so plots look the same on dark pages.
 """
 
 from __future__ import annotations
@@ -28,20 +28,23 @@ BLUE, SKY, GREEN, ORANGE, RED, PINK = (
     "#CC79A7",
 )
 DARK, GREY = "#222222", "#767676"
+LIGHT = "#c4c9cf"
 INCHES, DOTS = (7.6, 4.8), 100
-BARS_MS = {1_000: 1.0, 10_000: 2.0, 100_000: 10.0, 1_000_000: 60.0}
-"""What a search of Memolith may take, by how many memories the owner has."""
+RECALL_INCHES = (7.6, 2.1)
+OWN = "Memolith"
+TARGETS_MS = {1_000: 3.0, 10_000: 5.0, 100_000: 15.0, 1_000_000: 60.0}
+"""Targets of Memolith's search time, by the owner's number of memories."""
 COLOURS = 64
-"""Of the files, which makes them small."""
+"""Colours in each PNG file, to keep it small."""
 APART = 1.16
-"""By which factor names at the right edge are kept apart, at least."""
+"""Minimum factor between the positions of two names at the right edge."""
 
 Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """How a peer is drawn."""
+    """Style of a peer's line."""
 
     name: str
     colour: str
@@ -69,7 +72,7 @@ LINES = {
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """Where a line ends, and how it is marked."""
+    """End point and marker of a line."""
 
     x: float
     y: float
@@ -79,24 +82,24 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """What is drawn over the number of memories."""
+    """A plot over the number of memories."""
 
     file: str
     title: str
     axis: str
     value: str
-    bars: Mapping[int, float]
+    targets: Mapping[int, float]
 
 
 PLOTS = (
     Plot(
         "peers-search.png",
-        "A search of 5 results, filtered to one owner",
+        "Search for 5 results, filtered to one owner",
         "median, ms",
         "p50_ms",
-        BARS_MS,
+        TARGETS_MS,
     ),
-    Plot("peers-add.png", "One more memory, stored durably", "median, ms", "add_ms", {}),
+    Plot("peers-add.png", "Store one memory durably", "median, ms", "add_ms", {}),
 )
 
 
@@ -105,11 +108,12 @@ def draw(plot: Plot, found: Sequence[Row], machine: str) -> Figure:
     figure = Figure(figsize=INCHES, dpi=DOTS, layout="constrained")
     axes = figure.add_subplot()
     ends = dict(_lines(axes, plot, found))
-    if plot.bars:
-        axes.plot(*zip(*plot.bars.items(), strict=True), color=DARK, dashes=(1, 1.5), linewidth=1)
-        ends["the bars of Memolith"] = End(*list(plot.bars.items())[-1], DARK)
+    if plot.targets:
+        points = list(plot.targets.items())
+        axes.plot(*zip(*points, strict=True), color=DARK, dashes=(1, 1.5), linewidth=1)
+        ends["Memolith's targets"] = End(*points[-1], DARK)
     axes.set(xscale="log", yscale="log", title=plot.title, ylabel=plot.axis)
-    axes.set_xlabel("memories of the owner, among nine others with 1,000 each")
+    axes.set_xlabel("memories of the owner (nine other owners have 1,000 each)")
     axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.yaxis.set_major_formatter("{x:,g}")
     axes.grid(visible=True, color="#dddddd", linewidth=0.6)
@@ -140,7 +144,7 @@ def _lines(axes: Axes, plot: Plot, found: Sequence[Row]) -> Iterator[tuple[str, 
 
 
 def _named(axes: Axes, ends: Mapping[str, End]) -> None:
-    """Write the names at the right edge, from below, none over another, with a hair to its line."""
+    """Write the names at the right edge without overlaps, each connected to its line."""
     left, right = axes.get_xlim()
     step = (right / left) ** (1 / 40)
     lowest, highest = axes.get_ylim()
@@ -155,12 +159,41 @@ def _named(axes: Axes, ends: Mapping[str, End]) -> None:
     axes.set(xlim=(left, right), ylim=(lowest, highest))
 
 
+def draw_recall(measured: Mapping[str, Any]) -> Figure:
+    """Return a chart with one panel of bars for each dataset."""
+    datasets: Mapping[str, str] = measured["datasets"]
+    systems: Sequence[Row] = measured["results"][::-1]
+    figure = Figure(figsize=RECALL_INCHES, layout="constrained")
+    panels = figure.subplots(1, len(datasets), sharey=True)
+    names = [row["system"] for row in systems]
+    colours = [BLUE if name == OWN else LIGHT for name in names]
+    for axes, (key, title) in zip(panels, datasets.items(), strict=True):
+        bars = axes.barh(names, [row[key] for row in systems], color=colours, height=0.66)
+        labels = axes.bar_label(bars, fmt="%.1f", padding=3)
+        labels[names.index(OWN)].set_fontweight("bold")
+        axes.set_title(title, fontsize=9.5, loc="left")
+        axes.set(xlim=(0, 100), xticks=[])
+        axes.tick_params(length=0)
+        axes.spines[:].set_visible(False)
+    panels[0].get_yticklabels()[names.index(OWN)].set_fontweight("bold")
+    figure.suptitle(measured["measure"], x=0.01, ha="left", fontsize=11)
+    return figure
+
+
 def main() -> None:
-    """Draw the plots that the named file has figures for, into the named folder."""
-    results, folder = Path(sys.argv[1]), Path(sys.argv[2])
-    mpl.rcParams.update({"font.size": 9, "text.color": DARK, "axes.labelcolor": DARK})
-    read = json.loads(results.read_text())
+    """Draw the plots of the named result files into the named folder."""
+    peers, recall, folder = (Path(argument) for argument in sys.argv[1:])
+    mpl.rcParams.update(
+        {
+            "font.size": 9,
+            "text.color": DARK,
+            "axes.labelcolor": DARK,
+            "ytick.color": DARK,
+            "svg.hashsalt": "memolith",
+        }
+    )
     folder.mkdir(parents=True, exist_ok=True)
+    read = json.loads(peers.read_text())
     for plot in PLOTS:
         file = folder / plot.file
         figure = draw(plot, read["results"], read["machine"])
@@ -168,6 +201,10 @@ def main() -> None:
         figure.savefig(drawn, facecolor="white")
         Image.open(drawn).convert("RGB").quantize(COLOURS).save(file, optimize=True)
         print(f"{file}: {file.stat().st_size:,} bytes")
+    file = folder / "recall.svg"
+    figure = draw_recall(json.loads(recall.read_text()))
+    figure.savefig(file, facecolor="white", metadata={"Date": None})
+    print(f"{file}: {file.stat().st_size:,} bytes")
 
 
 if __name__ == "__main__":

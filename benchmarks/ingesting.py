@@ -152,9 +152,9 @@ def _throughput(megabytes: float, corpus: Corpus, embedder: str, profile: str) -
         "chunks": chunks,
         "stored": taken["stored"],
         "seconds": taken["seconds"],
-        "processor, s": taken["processor"],
-        "MB a processor second": megabytes / taken["processor"],
-        "chunks a processor second": chunks / taken["processor"],
+        "CPU, s": taken["processor"],
+        "MB per CPU s": megabytes / taken["processor"],
+        "chunks per CPU s": chunks / taken["processor"],
         "last tenth ÷ first": taken["slowing"],
     }
 
@@ -200,10 +200,9 @@ def embedder_of(name: str) -> Embedder:
 
 
 _INGEST_NOTE = (
-    "A made text of headings, paragraphs, lists, code and tables, read from a file into a fresh "
-    "store on disk; chunks are counted in word pieces in each row. The stub gives each text a "
-    "random direction. Last tenth ÷ first: processor time a chunk, of the last batches to the "
-    "first; 1 where a store that grows costs nothing."
+    "Synthetic Markdown, read from a file into a new store. The stub embedder returns random "
+    "directions. Last tenth ÷ first: CPU time a chunk, last batches compared with the first; 1 "
+    "means that a growing store costs nothing."
 )
 
 
@@ -250,7 +249,7 @@ def _by_stage(stats: Profiled) -> dict[str, float]:
         "cut": _seconds(stats, "weighing.py", "chunks") - screen,
         "index": index - embed,
         "embed": embed,
-        "weigh": judge - _seconds(stats, "indexing.py", "entries", caller="_weights"),
+        "assess": judge - _seconds(stats, "indexing.py", "entries", caller="_weights"),
         "decide": plan,
         "write": settle - plan - _seconds(stats, "indexing.py", "entries", caller="_make_ready"),
     }
@@ -273,10 +272,9 @@ def _seconds(stats: Profiled, file: str, name: str, *, caller: str | None = None
 
 
 _STAGES_NOTE = (
-    "Shares of the time by cProfile, which makes what is many small calls look dearer than it is. "
-    "Cut: into chunks, their word pieces counted. Index: keywords, features, passages and their "
-    "word pieces. Weigh: kind, importance, novelty. Decide: what is known, what is near. Write: "
-    "into the store, with the commit."
+    "Shares of CPU time measured by cProfile, which overstates many small calls. Cut: chunking "
+    "and token counts. Index: keywords, features, passages. Assess: kind, importance, novelty. "
+    "Decide: duplicates and neighbours. Write: the transaction."
 )
 
 
@@ -305,9 +303,9 @@ def _child(megabytes: float) -> None:
             "text, MB": megabytes,
             "chunks": taken["chunks"],
             "store, MB": text.with_suffix(".db").stat().st_size / 1e6,
-            "before, MB": before,
-            "at most, MB": _most_resident(),
-            "processor, s": taken["processor"],
+            "memory before, MB": before,
+            "peak memory, MB": _most_resident(),
+            "CPU, s": taken["processor"],
             "last tenth ÷ first": taken["slowing"],
         }
     print(json.dumps(row))
@@ -318,8 +316,8 @@ def _most_resident() -> float:
 
 
 _MEMORY_NOTE = (
-    "The most that a fresh process held (`ru_maxrss`), before it began and at the end; the stub, "
-    f"the profile `{_MEMORY_PROFILE}`, a store on disk, the text read from a file."
+    "Peak resident memory (`ru_maxrss`) of a new process; stub embedder, profile "
+    f"`{_MEMORY_PROFILE}`."
 )
 
 

@@ -51,11 +51,9 @@ _KB = 1_024
 _TURN = re.compile(r"^> \[1\] user[^:]*: (.*)$", re.MULTILINE)
 
 NOTE = (
-    f"Each call of the model takes {DELAY_S * 1_000:g} ms and gives one fact; the bound is calls "
-    f"at once ÷ {DELAY_S:g} s. The profile `{PROFILE}`, a fresh store on disk. Each row is of a "
-    "process of its own; the server's processor time is not in it. Memory is the most that the "
-    "process had held (`ru_maxrss`) before it began to learn, and at the end. The stub gives each "
-    "text a random direction."
+    f"Each model call takes {DELAY_S * 1_000:g} ms and returns one fact; the maximum is parallel "
+    f"calls ÷ {DELAY_S:g} s. Profile `{PROFILE}`, new store on disk, one process a row. CPU time "
+    "excludes the model server. Memory is `ru_maxrss` before learning and at the end."
 )
 
 
@@ -108,13 +106,12 @@ def _child(url: str, name: str, owners: int, at_once: int, exchanges: int) -> No
     row = {
         "embedder": name,
         "owners": owners,
-        "calls at once": at_once,
-        "seconds": seconds,
-        "exchanges a second": exchanges / seconds,
-        "of the bound, %": 100 * exchanges / seconds / (at_once / DELAY_S),
-        "processor, ms an exchange": 1_000 * processor / exchanges,
-        "before, MB": before,
-        "at most, MB": _most_resident(),
+        "parallel calls": at_once,
+        "exchanges per s": exchanges / seconds,
+        "of maximum, %": 100 * exchanges / seconds / (at_once / DELAY_S),
+        "CPU, ms per exchange": 1_000 * processor / exchanges,
+        "memory before, MB": before,
+        "peak memory, MB": _most_resident(),
     }
     print(json.dumps(row))
 

@@ -6,10 +6,10 @@ import argparse
 import platform
 import subprocess
 import sys
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.metadata import version
 from os import cpu_count, environ, getloadavg
 from pathlib import Path
 from resource import RUSAGE_CHILDREN, getrusage
@@ -23,7 +23,8 @@ from rich.table import Table as Shown
 Step = Callable[[int], object]
 """Does one round; its number is given."""
 
-_LIBRARIES = ("numpy", "apsw", "onnxruntime", "tokenizers")
+COLUMNS = 118
+"""Width of the text in documents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +130,13 @@ class Table:
         name: Of the part; its place in the document has it too.
         rows: Dictionaries of the same keys, the columns' heads.
         note: What must be known to read it.
+        measured_on: The machine and time; empty: this machine, now.
     """
 
     name: str
     rows: Sequence[Mapping[str, Any]]
     note: str = ""
+    measured_on: str = ""
 
     @property
     def cells(self) -> list[list[str]]:
@@ -142,11 +145,12 @@ class Table:
         return [heads, *([_shown(row[head]) for head in heads] for row in self.rows)]
 
     def markdown(self) -> str:
-        """Return it as it stands in the docs."""
+        """Return the table, its note, and the machine as Markdown."""
         heads, *rows = self.cells
         lines = [heads, ["---"] * len(heads), *rows]
-        table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-        return "\n\n".join(filter(None, (table, self.note, f"*{machine()}*")))
+        table = "\n".join(f"|{'|'.join(line)}|" for line in lines)
+        note = textwrap.fill(self.note, COLUMNS, break_long_words=False, break_on_hyphens=False)
+        return "\n\n".join(filter(None, (table, note, f"*{self.measured_on or machine()}*")))
 
 
 def _shown(value: object) -> str:
@@ -205,19 +209,10 @@ def written(document: str, table: Table) -> str:
 
 def machine() -> str:
     """Return what was measured on, with what, and when."""
-    libraries = ", ".join(f"{name} {version(name)}" for name in _LIBRARIES)
     return (
-        f"{_processor()}, {cpu_count()} processors, load {getloadavg()[0]:.1f}, "
-        f"{platform.system()}; Python {platform.python_version()}, {libraries}, "
-        f"SQLite {sqlite_version()}; {datetime.now(UTC):%Y-%m-%d}"
+        f"{_processor()}, {cpu_count()} CPUs, load {getloadavg()[0]:.1f}; "
+        f"Python {platform.python_version()}; {datetime.now(UTC):%Y-%m-%d}"
     )
-
-
-def sqlite_version() -> str:
-    """Return the version that apsw brings."""
-    import apsw
-
-    return apsw.sqlite_lib_version()
 
 
 def _processor() -> str:

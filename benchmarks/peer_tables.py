@@ -37,17 +37,32 @@ NAMES = {
 NONE = "–"
 
 
-def tables(found: Sequence[Measured]) -> Iterator[Table]:
-    """Yield the tables."""
+DETAIL = 100_000
+"""The number of memories that single figures are for, where a peer was measured with as many."""
+
+
+def tables(found: Sequence[Measured], measured_on: str = "") -> Iterator[Table]:
+    """Yield the tables, each with one row for each peer."""
     note = f"{_SEARCH_NOTE} {_when(found)}"
-    yield Table("peers-search", [_searching(each) for each in found], note)
-    yield Table("peers-writes", [_writing(each) for each in found], _WRITES_NOTE)
-    yield Table("peers-owners", [_owning(each) for each in _largest(found)], _OWNERS_NOTE)
-    if left := [each for each in found if each.left_out]:
-        rows = [{**_who(each), "left out, or not finished": each.left_out} for each in left]
-        yield Table("peers-left-out", rows)
-    else:
-        yield Table("peers-left-out", [{"left out": "nothing"}])
+    peers = _by_peer(found)
+    sizes = sorted({each.size for each in found})
+    yield Table("peers-search", [_searching(each, sizes) for each in peers], note, measured_on)
+    yield Table(
+        "peers-writes", [_writing(each, sizes) for each in peers], _WRITES_NOTE, measured_on
+    )
+    yield Table("peers-owners", [_owning(_last(each)) for each in peers], _OWNERS_NOTE, measured_on)
+    left = [
+        {"size": each.size, "product": NAMES[each.peer], "reason": each.left_out}
+        for each in found
+        if each.left_out
+    ]
+    yield Table("peers-left-out", left or [{"excluded": "none"}], "", measured_on)
+
+
+def _by_peer(found: Sequence[Measured]) -> list[list[Measured]]:
+    """Return the measurements of each peer, smallest store first."""
+    by_peer = {name: [each for each in found if each.peer == name] for name in NAMES}
+    return [sorted(rows, key=lambda each: each.size) for rows in by_peer.values() if rows]
 
 
 def _when(found: Sequence[Measured]) -> str:
@@ -57,54 +72,57 @@ def _when(found: Sequence[Measured]) -> str:
     return f"Measured from {days[0]} to {days[-1]}, at loads of {loads[0]} to {loads[-1]}."
 
 
-def _who(each: Measured) -> dict[str, object]:
-    return {"owner has": each.size, "": NAMES[each.peer]}
-
-
-def _searching(each: Measured) -> dict[str, object]:
+def _searching(rows: Sequence[Measured], sizes: Sequence[int]) -> dict[str, object]:
+    detail = _detail(rows)
     return {
-        **_who(each),
-        "p50, ms": _or_none(each.p50_ms),
-        "p95, ms": _or_none(each.p95_ms),
-        "processor, ms": _or_none(each.processor_ms),
-        "÷ Memolith": _ratio(each.search_ratio),
-        f"recall@{NEAREST}": _or_none(each.recall),
-        "start to first, s": _or_none(each.start_s),
-        "start ÷ Memolith": _ratio(each.start_ratio),
+        "product": NAMES[detail.peer],
+        **_at_sizes(rows, sizes, "p50_ms"),
+        "÷ Memolith": _ratio(detail.search_ratio),
+        f"recall@{NEAREST}": _or_none(detail.recall),
+        "start, s": _or_none(detail.start_s),
     }
 
 
-def _writing(each: Measured) -> dict[str, object]:
+def _writing(rows: Sequence[Measured], sizes: Sequence[int]) -> dict[str, object]:
+    detail = _detail(rows)
     return {
-        **_who(each),
-        "bulk, a second": _or_none(each.adds_a_second),
-        "bulk, a processor second": _or_none(each.adds_a_processor_second),
-        "one more: p50, ms": _or_none(each.add_ms),
-        "÷ Memolith": _ratio(each.add_ratio),
-        "bytes each on disk": _or_none(each.bytes_each),
+        "product": NAMES[detail.peer],
+        **_at_sizes(rows, sizes, "add_ms"),
+        "÷ Memolith": _ratio(detail.add_ratio),
+        "bulk, per s": _or_none(detail.adds_a_second),
+        "bytes each": _or_none(detail.bytes_each),
     }
+
+
+def _at_sizes(rows: Sequence[Measured], sizes: Sequence[int], name: str) -> dict[str, object]:
+    """Return a figure by the number of memories."""
+    values = {each.size: getattr(each, name) for each in rows}
+    return {f"{size:,}": _or_none(values.get(size)) for size in sizes}
+
+
+def _detail(rows: Sequence[Measured]) -> Measured:
+    """Return the measurement of `DETAIL` memories, else the largest finished one below."""
+    smaller = [each for each in rows if each.size <= DETAIL and not each.left_out]
+    return (smaller or list(rows))[-1]
+
+
+def _last(rows: Sequence[Measured]) -> Measured:
+    """Return the measurement with most memories, preferring one that tried the isolation."""
+    tried = [each for each in rows if each.nobodys_results is not None]
+    return (tried or list(rows))[-1]
 
 
 def _owning(each: Measured) -> dict[str, object]:
     nobodys = each.nobodys_results
     return {
-        "": NAMES[each.peer],
+        "product": NAMES[each.peer],
         "version": each.version or NONE,
         "install, MB": _or_none(each.install_mb),
-        "get by another's id": _yes(each.reads_others),
-        "delete by another's id": _yes(each.deletes_others),
-        "another's among the results": _of(each.others_results, each.results),
-        "search as `*` finds": NONE if nobodys is None else nobodys,
+        "reads by id": _yes(each.reads_others),
+        "deletes by id": _yes(each.deletes_others),
+        "foreign results": _of(each.others_results, each.results),
+        "owner `*` finds": NONE if nobodys is None else nobodys,
     }
-
-
-def _largest(found: Sequence[Measured]) -> list[Measured]:
-    """Return for each peer what was measured of most memories, and if nothing was, the last."""
-    best: dict[str, Measured] = {}
-    for each in found:
-        if each.peer not in best or each.nobodys_results is not None:
-            best[each.peer] = each
-    return [best[name] for name in NAMES if name in best]
 
 
 def _or_none(value: float | None) -> float | str:
@@ -112,7 +130,7 @@ def _or_none(value: float | None) -> float | str:
 
 
 def _yes(value: bool | None) -> str:  # noqa: FBT001 - a cell
-    return NONE if value is None else "succeeds" if value else "no"
+    return NONE if value is None else "yes" if value else "no"
 
 
 def _of(part: int | None, whole: int) -> str:
@@ -127,31 +145,26 @@ def _ratio(ratio: Ratio | None) -> str:
 
 
 _SEARCH_NOTE = (
-    f"A search of {FOUND} results, filtered to the owner who has so many memories, among "
-    f"{OTHERS} others with {PER_OTHER:,} each; {SEARCHES} queries none of which was asked before, "
-    f"or as many as {PHASE_S:g} s allow. Times are taken in the peer's own process, in turns "
-    "with Memolith on the same texts; ÷ Memolith: of each round, in brackets the quartiles. The "
-    "embedder's place is taken by a look-up in all. Processor: of that process alone, without "
-    "PostgreSQL's. Start to first: from the start of a process "
-    f"to the first answer, the median of {STARTS}. Recall: the share of the {NEAREST} nearest by "
-    f"vectors of an exact scan, over {COMPARED} queries; of Memolith's and txtai's, whose searches "
-    "go by words as well, the part by vectors alone, Memolith's below its doors; MemPalace's "
-    "orders what it finds anew by words, which counts as missed."
+    f"Median search time in ms by number of memories: {FOUND} results, filtered to one owner "
+    f"among {OTHERS} others with {PER_OTHER:,} memories each; {SEARCHES} new queries, or as many "
+    f"as {PHASE_S:g} s allow. Rounds alternate with Memolith on the same texts; embeddings come "
+    f"from a lookup table. The other columns are for {DETAIL:,} memories: median ratio of rounds, "
+    f"with quartiles; recall@{NEAREST} of vector search against an exact scan ({COMPARED} "
+    f"queries); time from process start to first result, median of {STARTS}."
+    " Memolith and txtai: the vector part of their hybrid search; MemPalace: results after its "
+    "keyword reranking."
 )
 _WRITES_NOTE = (
-    "Bulk: as many at a time as the peer takes, up to 1,000, with what is written at the end. "
-    f"mem0 stores one by one, whatever it is given, which would take hours: all but {SEEDED_BUT} "
-    "memories are put into its vector store below its doors, and the rate is of these. One "
-    f"more: a single write that is on disk when the call returns, as far as the peer does that by "
-    f"its own settings; {ADDS} in turns with Memolith's `remember`. usearch writes at the end of "
-    "the program. mcp-memory-service searches for near duplicates with each. Bytes: files of the "
-    "closed store by memories of all owners, the text included."
+    f"Median time in ms of one durable write by number of memories: {ADDS} writes, alternating "
+    f"with Memolith's `remember`. The other columns are for {DETAIL:,} memories. Bulk: batches of "
+    f"up to 1,000. mem0 stores one memory a call, so all but {SEEDED_BUT} were inserted directly "
+    f"into its vector store; its bulk rate is of those {SEEDED_BUT}. usearch saves only at exit. "
+    "mcp-memory-service searches for near duplicates at each write. Bytes: files of the closed "
+    "store, text included, divided by all memories."
 )
 _OWNERS_NOTE = (
-    "Whether a memory of one owner is read or deleted by its id as another, as far as the peer "
-    "can be told who asks; how many results of searches as one owner were another's; what a "
-    "search as an owner named `*`, who is not there, finds. The bare ones have no such doors, or "
-    "one file an owner. Installed: everything that came, without compiled files; of mem0 without "
-    "its optional keyword search; of txtai with torch for the processor alone; of the bare ones "
-    "all three."
+    "Whether one owner can read or delete a memory of another owner by its id; results of other "
+    "owners among all results; results for the nonexistent owner `*`. The bare libraries have no "
+    "such operations, or use one file for each owner. Size: without compiled files; mem0 without "
+    "keyword search, txtai with CPU-only torch, the bare libraries together."
 )

@@ -152,6 +152,11 @@ def _read(file: Path | None) -> list[Measured]:
     return [Measured(**row) for row in json.loads(file.read_text())["results"]]
 
 
+def _measured_on(file: Path | None) -> str:
+    """Return the machine that a file names; empty: this one."""
+    return str(json.loads(file.read_text())["machine"]) if file and file.exists() else ""
+
+
 def _merged(before: Sequence[Measured], now: Measured) -> list[Measured]:
     """Return both, in the order of peers and sizes; what is new takes the place of what was."""
     kept = [each for each in before if (each.peer, each.size) != (now.peer, now.size)]
@@ -176,7 +181,7 @@ def main() -> None:
             kept = {"machine": machine(), "results": [asdict(each) for each in found]}
             asked.json.parent.mkdir(parents=True, exist_ok=True)
             asked.json.write_text(f"{json.dumps(kept, indent=1, ensure_ascii=False)}\n")
-    for table in tables(found):
+    for table in tables(found, _measured_on(asked.json)):
         report(table, asked.write)
 
 

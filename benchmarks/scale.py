@@ -303,30 +303,27 @@ def _share(snapshot: Snapshot, vector: NDArray[np.int8], everything: NDArray[np.
 def recalls_row(plan: Plan, measured: Mapping[str, Any]) -> dict[str, object]:
     """Return a row of the table of recalls."""
     row: dict[str, object] = {"database": plan.database, "memories, owners": plan.title}
-    for name, head in (("first", "first of an owner"), ("spread", "any owner"), ("again", "again")):
+    for name, head in (("first", "first"), ("spread", "random"), ("again", "repeated")):
         p50, p99 = measured[name]
         row |= {f"{head}: p50, ms": p50 * 1e3, f"{head}: p99, ms": p99 * 1e3}
     return row | {
-        "process before, MB": measured["before"] / _MEGABYTE,
-        "at most, MB": measured["resident"] / _MEGABYTE,
+        "memory before, MB": measured["before"] / _MEGABYTE,
+        "peak memory, MB": measured["resident"] / _MEGABYTE,
     }
 
 
 _RECALLS_NOTE = (
-    f"Hybrid recall of {TOP_K}, everything included, a look-up in the place of the model, in one "
-    "thread of a fresh process. First of an owner: every owner is asked for once, so that what is "
-    f"held of them in memory is made. Any owner: {QUERIES} recalls of owners drawn at random, when "
-    "all have been asked for. Again: ten recalls each of some of them. Half of the memories are of "
-    "few owners who have many: of a thousand five have 50,000 each, 45 have 5,556, 950 have 526."
+    f"Hybrid recall of {TOP_K} results in one thread of a new process. first: the first recall of "
+    f"each owner, which loads the owner's index. random: {QUERIES} recalls of random owners whose "
+    "index is loaded. repeated: ten more recalls for each of some owners."
 )
 _BUILT_NOTE = (
-    "Memories stored a second, one process and thread, a thousand a transaction; processor "
-    "seconds of this process alone. On disk: the file, or the database after a checkpoint, "
-    "without the server's log."
+    "One process and thread, 1,000 memories a transaction; CPU time of this process alone. Size: "
+    "the file, or the database after a checkpoint, without the server's log."
 )
 _MISSED_NOTE = (
-    f"The share of the {RECALLED} nearest by `Snapshot.nearest` that are as near as the tenth of "
-    f"an exact comparison with every stored vector of the owner; {COMPARED} queries a row."
+    f"Recall@{RECALLED} against an exact scan of the owner's stored vectors; {COMPARED} queries "
+    "a row."
 )
 
 
@@ -335,9 +332,9 @@ def built_row(plan: Plan, built: Mapping[str, float]) -> dict[str, object]:
     return {
         "database": plan.database,
         "memories, owners": plan.title,
-        "a second": plan.total / built["seconds"],
-        "a processor second": plan.total / built["processor"],
-        "bytes each on disk, beyond its text": built["beyond"] / plan.total,
+        "memories per s": plan.total / built["seconds"],
+        "per CPU s": plan.total / built["processor"],
+        "bytes each beyond text": built["beyond"] / plan.total,
     }
 
 
@@ -349,7 +346,7 @@ def missed_rows(plan: Plan, shares: Mapping[int, float]) -> Iterator[dict[str, o
             "memories, owners": plan.title,
             "owner has": size,
             f"recall@{RECALLED}": share,
-            "bar": BAR,
+            "target": BAR,
         }
 
 

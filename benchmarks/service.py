@@ -2,7 +2,7 @@
 
     make bench-service                                              # SQLite and PostgreSQL
     make bench-service ARGS="--database sqlite --clients 8 --seconds 3"
-    make bench-service ARGS="--write docs/how-to/service-load.md"
+    make bench-service ARGS="--write docs/benchmarks-service.md"
     make bench-service ARGS="--save before.json"                    # and later, to compare:
     make bench-service ARGS="--before before.json"
     make bench-service ARGS="--hour 36000"                          # does its memory grow?

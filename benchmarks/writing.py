@@ -58,14 +58,14 @@ def _writes(size: int, corpus: Corpus, folder: Path) -> list[dict[str, object]]:
     least = taken["bare insert"]
     return [
         {
-            "one more": f"{name}, at {size:,}",
-            "bar, a second": BAR_WRITES,
-            "a second": 1.0 / taken[name].wall.mean,
-            "a processor second": 1.0 / taken[name].cpu.mean,
+            "operation": f"{name}, at {size:,}",
+            "target, per s": BAR_WRITES,
+            "per s": 1.0 / taken[name].wall.mean,
+            "per CPU s": 1.0 / taken[name].cpu.mean,
             "p50, ms": taken[name].wall.median * 1e3,
             "p95, ms": taken[name].wall.quantile(0.95) * 1e3,
-            "bare insert: p50, ms": least.wall.median * 1e3,
-            "p50 ÷ bare": ratio(taken[name].wall.over(least.wall)),
+            "SQL insert: p50, ms": least.wall.median * 1e3,
+            "p50 ÷ insert": ratio(taken[name].wall.over(least.wall)),
         }
         for name in ("remember", "learn")
     ]
@@ -80,10 +80,9 @@ def _bare_table(path: Path) -> apsw.Connection:
 
 
 _WRITES_NOTE = (
-    f"{WRITES} of each, one after the other in one thread, the look-up in place of the model, "
-    f"after {UNMEASURED} that are not timed: a process's first one is under [start](#start). "
-    "`remember` stores one memory, `learn` two messages and what is worth remembering of them. "
-    "The bare insert is one row of the same text, with a commit as durable, in the same folder."
+    f"{WRITES} sequential writes in one thread, with the lookup table, after {UNMEASURED} warm-up "
+    "writes. `remember` stores one memory; `learn` stores two messages and extracts memories. "
+    "The baseline inserts one row of the same text with the same durability."
 )
 
 
@@ -92,16 +91,16 @@ _WRITES_NOTE = (
 
 def imports(corpus: Corpus) -> Table:
     """Time `log` of many messages, in turns with the bare embedder on the same texts."""
-    progress("import: with the look-up")
+    progress("import: with the lookup table")
     stub = _import_times(corpus, Known(), BATCH, lookup=True)
     progress("import: with the model")
     model = _import_times(corpus, open_embedder(Settings()), EMBEDDED_BATCH, lookup=False)
     overhead = (model["log"].cpu.over(model["embed"].cpu).median - 1.0) * 100.0
     rows = [
-        {"embedder": "look-up", "bar": "–", **_rates(stub, BATCH), "overhead, %": "–"},
+        {"embedder": "lookup table", "target": "–", **_rates(stub, BATCH), "overhead, %": "–"},
         {
             "embedder": "local model",
-            "bar": f"{BAR_IMPORT} a second, {BAR_OVERHEAD} %",
+            "target": f"{BAR_IMPORT} per s, {BAR_OVERHEAD} %",
             **_rates(model, EMBEDDED_BATCH),
             "overhead, %": overhead,
         },
@@ -112,10 +111,10 @@ def imports(corpus: Corpus) -> Table:
 def _rates(taken: dict[str, Taken], batch: int) -> dict[str, float]:
     log, embed = taken["log"], taken["embed"]
     return {
-        "messages a second": batch / log.wall.median,
-        "a processor second": batch / log.cpu.median,
-        "bare embedder: a second": batch / embed.wall.median,
-        "bare: a processor second": batch / embed.cpu.median,
+        "messages per s": batch / log.wall.median,
+        "per CPU s": batch / log.cpu.median,
+        "embedder alone: per s": batch / embed.wall.median,
+        "embedder alone: per CPU s": batch / embed.cpu.median,
     }
 
 
@@ -139,8 +138,7 @@ def _import_times(
 
 
 _IMPORTS_NOTE = (
-    f"`log` of {BATCH:,} messages a call with the look-up, {EMBEDDED_BATCH} with the model, of "
-    "16 words or 25 word pieces in the mean; learning is on. The overhead is the "
-    "processor time that `log` takes beyond that of the embedder called with the same texts in "
-    "the same minute; it embeds on two threads in both. Medians of five."
+    f"`log` of {BATCH:,} messages a call with the lookup table, {EMBEDDED_BATCH} with the model; "
+    "16 words or 25 word pieces a message on average, with learning. Overhead: additional CPU "
+    "time compared with the embedder alone, which uses two threads in both. Medians of five."
 )

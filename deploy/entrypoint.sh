@@ -1,10 +1,9 @@
 #!/bin/sh
-# Runs memolith with its secrets, which come as files: what stands in a container's settings can be
-# read by everybody who may inspect it, and what stands in its arguments by everybody who may list
-# processes.
+# Read secrets from files, then run memolith. Container settings are visible to `docker inspect`, and arguments to `ps`;
+# files are not.
 set -eu
 
-# from_file NAME: set the variable NAME to what is in the file that NAME_FILE names, if it does.
+# from_file NAME: if NAME_FILE is set, set NAME to the content of that file.
 from_file() {
     eval "file=\${$1_FILE:-}"
     if [ -n "$file" ]; then

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes the secrets of compose.yaml, once. Back up secrets/memolith_key: without it, what is stored can't be
-# read, by anybody.
+# Create the secrets for compose.yaml; existing ones are kept. Back up secrets/memolith_key: nobody can read the
+# stored data without it.
 set -eu
 cd "$(dirname "$0")"
 umask 077
@@ -10,7 +10,7 @@ for name in memolith_key db_password deploy_password app_password; do
         od -An -N32 -tx1 /dev/urandom | tr -d ' \n' >"secrets/$name"
     fi
 done
-# Compose shows files as they are: the user in the containers (10001, and PostgreSQL's) must be able to
-# read them. The folder keeps everybody else on this machine out.
+# Compose mounts the files with these permissions. The container users (10001, and PostgreSQL's) must be able to read
+# them; the directory keeps other users of this machine out.
 chmod 444 secrets/*
 chmod 700 secrets

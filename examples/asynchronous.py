@@ -1,4 +1,4 @@
-"""Many owners at once, from asynchronous code.
+"""Serve many owners concurrently with the asynchronous API.
 
 Run: python asynchronous.py
 """
@@ -11,7 +11,7 @@ from memolith import AsyncMemolith
 
 
 async def main(path: Path) -> None:
-    """Serve three people at the same time; none sees another's memories."""
+    """Store and recall for three owners concurrently; their memories are isolated."""
     async with await AsyncMemolith.open(path) as memory:
         people = {"ada": "engines", "grace": "compilers", "edsger": "shortest paths"}
         await asyncio.gather(

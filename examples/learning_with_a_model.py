@@ -1,8 +1,8 @@
-"""Learn facts with a language model, notice a change, get a summary: against a scripted model.
+"""Learn facts with a language model, detect a change and create a summary.
 
-The client is OpenAI's own, over a real socket; a server in this process plays the model, so that
-nothing is needed but the extra `memolith[openai]`. With a model of yours, the settings below are a
-section `[memory.chat]` of memolith.toml.
+A scripted server in this process replaces the model. OpenAI's client calls it over a real socket,
+so the example needs the extra `memolith[openai]` but no API key. For a real model, put the settings
+below into the section `[memory.chat]` of memolith.toml.
 
 Run: python learning_with_a_model.py
 """
@@ -33,12 +33,14 @@ SUMMARY = (
 
 
 def model(asked: Asked) -> object:
-    """Answer what a language model is asked, as one might."""
+    """Return the scripted response to a request."""
     if asked.schema is not None and asked.schema.name == "summary":
         return {"summary": SUMMARY}
-    told = [fact for words, facts in FACTS.items() if words in asked.user for fact in facts]
+    found = [fact for words, facts in FACTS.items() if words in asked.user for fact in facts]
     return {
-        "facts": [{"content": fact, "kind": "fact", "happened": None, "from": [1]} for fact in told]
+        "facts": [
+            {"content": fact, "kind": "fact", "happened": None, "from": [1]} for fact in found
+        ]
     }
 
 
@@ -52,18 +54,18 @@ with TemporaryDirectory() as folder, ModelServer(model) as server:
     with Memolith.open(Path(folder) / "memory.db", config=config, worker=False) as memory:
         alice = memory.owner("alice")
         for said, reply in CONVERSATION:
-            alice.learn(said, reply, session="monday")  # waits for no model
+            alice.learn(said, reply, session="monday")  # does not wait for the model
         alice.end_session("monday")
         print(f"{alice.backlog().pending_messages} messages wait to be learned from")
 
-        # What a worker does: one in the process, unless `worker=False`, or `memolith worker`.
+        # Usually a worker does this: in the process (the default), or `memolith worker`.
         memory.work()
 
         print("remembered:")
         for one in reversed(alice.list(state="all").memories):
             print(f"  {one.state.value:<11} {one.kind:<9} {one.content}")
 
-        # What no sentence supports is withheld until somebody looks at it.
+        # Unsupported facts are quarantined until someone reviews them.
         print("to be reviewed:", [one.content for one in alice.review()])
 
         (summary,) = alice.summaries()

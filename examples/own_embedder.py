@@ -1,4 +1,4 @@
-"""Bring your own embedder: any function from texts to vectors.
+"""Use your own embedder: any function that maps texts to vectors.
 
 Run: python own_embedder.py
 """
@@ -11,7 +11,7 @@ DIMENSION = 256
 
 
 def trigrams(texts: list[str]) -> list[list[float]]:
-    """Return how often each three letters stand in each text, hashed to 256 numbers."""
+    """Return the trigram counts of each text, hashed to 256 dimensions."""
     vectors = []
     for text in texts:
         vector = [0.0] * DIMENSION

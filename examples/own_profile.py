@@ -1,6 +1,7 @@
-"""Bring your own profile: a way to remember made of the parts of others.
+"""Write your own profile from the policies of existing profiles.
 
-A field log: notes of three kinds, the same words once, nothing fades, the newest first in a prompt.
+A field log: three kinds of notes, no duplicates, no forgetting, and the newest notes first in
+prompts.
 
 Run: python own_profile.py
 """
@@ -21,12 +22,12 @@ from memolith.profiles.model import Profile
 
 @dataclass(frozen=True, slots=True)
 class LogRendering:
-    """One line a note, the newest first, as many as fit."""
+    """Render one line for each note, newest first, within the budget."""
 
     def render(
         self, material: RenderInput, budget: int, count: Callable[[Sequence[str]], list[int]]
     ) -> tuple[str, tuple[RecalledItem, ...]]:
-        """Return the text and the results it shows."""
+        """Return the text and the results in it."""
         newest_first = sorted(material.results, key=lambda one: one.id, reverse=True)
         shown: list[RecalledItem] = []
         text = ""

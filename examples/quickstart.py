@@ -1,4 +1,4 @@
-"""Remember a few things, take in a conversation, ask about both.
+"""Store facts and a conversation, and ask about them.
 
 Run: python quickstart.py
 """
@@ -12,16 +12,16 @@ from memolith import Memolith, Message
 with TemporaryDirectory() as folder, Memolith.open(Path(folder) / "memory.db") as memory:
     alice = memory.owner("alice")
 
-    # One fact at a time, where your program knows what matters.
+    # Store a single fact, if your program knows what is important.
     alice.remember("Prefers metric units", kind="preference", importance=0.8, key="units")
 
-    # Or whole exchanges: kept word for word, and what the user says of herself as memories.
+    # Or store an exchange: verbatim, with memories of the user's statements about herself.
     learned = alice.learn(
         "My name is Alice and I live in Oslo. It rained all day.", "Nice to meet you!"
     )
     print("learned:", [(one.kind, one.content) for one in learned.memories])
 
-    # Conversations of several people, with their own ids: logging them twice adds nothing.
+    # Log messages of several people with your own ids. Logging them again adds nothing.
     trip = [
         Message(
             "Bob",
@@ -43,10 +43,10 @@ with TemporaryDirectory() as folder, Memolith.open(Path(folder) / "memory.db") a
         best = alice.recall(question).memories[0]
         print(f"{question}  ->  {best.text}  (score {best.score.total:.2f}, {best.kind})")
 
-    # Text for a system prompt, within a budget.
+    # Get text for a system prompt, within a token budget.
     print(alice.context("When does the ferry leave?", token_budget=300))
 
-    # Nothing is lost: a key's earlier versions stay, and what is forgotten can be restored.
+    # Storing under a key again creates a new version. Earlier versions are kept.
     alice.remember("Prefers imperial units after all", kind="preference", key="units")
     units = alice.list(kind="preference").memories[0]
     print("versions:", [version.memory.content for version in alice.history(units.id).versions])

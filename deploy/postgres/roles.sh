@@ -1,6 +1,6 @@
 #!/bin/sh
-# Run once, by PostgreSQL's image, in a new and empty server: the roles and the database that
-# docs/how-to/postgresql.md describes. Who owns the tables is not who uses them.
+# Create the roles and the database of docs/how-to/postgresql.md. PostgreSQL's image runs this once, on a new server.
+# One role owns the tables, another uses them.
 set -eu
 
 psql --set ON_ERROR_STOP=1 --username "${POSTGRES_USER:-postgres}" --dbname postgres \

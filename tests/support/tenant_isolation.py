@@ -411,7 +411,14 @@ OPERATORS: Final = {
 READING: Final = frozenset(
     {"recall", "context", "get", "message", "messages", "sessions", "list", "review", "history"}
     | {"stats", "export", "search", "hybrid_search", "retrieve_context", "memories"}
-    | {"active_count", "profile", "equivalent_kind", "recent", "base_memory", "base_memory_versions"}
+    | {
+        "active_count",
+        "profile",
+        "equivalent_kind",
+        "recent",
+        "base_memory",
+        "base_memory_versions",
+    }
     | {"context_with_results", "summaries", "backlog", "usage", "audit"}
 )
 """The doors that only show."""
