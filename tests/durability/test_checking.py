@@ -80,7 +80,7 @@ def test_a_store_that_misses_a_memory_or_a_way_to_it_fails_the_check(tmp_path: P
         with pytest.raises(AssertionError):
             check(memory, told(**{id_: "The bicycle is green", "other": "More"}), tally)
         assert tally.lost == 1
-        with memory._app.store._connections.writing() as connection:  # type: ignore[attr-defined]
+        with memory._app.store._connections.write() as connection:  # type: ignore[attr-defined]
             connection.run("DELETE FROM terms")
             connection.run("COMMIT")
         with pytest.raises(AssertionError):

@@ -376,7 +376,7 @@ def test_who_never_stops_writing_is_asked_to_wait(store: str) -> None:
 def test_who_asked_writers_to_wait_and_was_killed_is_not_waited_for_long(
     store: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memolith.adapters.sql.embedding_generations.HOLD_S", 0.1)
+    monkeypatch.setattr("memolith.adapters.sql.embedding_generations.MAX_WRITE_PAUSE_S", 0.1)
     with opened(store, PLAIN) as memory:
         memory.remember("The piano is in Lisbon", owner="anna")
         own = memory._app.store

@@ -344,7 +344,7 @@ def test_a_body_in_one_piece_has_its_time_in_all() -> None:
 def test_a_body_without_end_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     import httpx
 
-    monkeypatch.setattr(http, "MOST_BYTES", 1000)
+    monkeypatch.setattr(http, "MAX_BODY_BYTES", 1000)
     with pytest.raises(httpx.ReadError):
         list(_bounded("text/event-stream", iter([b"x" * 600] * 9), 5))
 

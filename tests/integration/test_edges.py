@@ -127,7 +127,7 @@ def test_a_use_that_cant_be_noted_is_logged_and_the_answer_comes(
     def full(*_: object) -> None:
         raise StoreUnavailable("the disk is full")
 
-    monkeypatch.setattr(memory._app.store, "touch", full)
+    monkeypatch.setattr(memory._app.store, "record_access", full)
     with caplog.at_level(logging.WARNING):
         assert len(alice.recall("tea").memories) == 1
         memory.flush()

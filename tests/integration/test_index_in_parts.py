@@ -54,7 +54,7 @@ def test_where_the_parts_end_makes_no_difference(
         fill(memory)
     with opened(tmp_path / "memory.db") as memory:
         expected = answers(memory)
-    monkeypatch.setattr(index, "_AT_ONCE", at_once)
+    monkeypatch.setattr(index, "_ITEMS_PER_READ", at_once)
     with opened(tmp_path / "memory.db") as memory:
         assert answers(memory) == expected
         new = memory.owner("alice").remember("Likes cocoa")

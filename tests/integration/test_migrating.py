@@ -143,7 +143,7 @@ def test_rows_come_whole_in_pages_of_any_size(
     plain: Places, monkeypatch: pytest.MonkeyPatch, rows_at_once: int
 ) -> None:
     rows = furnished(plain).rows("file")
-    monkeypatch.setattr(tables, "_ROWS_AT_ONCE", rows_at_once)
+    monkeypatch.setattr(tables, "_ROWS_PER_PAGE", rows_at_once)
     for source, to in (("file", "server"), ("server", "back")):
         assert plain.rows(source) == rows
         assert plain.move(source, to).is_finished
@@ -271,8 +271,8 @@ def test_what_was_done_at_the_source_between_two_runs_comes_along(at: Places) ->
         assert [each.content for each in memory.list(owner="alice").memories]
         store = memory._app.store
         cipher = store.cipher  # type: ignore[attr-defined]
-        assert cipher.versions("alice") == [2]
-        assert cipher.versions("bob") == []
+        assert cipher.key_versions("alice") == [2]
+        assert cipher.key_versions("bob") == []
         assert store.is_erased("bob")
 
 

@@ -144,7 +144,7 @@ def test_the_service_says_so_and_its_client(memory: Memolith, alice: OwnerMemory
         for query in (KNOWN[0], FOREIGN[0]):
             answer = client.post("/v1/recall", json={"query": query}, headers=headers).json()
             here = alice.recall(query)
-            told = answer["relevance"], answer["nothing_relevant"]
+            told = answer["relevance"], answer["likely_unanswerable"]
             assert told == (here.relevance, here.likely_unanswerable)
     with running(create_app(memory, ServerOptions())) as url, Memolith.connect(url, key=key) as far:
         found = far.owner("alice").recall(FOREIGN[0])
@@ -169,12 +169,12 @@ def test_the_command_line_gives_it_as_data(tmp_path: Path) -> None:
     ran = CliRunner().invoke(cli, ["recall", *store, "--owner", "alice", "--json", FOREIGN[0]])
     found: dict[str, Any] = json.loads(ran.stdout)
     assert found["relevance"] < RELEVANCE_THRESHOLD
-    assert found["nothing_relevant"] is True
+    assert found["likely_unanswerable"] is True
 
 
 def test_a_tool_says_so(alice: OwnerMemory) -> None:
     known = tools.call(alice, "memory_recall", {"query": KNOWN[0]})
     foreign = tools.call(alice, "memory_recall", {"query": FOREIGN[0]})
-    assert (known.data["nothing_relevant"], foreign.data["nothing_relevant"]) == (False, True)
+    assert (known.data["likely_unanswerable"], foreign.data["likely_unanswerable"]) == (False, True)
     assert "nothing of this answers" in foreign.text
     assert "nothing of this answers" not in known.text

@@ -39,7 +39,7 @@ def _opened(monkeypatch: pytest.MonkeyPatch) -> set[str]:
         seen.add(place.record)
         return as_it_is(self, sealed, place)
 
-    monkeypatch.setattr(XChaChaOwnerCipher, "open", noting)
+    monkeypatch.setattr(XChaChaOwnerCipher, "decrypt", noting)
     return seen
 
 

@@ -62,7 +62,7 @@ def without_ways(memory: Memory) -> tuple[object, ...]:
     """Return what a change of profile must leave: all but versions and what is kept."""
     names = set(Memory.__dataclass_fields__) - {
         "version",
-        "kept_kind",
+        "previous_kind",
         "strength",
         "updated_at",
     }

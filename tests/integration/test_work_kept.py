@@ -85,7 +85,7 @@ def test_a_forgotten_message_does_not_wait_and_a_restored_one_does_as_before(
     for id_ in ids:
         alice.forget(id_)
     assert waiting(alice, memory, clock) == []
-    assert state_of(memory, clock)["backlog"].parked == 0
+    assert state_of(memory, clock)["backlog"].dead_letters == 0
     for id_ in ids:
         alice.restore(id_)
     assert state_of(memory, clock) == before
@@ -113,7 +113,7 @@ def test_what_is_purged_or_retired_by_age_waits_no_longer(
     memory.retain(days=100)
     state = state_of(memory, clock)
     assert (state["later"], state["unsummarised"]) == ([], [])
-    assert (state["backlog"].waiting, state["backlog"].parked) == (0, 0)
+    assert (state["backlog"].waiting, state["backlog"].dead_letters) == (0, 0)
     assert state["progress"] == ConsolidationProgress()
 
 

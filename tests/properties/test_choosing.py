@@ -55,7 +55,7 @@ def test_reading_everything_changes_no_answer(
         tell(alice, told)
         found = [answers(alice, *each) for each in asked]
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(ResultSelection, "_concerns", lambda *_: True)
+            patch.setattr(ResultSelection, "_must_read", lambda *_: True)
             assert found == [answers(alice, *each) for each in asked]
 
 

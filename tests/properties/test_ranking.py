@@ -50,13 +50,13 @@ tables = st.lists(rows, max_size=30)
 cues = st.builds(
     QueryCues,
     only_named=st.none() | st.integers(0, 3),
-    about_user=st.booleans(),
+    is_about_user=st.booleans(),
     periods=st.lists(st.tuples(st.integers(0, 10**15), st.integers(0, 2 * 10**15)), max_size=3).map(
         tuple
     ),
     asks_time=st.booleans(),
     answer_kinds=traits.map(Trait),
-    several=st.booleans(),
+    asks_several=st.booleans(),
 )
 WORDS = (
     "can you remind me what did I say we discuss mention Ines Silva's in May 8 2023 on March "

@@ -156,7 +156,7 @@ def _by_id(_own: Things, other: Things) -> Iterator[Call]:
 def _context_without(own: Things, other: Things) -> Iterator[Call]:
     yield from _context(own, other)
     for ids in (other.ids, own.ids):
-        yield _call(own.texts[0], without=ids, touch=False)
+        yield _call(own.texts[0], exclude=ids, touch=False)
 
 
 def _usage(_own: Things, _other: Things) -> Iterator[Call]:

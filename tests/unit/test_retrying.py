@@ -9,11 +9,11 @@ from memolith.policies.retries import BreakerPolicy, CircuitState, RetryPolicy, 
 
 retryings = st.builds(
     RetryPolicy,
-    most=st.integers(0, 20),
+    max_retries=st.integers(0, 20),
     first_pause_s=st.floats(0.001, 10),
-    longest_pause_s=st.floats(0.001, 100),
-    longest_wait_s=st.floats(0, 100),
-    total_s=st.floats(0, 1000),
+    max_pause_s=st.floats(0.001, 100),
+    max_requested_wait_s=st.floats(0, 100),
+    max_total_s=st.floats(0, 1000),
 )
 chances = st.floats(0, 1, exclude_max=True)
 tries = st.integers(1, 10_000)

@@ -264,7 +264,9 @@ OWNER_METHODS: Mapping[str, EndpointMethod] = {
     "restore": _build_id_method(
         Endpoint("POST", "/v1/memories/{id}/restore", Memory | Message, use_idempotency_key=True)
     ),
-    "review": Endpoint("GET", "/v1/review", tuple[Memory | Message, ...], response_key="withheld"),
+    "review": Endpoint(
+        "GET", "/v1/review", tuple[Memory | Message, ...], response_key="quarantined"
+    ),
     "approve": _build_id_method(
         Endpoint("POST", "/v1/review/{id}/approve", Memory | Message, use_idempotency_key=True)
     ),

@@ -131,11 +131,11 @@ def test_programs_get_a_line_for_each_answer(memolith: Any, model: Model) -> Non
     answer = memolith("chat", "--profile", "facts", "--json", stdin=lines)
     first, context, failed, found = map(json.loads, answer.out.splitlines())
     assert first["reply"] == "You said I live in Oslo"
-    assert (first["is_whole"], first["problem"], first["used"]) == (True, None, [])
+    assert (first["is_complete"], first["problem"], first["used"]) == (True, None, [])
     assert context == {"context": ""}
-    assert (failed["reply"], failed["is_whole"]) == ("", False)
+    assert (failed["reply"], failed["is_complete"]) == ("", False)
     assert "status 400" in failed["problem"]
-    assert found.keys() == {"used", "learned", "waiting", "parked"}
+    assert found.keys() == {"used", "learned", "pending_messages", "dead_letters"}
     assert answer.code == 13
 
 

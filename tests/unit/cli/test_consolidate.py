@@ -37,8 +37,8 @@ def test_it_says_what_it_makes_and_how(tiers: Any) -> None:
     assert told.endswith(": 2 sources, by its own sentences\n")
     learn(tiers, *SAID[4:6])
     (summary, base) = tiers.json("consolidate")
-    assert (summary["what"], summary["sources"], summary["by_model"]) == ("summary", 2, False)
-    assert (base["what"], base["id"], base["sources"]) == ("base memory", "1", 1)
+    assert (summary["output"], summary["sources"], summary["by_model"]) == ("summary", 2, False)
+    assert (base["output"], base["id"], base["sources"]) == ("base memory", "1", 1)
     assert tiers.ok("consolidate").out == NOTHING
     assert tiers.json("consolidate") == []
 

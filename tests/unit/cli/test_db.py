@@ -53,7 +53,10 @@ def test_a_database_is_upgraded_looked_at_and_indexed(memolith: Any, url: str) -
     made = memolith.ok("db", "upgrade", "--store", url)
     assert f"schema {SCHEMA} was made" in made.out
     assert f"Schema {SCHEMA} is reached" in made.err
-    assert memolith.json("db", "upgrade", "--store", url) == {"found": SCHEMA, "reached": SCHEMA}
+    assert memolith.json("db", "upgrade", "--store", url) == {
+        "from_schema": SCHEMA,
+        "to_schema": SCHEMA,
+    }
     assert "no vectors yet" in memolith("db", "index", "--store", url).err
     memolith.ok("remember", "The gate's code is 4711", "--store", url, "--owner", "alice")
     done = memolith.ok("db", "index", "--store", url)
@@ -63,7 +66,11 @@ def test_a_database_is_upgraded_looked_at_and_indexed(memolith: Any, url: str) -
     assert [(each["kind"], each["is_valid"]) for each in found["vector_indexes"]] == [
         ("hnsw", True)
     ]
-    assert (found["role"], found["unbound"], found["owners"]) == ("memolith_application", "", 1)
+    assert (found["role"], found["row_level_security_problem"], found["owners"]) == (
+        "memolith_application",
+        "",
+        1,
+    )
     assert found["key_ring"].endswith(f"schema {PLACE}_keys")
     shown = memolith.ok("db", "status", "--store", url).out
     assert "passages_nearest: hnsw" in shown
@@ -101,7 +108,7 @@ def test_a_role_that_sees_all_owners_is_shown(memolith: Any, url: str) -> None:
         connection.execute(f"GRANT memolith_application TO {login} WITH SET FALSE".encode())
     found = memolith.json("db", "status", "--store", f"{url}&user={login}")
     assert found["role"] == login
-    assert "bound by no row-level security" in found["unbound"]
+    assert "bound by no row-level security" in found["row_level_security_problem"]
 
 
 def test_without_citus_distribute_says_so(memolith: Any, url: str) -> None:

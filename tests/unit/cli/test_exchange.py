@@ -135,12 +135,16 @@ def test_a_second_import_adds_nothing(
 ) -> None:
     file = file_of(value)
     first = memolith.json("import", format_, file)
-    assert (first["messages"], first["memories"], first["already"]) == (messages, memories, 0)
+    assert (first["messages"], first["memories"], first["duplicates_skipped"]) == (
+        messages,
+        memories,
+        0,
+    )
     stats = memolith.json("stats")
     clock.advance(timedelta(hours=1))
     second = memolith.json("import", format_, file)
     assert (second["messages"], second["memories"]) == (0, 0)
-    assert second["already"] >= messages
+    assert second["duplicates_skipped"] >= messages
     del stats["usage"]  # of the hour that it is
     assert memolith.json("stats").items() >= stats.items()
 
@@ -171,7 +175,7 @@ def test_an_old_line_does_not_bring_back_what_was_changed_since(memolith: Any) -
     memolith.ok("import", "jsonl", file)
     (memory,) = memolith.json("list")["memories"]
     memolith.ok("update", memory["id"], "Prefers nautical units")
-    assert memolith.json("import", "jsonl", file)["already"] == 1
+    assert memolith.json("import", "jsonl", file)["duplicates_skipped"] == 1
     assert [one["content"] for one in memolith.json("list")["memories"]] == [
         "Prefers nautical units"
     ]
@@ -180,7 +184,7 @@ def test_an_old_line_does_not_bring_back_what_was_changed_since(memolith: Any) -
 def test_an_imported_memory_does_not_take_the_users_key(memolith: Any) -> None:
     memolith.ok("remember", "Prefers metric units", "--key", "units")
     answer = memolith.json("import", "jsonl", file_of(told("Prefers imperial units", key="units")))
-    assert (answer["memories"], len(answer["unkeyed"])) == (1, 1)
+    assert (answer["memories"], len(answer["keys_dropped"])) == (1, 1)
     found = {
         one["content"]: (one["key"], one["origin"]) for one in memolith.json("list")["memories"]
     }
@@ -244,7 +248,7 @@ def test_an_interrupted_import_keeps_whole_batches(
             raise KeyboardInterrupt
         return store(*args)
 
-    monkeypatch.setattr("memolith.cli.commands.transfer.store", interrupted)
+    monkeypatch.setattr("memolith.cli.commands.transfer.store_batch", interrupted)
     answer = memolith("import", "jsonl", file_of(LINES))
     assert answer.code == 130
     assert "stopped after 2 messages" in answer.err
@@ -279,7 +283,7 @@ def test_a_message_that_says_nothing_is_passed_over_and_counted(memolith: Any) -
     chat = json.loads(json.dumps(CHATGPT))
     chat[0]["mapping"]["b"]["message"]["content"]["parts"] = ["\u200b\x00"]
     answer = memolith.json("import", "chatgpt", file_of(chat))
-    assert (answer["messages"], answer["passed_over"]) == (1, 1)
+    assert (answer["messages"], answer["messages_skipped"]) == (1, 1)
     assert "1 empty or too long" in memolith("import", "chatgpt", file_of(chat)).out
 
 
@@ -340,18 +344,22 @@ def test_bringing_it_back_twice_or_into_its_own_store_adds_nothing(eventful: Any
     eventful.ok("export", "--output", "all.jsonl")
     before = exported(eventful)
     brought = eventful.json("import", "jsonl", "all.jsonl")
-    assert (brought["messages"], brought["memories"], brought["already"]) == (0, 0, len(before))
+    assert (brought["messages"], brought["memories"], brought["duplicates_skipped"]) == (
+        0,
+        0,
+        len(before),
+    )
     assert exported(eventful) == before
 
 
 def test_a_successor_may_come_batches_later_and_what_was_there_is_not_counted_twice(
     eventful: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(transfer, "STRETCH", 1)
+    monkeypatch.setattr(transfer, "IMPORT_BATCH_SIZE", 1)
     eventful.ok("export", "--output", "all.jsonl")
     brought = eventful.json("import", "jsonl", "all.jsonl", "--store", "other.db")
     assert exported(eventful, "--store", "other.db") == exported(eventful)
-    assert brought["already"] == 0
+    assert brought["duplicates_skipped"] == 0
     assert eventful.json("verify", "--store", "other.db")["findings"] == []
 
 
@@ -382,7 +390,7 @@ def test_a_memory_whose_key_is_taken_comes_without_it(eventful: Any) -> None:
     eventful.ok("export", "--output", "all.jsonl")
     eventful.ok("remember", "Prefers imperial units", "--key", "units", "--owner", "bob")
     brought = eventful.json("import", "jsonl", "all.jsonl", "--owner", "bob")
-    (unkeyed,) = brought["unkeyed"]
+    (unkeyed,) = brought["keys_dropped"]
     memory = eventful.json("show", unkeyed, "--owner", "bob")
     assert memory["content"] == "Prefers metric units, also for recipes"
     assert memory["key"] is None
@@ -397,7 +405,7 @@ def test_an_export_that_fails_leaves_the_old_file(
         yield b"new"
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("memolith.cli.commands.transfer.write", broken)
+    monkeypatch.setattr("memolith.cli.commands.transfer.write_export", broken)
     assert eventful("export", "--output", "all.jsonl").code == 130
     assert Path("all.jsonl").read_text() == "old"
     assert not list(Path().glob(".memolith-*"))

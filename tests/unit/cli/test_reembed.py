@@ -53,7 +53,7 @@ def test_what_the_configuration_must_say_is_told(filled: Program) -> None:
     assert filled.json("reembed", *shorter) == {
         "model": "other",
         "dimension": 16,
-        "made": 0,
+        "vectors_created": 0,
         "settings": {"provider": "ollama", "model": "nomic-embed-text", "dimension": 256},
     }
 
@@ -73,7 +73,7 @@ def test_ctrl_c_leaves_it_to_be_gone_on_with(filled: Program) -> None:
     filled.wiring.hashing = HashingEmbedder(8, "third")
     assert "vectors of other (16 dimensions) are being made" in filled("reembed").err
     filled.wiring.hashing = OTHER
-    assert filled.json("reembed")["made"] == 2
+    assert filled.json("reembed")["vectors_created"] == 2
 
 
 def test_what_is_under_way_can_be_given_up(filled: Program) -> None:

@@ -61,7 +61,7 @@ def test_a_backup_is_made_and_restored(memolith: Any, tmp_path: Path) -> None:
     memolith.ok("erase", "--owner", "tester", "--yes")
     assert memolith("restore-backup", "copy.db").code == 6
     restored = memolith.json("restore-backup", "copy.db", "--force")
-    assert (restored["owners"], restored["erased"]) == (0, 1)
+    assert (restored["owners"], restored["erased_owners"]) == (0, 1)
     assert "before-restore" in memolith.ok("restore-backup", "copy.db", "--force").out
     assert memolith.json("list")["memories"] == []
 

@@ -53,10 +53,10 @@ def test_status_shows_what_waits_for_whom(memolith: Any, monkeypatch: pytest.Mon
     found = memolith.json("worker", "status", "--all")
     assert [one["owner"] for one in found] == ["ann", "bob", "carol", long.strip()]
     assert found[0]["backlog"] == {
-        "waiting": 2,
-        "parked": 0,
-        "oldest": "2026-03-01T12:00:00Z",
-        "stuck": [],
+        "pending_messages": 2,
+        "dead_letters": 0,
+        "oldest_at": "2026-03-01T12:00:00Z",
+        "failed_kinds": [],
     }
     monkeypatch.setenv("MEMOLITH_CHAT__PROVIDER", "none")
     answer = memolith.ok("worker", "status", "--owner", "bob")
@@ -72,10 +72,10 @@ def test_what_fails_too_often_is_parked_and_tried_again_on_request(
     for _ in range(5):
         memolith.ok("worker", "--once")
         clock.advance(timedelta(hours=2))
-    assert memolith.json("worker", "status")[0]["backlog"]["parked"] == 2
+    assert memolith.json("worker", "status")[0]["backlog"]["dead_letters"] == 2
     answer = memolith.ok("worker", "retry")
     assert answer.out == "What failed is tried again: 2 messages were parked\n"
-    assert memolith.json("worker", "retry", "--all") == {"owners": ["tester"], "parked": 0}
+    assert memolith.json("worker", "retry", "--all") == {"owners": ["tester"], "dead_letters": 0}
     assert memolith.ok("worker", "retry").out == "What failed is tried again: nothing was parked\n"
     model.facts = None
     assert memolith.json("worker", "--once")[0]["done"] == 1
@@ -139,7 +139,7 @@ def test_consolidating_says_what_was_made_and_takes_it_back(
         memolith.ok("learn", said, f"Day {number} sounds good.")
     clock.advance(timedelta(hours=25))
     (made,) = memolith.json("consolidate", "--all")
-    assert (made["what"], made["sources"], made["by_model"]) == ("summary", 8, False)
+    assert (made["output"], made["sources"], made["by_model"]) == ("summary", 8, False)
     undone = memolith.ok("consolidate", "--undo", made["id"]).out
     assert undone == f"Taken back: {made['id']}; memolith restore brings it back\n"
     assert memolith("consolidate", "--undo", made["id"]).code == 4

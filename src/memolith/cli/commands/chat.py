@@ -334,7 +334,7 @@ def chat_command(call: CommandCall, session: str, *, no_learn: bool) -> None:
     the oldest first. /memories shows what the last answer used and what was learned, /help all
     such words; Ctrl-C ends a reply, Ctrl-D or the end of the input leaves.
 
-    Each line is a message. With --json each answer is a line: "reply", "is_whole", "problem",
+    Each line is a message. With --json each answer is a line: "reply", "is_complete", "problem",
     "used" and "learned". Where the input is no terminal and an answer fails, the exit code is that
     of the last failure.
     """
@@ -506,7 +506,7 @@ class _ChatScreen:
 def _answer_as_json(answer: ChatAnswer, found: ChatMemories) -> dict[str, object]:
     return {
         "reply": answer.text,
-        "is_whole": answer.is_complete,
+        "is_complete": answer.is_complete,
         "problem": answer.problem or None,
         "used": [{"id": one.id, "kind": one.kind, "content": one.text} for one in found.used],
         "learned": [
@@ -518,7 +518,7 @@ def _answer_as_json(answer: ChatAnswer, found: ChatMemories) -> dict[str, object
 
 def _describe_state(state: str) -> str:
     """Return what became of what was learned, in a word."""
-    return {"active": "learned", "unsupported": "withheld"}.get(state, state)
+    return {"active": "learned", "unsupported": "quarantined"}.get(state, state)
 
 
 def _wait_for_learning(engine: Memolith, talk: ChatLoop, interrupts: InterruptGuard) -> None:

@@ -130,8 +130,8 @@ def ingest_command(  # noqa: PLR0913, PLR0917 - one for each option
     if not fates:
         raise InvalidInput("file", "holds no text")
     if call.as_json:
-        figures = {**_get_status_counts(fates), "withheld": withheld, "redactions": redactions}
-        print_json({**figures, "pieces": pieces})
+        figures = {**_get_status_counts(fates), "quarantined": withheld, "redactions": redactions}
+        print_json({**figures, "chunks": pieces})
         return
     _show_chunks(pieces, fates, redactions)
     if withheld:

@@ -129,7 +129,7 @@ def retain_command(
         "memories": sum(each.memories for each in found),
         "sessions": sum(each.sessions for each in found),
         "messages": sum(each.messages for each in found),
-        "settled": all(each.compacted for each in found),
+        "compacted": all(each.compacted for each in found),
         "dry_run": dry_run,
     }
     what = (
@@ -246,7 +246,7 @@ def _retry_failed(call: CommandCall, engine: Memolith, owners: list[str]) -> Non
     were = f"{format_count(parked, 'message was', 'messages were')} parked" if parked else ""
     call.respond(
         f"What failed is tried again: {were or 'nothing was parked'}",
-        {"owners": owners, "parked": parked},
+        {"owners": owners, "dead_letters": parked},
     )
 
 

@@ -243,7 +243,7 @@ def restore_backup_command(
         lines.append(ERASURES_UNKNOWN)
     said = {name: getattr(done, name) for name in ("owners", "erased_owners", "erasures_known")}
     kept = None if done.previous_store is None else str(done.previous_store)
-    call.respond("\n".join(lines), {"store": str(done.store), "kept": kept, **said})
+    call.respond("\n".join(lines), {"store": str(done.store), "previous_store": kept, **said})
 
 
 # --- `memolith migrate`

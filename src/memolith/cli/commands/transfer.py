@@ -325,10 +325,10 @@ def import_command(
         {
             "messages": tally.messages,
             "memories": tally.memories,
-            "already": tally.duplicates_skipped,
-            "passed_over": tally.messages_skipped,
+            "duplicates_skipped": tally.duplicates_skipped,
+            "messages_skipped": tally.messages_skipped,
             "conversations": len(tally.conversations),
-            "unkeyed": tally.keys_dropped,
+            "keys_dropped": tally.keys_dropped,
             "redactions": tally.redactions,
         },
     )
