@@ -1,22 +1,22 @@
 """Define the errors that Memolith raises, by the action they require from the caller.
 
     MemolithError
-    ├── InvalidInput            correct the argument named in `field`
-    ├── InvalidConfiguration    correct the setting named in `name`
-    ├── NotFound                check the id or key
-    ├── Forbidden               use a key that may act for the owner
-    ├── OwnerErased             readmit the owner explicitly
-    ├── Conflict                read the current state and try again
-    ├── Disabled                set `enabled = true`
-    ├── WrongEmbeddingModel     open with the stored model, or re-embed
-    ├── KeyUnavailable          supply the right encryption key
-    ├── StoreUnavailable        try again: locked, unreachable or full
-    ├── StoreReadOnly           make the file writable, or use another one
-    ├── StoreDamaged            restore a backup, or repair
-    ├── StoreTooNew             upgrade Memolith
-    ├── LibraryOnly             use the library: the service has no such method
-    └── ServiceFailed           a model or embedding service; see `retryable`
-        └── LimitReached        wait: the owner's hourly limit is used up
+        InvalidInput: correct the argument named in `field`.
+        InvalidConfiguration: correct the setting named in `name`.
+        NotFound: check the id or key.
+        Forbidden: use an API key that may act for the owner.
+        OwnerErased: readmit the owner explicitly.
+        Conflict: read the current state and try again.
+        Disabled: set `enabled = true`.
+        WrongEmbeddingModel: open with the stored model, or re-embed.
+        KeyUnavailable: supply the right encryption key.
+        StoreUnavailable: try again; the store is locked or unreachable, or its disk is full.
+        StoreReadOnly: make the file writable, or use another one.
+        StoreDamaged: restore a backup, or repair.
+        StoreTooNew: upgrade Memolith.
+        LibraryOnly: use the library; the service has no such method.
+        ServiceFailed: see `retryable`; a model or embedding service failed.
+            LimitReached: wait; the owner's hourly limit is used up.
 
 Messages never contain encryption keys or the content of memories.
 """
@@ -145,10 +145,7 @@ def _describe_model_mismatch(
     model, _, kept = given.partition(" (")[0].partition("@")
     command = f"memolith reembed --model {model}" + (f" --dimension {kept}" if kept else "")
     way = "finish the change in progress" if is_reembedding else "replace its vectors"
-    return (
-        f"the store uses {stored}, not {given}: open it with {stored}, or {way}"
-        f" with `{command}`"
-    )
+    return f"the store uses {stored}, not {given}: open it with {stored}, or {way} with `{command}`"
 
 
 class KeyUnavailable(MemolithError):

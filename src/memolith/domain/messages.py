@@ -21,7 +21,7 @@ class Role(StrEnum):
 
     @property
     def is_person(self) -> bool:
-        """Whether a person wrote it."""
+        """Whether the speaker is a person."""
         return self in (Role.USER, Role.PARTICIPANT)
 
 

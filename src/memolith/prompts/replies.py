@@ -62,9 +62,7 @@ def parse_json_reply(text: str, reply_type: type[T]) -> T:
             deep.
     """
     if len(text) > MAX_REPLY_CHARS:
-        raise InvalidReply(
-            f"is {len(text):,} characters long; the limit is {MAX_REPLY_CHARS:,}"
-        )
+        raise InvalidReply(f"is {len(text):,} characters long; the limit is {MAX_REPLY_CHARS:,}")
     found: list[T] = []
     problem = "contains no JSON"
     for span in _find_json_spans(_THOUGHT.sub("", text, count=1)):

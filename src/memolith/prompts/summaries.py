@@ -151,7 +151,8 @@ You keep one document about a user: all that an assistant should always know. Re
 it takes up the new summaries and facts.
 
 Rules:
-- At most {BASE_MEMORY_MAX_WORDS} words in all. Short notes, the most important first in each section.
+- At most {BASE_MEMORY_MAX_WORDS} words in all. Short notes, the most important first in each \
+section.
 - What still holds stays, word for word where you can. Where a new text says that something has \
 changed, write how it is now.
 - Where it gets too long, leave out what matters least, the oldest first.
