@@ -1,10 +1,14 @@
 """Detect named entities, numbers, dates and technical terms in text.
 
 Named entities are guessed from capitals and a bundled list, without a model. In English, a
-capitalised word inside a sentence is a name. German capitalises all nouns, so that other evidence
-is needed. That is the list, two capitals ("BMW"), a title or naming word before it ("Frau Berg",
-"heißt Otto", "wohnt in Celle"), or two capitalised words in a row ("Anna Berg"). The first of those
-must not be a measure or a time ("Tasse Kaffee", "Anfang Mai").
+capitalised word inside a sentence is a name. German capitalises all nouns, so that a name needs
+other evidence:
+
+- an entry in the list;
+- two capitals ("BMW");
+- a title or a naming word before it ("Frau Berg", "heißt Otto", "wohnt in Celle");
+- two capitalised words in a row ("Anna Berg"), unless the first is a measure or a time ("Tasse
+Kaffee", "Anfang Mai").
 """
 
 from __future__ import annotations

@@ -199,7 +199,7 @@ def passages(text: str, counter: Counter, *, max_tokens: int = 112) -> list[tupl
         InvalidInput: `max_tokens` is less than 1, or the text needs more than 65,535 passages.
     """
     if max_tokens < 1:
-        raise InvalidInput("max_tokens", f"is {max_tokens}; the least is 1")
+        raise InvalidInput("max_tokens", f"is {max_tokens}; the minimum is 1")
     if len(text) <= _WHOLE_CHARS:
         whole = count_span_tokens(text, list(strip_span(text, 0, len(text))), counter)
         if all(tokens <= max_tokens for _, tokens in whole):

@@ -122,7 +122,7 @@ def _split_words(chunk: str, following: str, before: list[Word], quotes: _Quotes
 
 
 def _split_symbols(chunk: str, following: str, before: list[Word]) -> Iterator[Word]:
-    """Yield the symbols of a chunk without letters and digits: an emoticon or a sign."""
+    """Yield the symbols of a chunk without letters and digits; punctuation marks the last word."""
     core = chunk.rstrip(".,!;") or chunk
     if _FACE.fullmatch(core):
         yield Word(core)

@@ -30,9 +30,9 @@ class ChunkSizes:
         min_tokens: Smaller neighbouring chunks are merged if they fit.
         max_tokens: Maximum size of a chunk, except for a single code block, list or table.
         hard_max_tokens: Maximum size of a code block, list or table that stays whole. The default
-            is a guess: four times the maximum, and well below the default recall budget of 2,000
+            is a guess: four times the maximum. It is well below the default recall budget of 2,000
             tokens, so that such chunks can still be recalled.
-        max_chars: Maximum number of characters of any chunk, which is that of a memory. A word
+        max_chars: Maximum number of characters of any chunk, equal to that of a memory. A word
             piece can be long, so that a token limit alone is no bound.
         look_ahead_chars: Maximum size of a block that is analysed as a whole; longer blocks are
             split. A guess: a dozen of the longest chunks.

@@ -23,10 +23,10 @@ class Mark(StrEnum):
 class Attribute:
     """An attribute with one value at a time, and the sentences that state it.
 
-    A sentence is a regular expression for a whole sentence, with slots: `{S}` the subject, `{P}` a
-    possessive, `{T}` a named thing, `{V}` the value, `{W}` the former value. The group `a`
-    distinguishes attributes of one kind ("boss", "dentist"). The group `how` captures wordings that
-    may differ in meaning ("at", "for"), and the group `more` additional information.
+    Each sentence is a regular expression for a whole sentence, with slots: `{S}` is the subject,
+    `{P}` a possessive, `{T}` a named thing. `{V}` is the value and `{W}` the former value. The
+    group `a` distinguishes attributes of one kind ("boss", "dentist"). The group `how` captures
+    wordings that may differ in meaning ("at", "for"), and the group `more` additional information.
 
     Attributes:
         name: The name of the attribute.
