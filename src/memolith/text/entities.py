@@ -8,7 +8,7 @@ other evidence:
 - two capitals ("BMW");
 - a title or a naming word before it ("Frau Berg", "heißt Otto", "wohnt in Celle");
 - two capitalised words in a row ("Anna Berg"), unless the first is a measure or a time ("Tasse
-Kaffee", "Anfang Mai").
+  Kaffee", "Anfang Mai").
 """
 
 from __future__ import annotations
