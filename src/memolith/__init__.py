@@ -1,4 +1,4 @@
-"""Memolith: persistent memory for AI assistants and agents.
+"""Memolith: long-term memory for AI assistants and agents.
 
     from memolith import Memolith
 
@@ -7,7 +7,7 @@
         alice.remember("Prefers metric units")
         print(alice.context("Which units should I use?"))
 
-Names load when they are first used: importing `memolith` itself loads no model and opens nothing.
+Public names load at first use: importing `memolith` loads no model and opens no file.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ _HOME_MODULES = {
 
 
 def __getattr__(name: str) -> object:
-    """Load a public name at its first use."""
+    """Import a public name at its first use."""
     home = _HOME_MODULES.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""`python -m memolith`: the command line where the script is not on the path."""
+"""Run the command line with `python -m memolith`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a program that fails tells its caller, for every error there is."""
+"""Map errors to exit codes, HTTP statuses and JSON-RPC codes."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ EXIT_FAILED: Final = 1
 EXIT_USAGE: Final = 2
 EXIT_FILE_ERROR: Final = 14
 EXIT_FINDINGS: Final = 16
-EXIT_INTERRUPTED: Final = 130  # 128 and the number of SIGINT, as shells have it
-EXIT_PIPE_CLOSED: Final = 141  # 128 and the number of SIGPIPE
+EXIT_INTERRUPTED: Final = 130  # 128 + SIGINT, the convention of shells
+EXIT_PIPE_CLOSED: Final = 141  # 128 + SIGPIPE
 
 EXIT_CODES: Mapping[type[errors.MemolithError], int] = {
     errors.MemolithError: EXIT_FAILED,
@@ -33,15 +33,15 @@ EXIT_CODES: Mapping[type[errors.MemolithError], int] = {
     errors.LimitReached: 18,
     errors.LibraryOnly: 19,
 }
-"""Exit codes. Every error has its own, so that a script can tell them apart."""
+"""Exit code of each error. All differ, so that scripts can distinguish errors."""
 
 
 def get_exit_code(error: errors.MemolithError) -> int:
-    """Return an error's exit code: its own, or that of the nearest class above it."""
+    """Return the exit code of an error: its own, or that of its closest base class."""
     return next(EXIT_CODES[kind] for kind in type(error).__mro__ if kind in EXIT_CODES)
 
 
-# --- What a server answers where something fails, for every error there is
+# --- HTTP statuses and JSON-RPC codes
 
 
 HTTP_STATUSES: Mapping[type[errors.MemolithError], int] = {
@@ -63,9 +63,9 @@ HTTP_STATUSES: Mapping[type[errors.MemolithError], int] = {
     errors.ServiceFailed: 502,
     errors.LimitReached: 429,
 }
-"""HTTP statuses."""
+"""HTTP status of each error."""
 
-_INVALID_PARAMS, _INTERNAL_ERROR = -32602, -32603  # JSON-RPC's own: invalid params, internal error
+_INVALID_PARAMS, _INTERNAL_ERROR = -32602, -32603  # defined by JSON-RPC
 
 RPC_CODES: Mapping[type[errors.MemolithError], int] = {
     errors.MemolithError: _INTERNAL_ERROR,
@@ -86,14 +86,14 @@ RPC_CODES: Mapping[type[errors.MemolithError], int] = {
     errors.ServiceFailed: _INTERNAL_ERROR,
     errors.LimitReached: _INTERNAL_ERROR,
 }
-"""Codes of JSON-RPC, for what MCP answers where no tool does: resources and prompts."""
+"""JSON-RPC code of each error, for MCP responses outside of tools: resources and prompts."""
 
 
 def get_rpc_code(error: errors.MemolithError) -> int:
-    """Return an error's code of JSON-RPC: its own, or that of the nearest class above it."""
+    """Return the JSON-RPC code of an error: its own, or that of its closest base class."""
     return next(RPC_CODES[kind] for kind in type(error).__mro__ if kind in RPC_CODES)
 
 
 def get_http_status(error: errors.MemolithError) -> int:
-    """Return an error's status: its own, or that of the nearest class above it."""
+    """Return the HTTP status of an error: its own, or that of its closest base class."""
     return next(HTTP_STATUSES[kind] for kind in type(error).__mro__ if kind in HTTP_STATUSES)

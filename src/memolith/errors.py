@@ -1,59 +1,59 @@
-"""What can go wrong, by what the caller should do about it.
+"""Define the errors that Memolith raises, by the action they require from the caller.
 
     MemolithError
-    ├── InvalidInput            mend the argument that `field` names
-    ├── InvalidConfiguration    mend the setting that `name` names
-    ├── NotFound                nothing of this owner has that id or key
-    ├── Forbidden               the key may not act for that owner
-    ├── OwnerErased             the owner was erased for good; readmit them on purpose
-    ├── Conflict                the change does not fit what is stored now
-    ├── Disabled                memory is switched off in the configuration
-    ├── WrongEmbeddingModel     open with the stored model, or re-embed
-    ├── KeyUnavailable          supply the right encryption key
-    ├── StoreUnavailable        try again: locked, unreachable, full
-    ├── StoreReadOnly           make it writable, or write to another
-    ├── StoreDamaged            restore a backup, or repair
-    ├── StoreTooNew             upgrade Memolith
-    ├── LibraryOnly             do it where the store is: a service does not do it for others
-    └── ServiceFailed           a model or embedding service; see `retryable`
-        └── LimitReached        an owner's calls or tokens of this hour are spent: wait
+        InvalidInput: correct the argument named in `field`.
+        InvalidConfiguration: correct the setting named in `name`.
+        NotFound: check the id or key.
+        Forbidden: use an API key that may act for the owner.
+        OwnerErased: readmit the owner explicitly.
+        Conflict: read the current state and try again.
+        Disabled: set `enabled = true`.
+        WrongEmbeddingModel: open with the stored model, or re-embed.
+        KeyUnavailable: supply the right encryption key.
+        StoreUnavailable: try again; the store is locked or unreachable, or its disk is full.
+        StoreReadOnly: make the file writable, or use another one.
+        StoreDamaged: restore a backup, or repair.
+        StoreTooNew: upgrade Memolith.
+        LibraryOnly: use the library; the service has no such method.
+        ServiceFailed: see `retryable`; a model or embedding service failed.
+            LimitReached: wait; the owner's hourly limit is used up.
 
-No message holds the content of a memory, or a key.
+Messages never contain encryption keys or the content of memories.
 """
 
 from __future__ import annotations
 
 
 class MemolithError(Exception):
-    """The base of every error that Memolith raises on purpose."""
+    """Base class of all errors that Memolith raises deliberately."""
 
 
 class InvalidInput(MemolithError):
-    """An argument that can't be taken; nothing was changed.
+    """An argument is invalid; nothing was changed.
 
     Attributes:
-        field: The argument's name.
-        problem: What is wrong with it, with the limit where there is one.
+        field: The name of the argument.
+        problem: The reason, with the limit if there is one.
     """
 
     def __init__(self, field: str, problem: str) -> None:
-        """Name the argument and what is wrong with it."""
+        """Name the argument and the problem."""
         super().__init__(f"{field}: {problem}")
         self.field = field
         self.problem = problem
 
 
 class InvalidConfiguration(MemolithError):
-    """A setting that can't be taken.
+    """A setting is invalid.
 
     Attributes:
-        name: The setting, as it was written.
-        problem: What is wrong with it, with the nearest right name or the range.
-        source: Where it came from: a file and line, a variable, an argument.
+        name: The setting, as the user wrote it.
+        problem: The reason, with the closest valid name or the valid range.
+        source: Origin of the value: a file and line, a variable or an argument.
     """
 
     def __init__(self, name: str, problem: str, source: str | None = None) -> None:
-        """Name the setting, what is wrong with it, and where it stands."""
+        """Name the setting, the problem and the origin of the value."""
         where = f" ({source})" if source else ""
         super().__init__(f"{name}: {problem}{where}")
         self.name = name
@@ -62,67 +62,67 @@ class InvalidConfiguration(MemolithError):
 
 
 class NotFound(MemolithError):
-    """Nothing of this owner has that id or key.
+    """The owner has nothing with that id or key.
 
     Attributes:
-        what: The kind of thing: "memory", "session", "key".
-        id: What was asked for.
+        what: The kind of object: "memory", "session", "key".
+        id: The requested id or key.
     """
 
     def __init__(self, what: str, id: str) -> None:
-        """Say what was looked for, and by which id."""
+        """Name the kind of object and the requested id."""
         super().__init__(f"no {what} {id!r}")
         self.what = what
         self.id = id
 
 
 class Forbidden(MemolithError):
-    """The caller may not act for the owner named."""
+    """The caller may not act for the named owner."""
 
 
 class OwnerErased(MemolithError):
-    """The owner was erased for good: nothing is stored for them until they are readmitted."""
+    """The owner was erased permanently; nothing is stored for them until they are readmitted."""
 
     def __init__(self, owner_id: str) -> None:
-        """Say who, and the way back."""
+        """Name the owner and the command that readmits them."""
         super().__init__(
-            f"the owner {owner_id!r} was erased: nothing is stored for them again,"
-            " unless `memolith erase --readmit` lets them begin anew"
+            f"the owner {owner_id!r} was erased, and nothing more is stored for them:"
+            " readmit them with `memolith erase --readmit`"
         )
         self.owner_id = owner_id
 
 
 class Conflict(MemolithError):
-    """The change does not fit what is stored now; nothing was changed."""
+    """The change conflicts with the current state of the store; nothing was changed."""
 
 
 class Disabled(MemolithError):
-    """Memory is switched off (`enabled = false`); nothing was written."""
+    """Memory is disabled (`enabled = false`); nothing was written."""
 
     def __init__(self) -> None:
-        """Say which setting is off."""
-        super().__init__("memory is switched off: set enabled = true to write")
+        """Name the setting."""
+        super().__init__("memory is disabled: set enabled = true to write")
 
 
 class WrongEmbeddingModel(MemolithError):
-    """The store's vectors are of another embedding model.
+    """The store's vectors belong to another embedding model.
 
     Attributes:
-        stored: Name and dimension of the model that they are of.
-        given: Name and dimension of the one it was opened with.
-        is_changed: Whether they were of that one when it was opened.
+        stored: Name and dimension of the store's model.
+        given: Name and dimension of the model that the caller opened the store with.
+        is_changed: Whether the store used the given model when the caller opened it.
     """
 
     def __init__(
         self, stored: str, given: str, *, is_changed: bool = False, is_reembedding: bool = False
     ) -> None:
-        """Name both models, and the way out.
+        """Name both models and the way to resolve the mismatch.
 
         Args:
-            stored: The store's.
-            given: The caller's.
-            is_changed: Whether it was the store's when the caller opened it.
-            is_under_way: Whether vectors of the caller's are being made.
+            stored: The store's model.
+            given: The caller's model.
+            is_changed: Whether the store used the given model when the caller opened it.
+            is_reembedding: Whether a change to the given model is in progress.
         """
         super().__init__(
             _describe_model_mismatch(
@@ -139,95 +139,93 @@ def _describe_model_mismatch(
 ) -> str:
     if is_changed:
         return (
-            f"the store's vectors are no longer of {given}: `memolith reembed` has made them anew"
-            f" by {stored}; open it again with that model"
+            f"the store no longer uses {given}: `memolith reembed` changed its model to {stored};"
+            f" open it again with {stored}"
         )
     model, _, kept = given.partition(" (")[0].partition("@")
     command = f"memolith reembed --model {model}" + (f" --dimension {kept}" if kept else "")
-    way = "finish the change that is under way" if is_reembedding else "make its vectors anew"
-    return (
-        f"the store's vectors are of {stored}, not of {given}: open it with {stored}, or {way}"
-        f" by `{command}`"
-    )
+    way = "finish the change in progress" if is_reembedding else "replace its vectors"
+    return f"the store uses {stored}, not {given}: open it with {stored}, or {way} with `{command}`"
 
 
 class KeyUnavailable(MemolithError):
-    """The store is encrypted, and its key is missing or another."""
+    """The store is encrypted, and its key is missing or wrong."""
 
 
 class StoreUnavailable(MemolithError):
-    """The store can't be reached, or is locked by somebody else, or its disk is full.
+    """The store is unreachable or locked by another process, or its disk is full.
 
     Attributes:
-        waited_s: For how long it was tried, in seconds.
+        waited_s: How long the operation was retried, in seconds.
     """
 
     def __init__(self, problem: str, waited_s: float = 0.0) -> None:
-        """Say what is wrong and how long it was tried."""
+        """State the problem and the time spent retrying."""
         tried = f" (tried for {waited_s:.3g} s)" if waited_s else ""
         super().__init__(problem + tried)
         self.waited_s = waited_s
 
 
 class StoreReadOnly(MemolithError):
-    """The store, or its key ring, can only be read: nothing was changed.
+    """The store or its key ring is read-only; nothing was changed.
 
     Attributes:
         path: The file.
-        reason: Why it can't be written.
+        reason: Why the file is not writable.
     """
 
     def __init__(self, path: str, reason: str) -> None:
-        """Say which file, and why it can't be written."""
-        super().__init__(f"{path} can only be read: {reason}")
+        """Name the file and the reason."""
+        super().__init__(f"{path} is read-only: {reason}")
         self.path = path
         self.reason = reason
 
 
 class StoreDamaged(MemolithError):
-    """The file is not a store of Memolith, or is damaged."""
+    """The file is damaged, or is not a Memolith store."""
 
 
 class StoreTooNew(MemolithError):
-    """The store was written by a newer Memolith.
+    """A newer version of Memolith wrote the store.
 
     Attributes:
-        found: The schema version of the store.
-        known: The newest that this Memolith knows.
+        schema_version: The schema version of the store.
+        supported_version: The newest schema version that this Memolith supports.
     """
 
     def __init__(self, schema_version: int, supported_version: int) -> None:
-        """Give both versions."""
+        """Give both schema versions."""
         super().__init__(
-            f"the store has schema {schema_version}, this Memolith knows {supported_version}: upgrade Memolith"
+            f"the store has schema {schema_version}, and this version supports schemas up to"
+            f" {supported_version}: upgrade Memolith"
         )
         self.schema_version = schema_version
         self.supported_version = supported_version
 
 
 class LibraryOnly(MemolithError):
-    """What was asked needs the store itself, and was asked of a service; nothing was changed.
+    """The method needs direct access to the store, but was called on a service.
 
     Attributes:
-        what: The method.
-        way: How it is done.
+        method: The name of the method.
+        alternative: How to achieve the same.
     """
 
     def __init__(self, method: str, alternative: str) -> None:
-        """Name the method, and the way to do it."""
-        super().__init__(f"{method} is not done over a service: {alternative}")
+        """Name the method and the alternative."""
+        super().__init__(f"{method} is not available over a service: {alternative}")
         self.method = method
         self.alternative = alternative
 
 
 class ServiceFailed(MemolithError):
-    """A model or an embedding service did not do its work.
+    """A model or embedding service failed.
 
     Attributes:
-        service: Its name.
-        status: What it answered, where it answered.
+        service: The name of the service.
+        status: The HTTP status of its response; None without a response.
         retryable: Whether the same call may succeed later.
-        retry_after_s: In how many seconds, where that is known.
+        retry_after_s: Seconds to wait before a retry; None if unknown.
     """
 
     def __init__(
@@ -239,7 +237,7 @@ class ServiceFailed(MemolithError):
         retryable: bool = False,
         retry_after_s: float | None = None,
     ) -> None:
-        """Say which service failed, and how."""
+        """Name the service and the problem."""
         super().__init__(f"{service}: {problem}")
         self.service = service
         self.status = status
@@ -248,19 +246,19 @@ class ServiceFailed(MemolithError):
 
 
 class LimitReached(ServiceFailed):
-    """An owner has used up what a setting allows in an hour: the service was not asked.
+    """An owner has used up an hourly limit; the service was not called.
 
     Attributes:
-        setting: The setting's name.
-        limit: What it allows.
+        setting: The name of the setting.
+        limit: The value of the setting.
     """
 
     def __init__(self, service: str, setting: str, limit: int, retry_after_s: float) -> None:
-        """Name the setting, and say for how long that holds."""
+        """Name the setting, its limit and the remaining wait."""
         super().__init__(
             service,
-            f"the limit of this hour, {setting} = {limit}, is reached:"
-            f" again in {retry_after_s / 60:.0f} min",
+            f"the hourly limit {setting} = {limit} is reached:"
+            f" try again in {retry_after_s / 60:.0f} min",
             retryable=True,
             retry_after_s=retry_after_s,
         )

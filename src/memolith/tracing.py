@@ -1,7 +1,7 @@
-"""Steps of what is done, and counts, for whoever takes their time: never what they are about.
+"""Report spans and counts to observers, for timing and metrics.
 
-Names and numbers are all that is told, so that nothing of a memory can be. While nobody watches, a
-step costs about a microsecond.
+Only names and numbers are reported, so that no content of a memory can leak. Without an observer, a
+span costs about one microsecond.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ _lock = threading.Lock()
 
 
 class Observer(Protocol):
-    """Told of what is done in this process. Thread-safe; raises nothing of its own."""
+    """Receives the spans and counts of this process. Must be thread-safe and must not raise."""
 
     def span(self, name: str) -> AbstractContextManager[None]:
-        """Watch a step while it lasts; what is raised in it goes on."""
+        """Observe a span while the context is open; exceptions inside it propagate."""
         ...
 
     def count(self, name: str, number: int) -> None:
-        """Take note that something happened so many times."""
+        """Record that an event occurred `number` times."""
         ...
 
 
 @contextmanager
 def observe(observer: Observer) -> Iterator[None]:
-    """Let somebody watch while the block runs: everything in this process."""
-    global _observers  # noqa: PLW0603 - a process has one list of watchers, as it has one of loggers
+    """Register an observer for the whole process while the block runs."""
+    global _observers  # noqa: PLW0603 - process-wide, like loggers
     with _lock:
         _observers = (*_observers, observer)
     try:
@@ -47,7 +47,7 @@ def observe(observer: Observer) -> Iterator[None]:
 
 
 def span(name: str) -> AbstractContextManager[object]:
-    """Return what is to be entered while a step lasts."""
+    """Return a context manager to enter for the duration of a span."""
     watchers = _observers
     if not watchers:
         return _NO_SPAN
@@ -57,13 +57,13 @@ def span(name: str) -> AbstractContextManager[object]:
 
 
 def count(name: str, number: int) -> None:
-    """Say that something happened so many times."""
+    """Report that an event occurred `number` times."""
     for each in _observers:
         each.count(name, number)
 
 
 def traced(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Make each call of a function a step."""
+    """Wrap a function so that each call is a span."""
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         @wraps(function)

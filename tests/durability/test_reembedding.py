@@ -287,7 +287,7 @@ def test_another_model_is_refused_while_one_is_under_way(store: str) -> None:
         Memolith.reembed(store, embedder=HashingEmbedder(16, "third"), cipher=ciphers(PLAIN))
     with pytest.raises(Conflict):  # the model in use is another too
         Memolith.reembed(store, embedder=HashingEmbedder(), cipher=ciphers(PLAIN))
-    with pytest.raises(WrongEmbeddingModel, match="finish the change that is under way"):
+    with pytest.raises(WrongEmbeddingModel, match="finish the change in progress"):
         opened_anew(store, PLAIN)
 
 

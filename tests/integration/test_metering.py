@@ -121,7 +121,7 @@ def test_over_the_limit_of_calls_the_service_is_not_asked(
     chats = metered(model, usage, clock, UsageLimits(calls=2))
     chats.for_owner("alice").complete(ASKED)
     chats.for_owner("alice").complete(ASKED)
-    with pytest.raises(LimitReached, match=r"calls_per_hour = 2, is reached: again in 15 min"):
+    with pytest.raises(LimitReached, match=r"calls_per_hour = 2 is reached: try again in 15 min"):
         chats.for_owner("alice").complete(ASKED)
     with pytest.raises(LimitReached) as caught:
         next(chats.for_owner("alice").stream(ASKED))

@@ -91,7 +91,7 @@ def test_where_nothing_may_be_written_all_can_be_read(
             lambda: memory.forget(kept.id, owner="alice"),
             lambda: memory.remember("Is new here", owner="bob"),
         ):
-            with pytest.raises(StoreReadOnly, match="can only be read"):
+            with pytest.raises(StoreReadOnly, match="is read-only"):
                 write()
         assert memory.owners() == ["alice"]
     assert not caplog.records
@@ -102,7 +102,7 @@ def test_in_a_database_that_is_only_read_no_store_is_made(url: str) -> None:
         raw.execute(
             sql.SQL("ALTER DATABASE {} SET default_transaction_read_only = on").format(_named(url))
         )
-    with pytest.raises(StoreReadOnly, match="can only be read"):
+    with pytest.raises(StoreReadOnly, match="is read-only"):
         opened(url)
 
 

@@ -114,7 +114,7 @@ def _is_read_but_not_written(folder: Path, kind: str) -> None:
                 assert any(each.startswith("StoreReadOnly") for each in given), door
         assert memory.recall(WORD, owner="alice").memories
         memory.flush()
-        with pytest.raises(StoreReadOnly, match=r"memory\.db can only be read: .* not writable"):
+        with pytest.raises(StoreReadOnly, match=r"memory\.db is read-only: .* not writable"):
             memory.remember("x", owner="bob")
         claims, now = memory._app.store.leases, datetime(2026, 3, 1, tzinfo=UTC)
         assert claims.owners(WorkKind.CONSOLIDATE, now=now) == ["alice"]
@@ -245,7 +245,7 @@ def _needs_no_writing_to_the_keys(folder: Path) -> None:
         assert told(memory.owner("alice")) == {"Lives in Oslo"}
         memory.remember("Works at NASA", owner="alice")
         for refused in (memory.rotate_key, lambda owner: memory.remember("x", owner=owner)):
-            with pytest.raises(StoreReadOnly, match=r"key\.ring can only be read"):
+            with pytest.raises(StoreReadOnly, match=r"key\.ring is read-only"):
                 refused("bob" if refused != memory.rotate_key else "alice")
         assert memory.owners() == ["alice"]
         assert memory.verify().is_clean
@@ -265,7 +265,7 @@ def _tells_on_the_command_line(folder: Path) -> None:
     assert (read.exit_code, read.stderr) == (0, "")
     refused = runner.invoke(cli, ["forget", id_, *store])
     assert refused.exit_code == 17
-    assert refused.stderr == f"memolith: {store[1]} can only be read: the file is not writable\n"
+    assert refused.stderr == f"memolith: {store[1]} is read-only: the file is not writable\n"
 
 
 class Writer:

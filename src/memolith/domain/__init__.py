@@ -1,1 +1,1 @@
-"""The words of memory as frozen values. Standard library only."""
+"""Domain types as immutable values. Standard library only."""

@@ -1,4 +1,4 @@
-"""Items: what search sees of a memory's version or of a message, without its content."""
+"""Memories: text features, versions, states, events and history."""
 
 from __future__ import annotations
 
@@ -10,35 +10,35 @@ from typing import Literal
 
 
 class Trait(IntFlag):
-    """What can be told of a text when it is written, so that ranking need not read it."""
+    """Properties of a text, detected when it is written so that ranking need not read it."""
 
     NONE = 0
     QUESTION = 1
     """Ends in a question mark."""
     TIME_EXPRESSION = 2
-    """Says when: a date, a weekday, "yesterday", "last week", "in 2019", …"""
+    """Contains a time expression: a date, a weekday, "yesterday", "last week", "in 2019", …"""
     FIRST_PERSON = 4
     """Uses I, my, we, …"""
     NUMBER = 8
     PLACE = 16
-    """Names a place, or says where."""
+    """Names a place or a location."""
     PROPER_NOUN = 32
     PREFERENCE = 64
-    """A wish, a liking, or a standing instruction ("always use …")."""
+    """A wish, a preference or a standing instruction ("always use …")."""
     SUSPICIOUS = 128
-    """Tries to instruct a model that reads it."""
+    """Suspected prompt injection."""
     REVIEWED = 256
-    """Somebody has looked at it, and let it be recalled."""
+    """Reviewed by a person and approved for recall."""
 
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """What ranking needs to know of a text.
+    """Properties of a text that ranking uses.
 
     Attributes:
-        traits: The flags that hold of it.
-        words: How many words.
-        tokens: How many word pieces of the local embedder's tokenizer.
+        traits: The flags of the text.
+        words: Number of words.
+        tokens: Number of word pieces, by the local embedder's tokenizer.
     """
 
     traits: Trait
@@ -48,25 +48,25 @@ class Features:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of a text, in characters: `text[start:end]`."""
+    """A range of characters of a text: `text[start:end]`."""
 
     start: int
     end: int
 
     def extract(self, text: str) -> str:
-        """Return the stretch."""
+        """Return the text in the range."""
         return text[self.start : self.end]
 
 
-# --- Memories: remembered things, their versions, and what has happened to them
+# --- Memories
 
 
 EPISODE = "episode"
-"""What stands for the kind of a message where memories and messages are listed together."""
+"""The kind of messages in lists of memories and messages."""
 
 
 class State(StrEnum):
-    """Where a memory is in its life. Only active ones are recalled."""
+    """Lifecycle state of a memory. Only active memories are recalled."""
 
     ACTIVE = "active"
     SUPERSEDED = "superseded"
@@ -75,16 +75,16 @@ class State(StrEnum):
     EVICTED = "evicted"
     FORGOTTEN = "forgotten"
     UNSUPPORTED = "unsupported"
-    """A model took it from a conversation, and nothing said there supports it: never recalled,
-    unless somebody approves it."""
+    """Quarantined: a model extracted it, but the conversation does not support it. Not recalled
+    until somebody approves it."""
 
 
 DORMANT = frozenset({State.EXPIRED, State.FADED, State.EVICTED})
-"""Went by themselves, and may come back when they are told again."""
+"""States that a memory enters automatically, and leaves when it is stated again."""
 
 
 class Origin(StrEnum):
-    """Where a memory comes from; it decides how far it is trusted."""
+    """Source of a memory, which determines how far it is trusted."""
 
     USER = "user"
     ASSISTANT = "assistant"
@@ -96,12 +96,12 @@ class Origin(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a memory was made from: a message, or another memory.
+    """The message or memory that a memory was derived from.
 
     Attributes:
-        id: Its id.
-        of: Which of the two it is.
-        external_id: The caller's own id of the message, where one was given.
+        id: The id of the record.
+        record_type: The type of the record.
+        external_id: The caller's own id of the message, if given.
     """
 
     id: str
@@ -113,33 +113,33 @@ class Source:
 class Memory:
     """One remembered thing, at one version.
 
-    Content is immutable: another content is another version under the same id.
+    Memories are immutable: changing the content creates a new version with the same id.
 
     Attributes:
         id: UUIDv7.
-        owner_id: Whose it is.
-        kind: One of its profile's kinds.
+        owner_id: The id of its owner.
+        kind: One of the kinds of the owner's profile.
         content: The text.
         created_at: When the first version was stored.
         updated_at: When this version was stored, or its state last changed.
         key: An optional name, unique among the owner's active memories.
-        summary: A shorter wording, where there is one.
+        summary: A shorter wording, if there is one.
         tags: Words to filter by, sorted, without duplicates.
         importance: 0..1, as judged when it was stored.
-        strength: 0..1, what is left of that now, by the profile's forgetting law.
+        strength: 0..1, the current strength, computed by the profile's forgetting law.
         access_count: How often it was recalled.
-        accessed_at: When last; None if never.
-        happened_at: When it was true, or said, in the world.
-        expires_at: When it ends by itself; None if never.
-        state: Where it is in its life.
-        superseded_by: The id of the memory that took its place.
-        session_id: The conversation it was learned in.
-        sources: What it was made from, oldest first.
-        compressed: Whether a summary stands for it.
-        origin: Where it comes from.
-        version: From 1.
-        kept_kind: The profile and kind that it had before its owner changed profiles, as
-            "profile:kind"; None: it has always been of this one.
+        accessed_at: When it was last recalled; None if never.
+        happened_at: When the event happened, or the fact was said.
+        expires_at: When it expires; None if never.
+        state: Its lifecycle state.
+        superseded_by: The id of the memory that superseded it.
+        session_id: The session it was learned from.
+        sources: The records it was derived from, oldest first.
+        compressed: Whether a summary replaces it in recall.
+        origin: Its source.
+        version: Counts from 1.
+        previous_kind: Its profile and kind before the owner changed profiles, as "profile:kind";
+            None if the profile never changed.
     """
 
     id: str
@@ -168,7 +168,7 @@ class Memory:
 
 
 class Action(StrEnum):
-    """What an event says was done."""
+    """The type of change that an event records."""
 
     REMEMBERED = "remembered"
     RESTATED = "restated"
@@ -188,15 +188,15 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One change of one memory or message: what, when, by whom and why.
+    """One change of one memory or message.
 
     Attributes:
         record_id: The memory or message.
-        action: What was done.
-        at: When.
-        by: Who asked for it ("user", "learn", "import", "scheduler", …).
-        version: The record's version after it.
-        details: Facts about it, never content (ids, counts, the old state).
+        action: The type of change.
+        at: When it happened.
+        actor: The origin of the change ("user", "learn", "import", "scheduler", …).
+        version: The version of the record after the change.
+        details: Facts about the change, never content (ids, counts, the previous state).
     """
 
     record_id: str
@@ -209,12 +209,12 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One version of a memory, and when the store held it as true.
+    """One version of a memory and its period of validity.
 
     Attributes:
-        memory: As it stood in that version.
-        valid_from: When it was stored.
-        valid_to: When it was closed; None while it is open.
+        memory: The memory at that version.
+        valid_from: When the version was stored.
+        valid_to: When the version was replaced or ended; None while it is current.
     """
 
     memory: Memory
@@ -224,7 +224,7 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """All that is known of how a memory came to be what it is, oldest first."""
+    """All versions and events of a memory, oldest first."""
 
     versions: tuple[Version, ...]
     events: tuple[Event, ...]
@@ -232,7 +232,7 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A relation between two records of one owner: `source` is `relation` of `target`."""
+    """A relation between two records of one owner: `source_id` is `relation` of `target_id`."""
 
     source_id: str
     target_id: str
@@ -244,9 +244,9 @@ class Page:
     """A page of memories, newest first.
 
     Attributes:
-        memories: At most as many as asked for.
-        total: How many match in all.
-        cursor: What to pass for the next page; None on the last.
+        memories: The memories of this page, at most as many as requested.
+        total: Number of matches on all pages.
+        cursor: The cursor of the next page; None on the last page.
     """
 
     memories: tuple[Memory, ...]
@@ -254,19 +254,19 @@ class Page:
     cursor: str | None
 
 
-# --- The base memory: one living document of an owner, in versions
+# --- Base memory
 
 
 @dataclass(frozen=True, slots=True)
 class BaseMemory:
-    """What is known of an owner in one text, at one version.
+    """One version of an owner's base memory: a single text with all essential knowledge.
 
     Attributes:
         content: The text.
-        version: From 1.
-        valid_from: From when it stood so.
-        valid_to: Until when; None: it does.
-        sources: What it was made from: summaries and facts, or messages.
+        version: Counts from 1.
+        valid_from: Start of validity.
+        valid_to: End of validity; None for the current version.
+        sources: The summaries, facts or messages it was derived from.
     """
 
     content: str

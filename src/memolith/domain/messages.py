@@ -1,4 +1,4 @@
-"""Messages: the turns of a conversation, which are also what is recalled as episodes."""
+"""Messages, the turns of a conversation, which recall returns as episodes."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from enum import StrEnum
 
 
 class Role(StrEnum):
-    """Who speaks, by what may be believed of them.
+    """Role of a speaker, which determines how far they are trusted.
 
-    `user` is the owner in person; `participant` any other person; the rest are machines.
+    `user` is the owner, `participant` any other person; the other roles are machines.
     """
 
     USER = "user"
@@ -21,7 +21,7 @@ class Role(StrEnum):
 
     @property
     def is_person(self) -> bool:
-        """Whether a person wrote it."""
+        """Whether the speaker is a person."""
         return self in (Role.USER, Role.PARTICIPANT)
 
 
@@ -37,10 +37,10 @@ _ROLES_BY_NAME = {
 
 
 def get_role(speaker: str | None, owner_id: str) -> Role:
-    """Return the role of a speaker of whom only the name is known.
+    """Return the role of a speaker from their name alone.
 
-    No name, or the owner's, is the user; a role's own name ("assistant") is that role; any
-    other name is another person.
+    No name, or the owner's, means the user. The name of a role ("assistant") means that role, any
+    other name another person.
     """
     if speaker is None or speaker.casefold() == owner_id.casefold():
         return Role.USER
@@ -51,21 +51,20 @@ def get_role(speaker: str | None, owner_id: str) -> Role:
 class Message:
     """One turn of a conversation.
 
-    What a caller gives is `speaker`, `content` and, where known, `role`, `at` and
-    `external_id`; the rest is set when it is stored.
+    Callers pass `speaker`, `content` and, if known, `role`, `at` and `external_id`. The store sets
+    the other fields.
 
     Attributes:
-        speaker: The speaker's name; None where only the role is known.
+        speaker: The speaker's name; None if only the role is known.
         content: The text.
-        role: Who speaks; None until stored means "by the speaker's name" (see `role_of`).
+        role: The speaker's role; None until stored means "derived from the name" (see `get_role`).
         at: When it was said, with a time zone; None until stored means now.
-        external_id: The caller's own id of it, unique in its session.
+        external_id: The caller's own id of the message, unique in its session.
         id: UUIDv7.
-        session_id: The conversation it belongs to.
-        sequence: Its place there, from 1.
-        version: 1 as said; higher where a sentence of it was forgotten.
-        learn: Whether it is learned from when it is logged: not what was cut, or was to be
-            ignored. It is not kept.
+        session_id: The session it belongs to.
+        sequence: Its position in the session, from 1.
+        version: 1 for the original; higher after a sentence was forgotten.
+        learn: Whether memories are learned from it when it is logged. Not stored.
     """
 
     speaker: str | None
@@ -82,12 +81,12 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Participant:
-    """Somebody who has spoken in an owner's conversations.
+    """A speaker in an owner's conversations.
 
     Attributes:
-        number: The owner's own small number for them, as in `Items.speaker`.
-        name: As given; None for a speaker without a name.
-        role: As what they spoke.
+        number: A small number, unique per owner, as in `Items.speaker`.
+        name: The name, as passed; None for a speaker without a name.
+        role: The speaker's role.
     """
 
     number: int
@@ -100,11 +99,11 @@ class Session:
     """One conversation of an owner.
 
     Attributes:
-        id: The caller's name for it.
-        number: The owner's own small number for it, as in `Items.session`.
+        id: The caller's name of the session.
+        number: A small number, unique per owner, as in `Items.session`.
         started_at: When its first message was said.
         last_at: When its newest message was said.
-        messages: How many it has, without the forgotten ones.
+        messages: Number of messages, without forgotten ones.
         ended_at: When it was ended; None while it is open.
     """
 

@@ -1,4 +1,4 @@
-"""Owners: whose memory it is, and figures about it."""
+"""Owners: statistics and pending background work."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from enum import IntFlag, StrEnum
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """How much an owner has stored.
+    """Counts of an owner's stored records.
 
     Attributes:
         total_count: Active memories.
-        with_embeddings: Those of them that have a vector.
-        avg_importance: Their mean importance, 0..1; 0.0 with none.
+        with_embeddings: Active memories that have a vector.
+        avg_importance: Mean importance of active memories, 0..1; 0.0 without memories.
         by_kind: Active memories by kind.
         by_state: All memories by state.
-        messages: Messages, without the forgotten ones.
+        messages: Messages, without forgotten ones.
         sessions: Conversations.
-        vectors: Vectors of all of these.
-        vectors_due: Vectors that what searches them, beside the store, does not have yet as they
-            are; recall finds them all the same.
+        vectors: Vectors of all records.
+        vectors_pending: Vectors not yet copied to the external vector search. Recall finds them
+            anyway.
     """
 
     total_count: int = 0
@@ -36,31 +36,31 @@ class Statistics:
     vectors_pending: int = 0
 
 
-# --- What is still to be done with a model for an owner
+# --- Pending work
 
 
 class WorkKind(StrEnum):
-    """Kinds of work that one process at a time does for an owner."""
+    """Kinds of background work. For each owner, one process at a time does each kind."""
 
     LEARN = "learn"
     CONSOLIDATE = "consolidate"
 
 
 class ProcessingFlag(IntFlag):
-    """How far a memory has come on its way into what is made of memories."""
+    """Processing state of a memory."""
 
     INCORPORATED = 1
-    """A summary that the base memory has taken up."""
+    """A summary that is part of the base memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConsolidationProgress:
-    """How far the history of a session was made shorter.
+    """How much of a session's history is consolidated.
 
     Attributes:
-        consolidated_to: The sequence number of the last message that was; 0: none.
-        failures: How many attempts in a row have failed.
-        at: When it last succeeded; None: never.
+        consolidated_to: The sequence number of the last consolidated message; 0 if none.
+        failures: Number of consecutive failures.
+        at: When consolidation last succeeded; None if never.
     """
 
     consolidated_to: int = 0
@@ -70,13 +70,13 @@ class ConsolidationProgress:
 
 @dataclass(frozen=True, slots=True)
 class PendingWork:
-    """How much an owner has waiting.
+    """Counts of an owner's pending work.
 
     Attributes:
-        waiting: Messages that a model is still to learn from, those to be tried again among them.
-        parked: Messages that failed too often, and wait for a word.
-        oldest: When the oldest of the waiting was stored; None: nothing waits.
-        stuck: Kinds of work other than learning that failed too often.
+        pending_messages: Messages that a model has yet to learn from, including retries.
+        dead_letters: Messages that failed too often and wait for a manual retry.
+        oldest_at: When the oldest pending message was stored; None if nothing is pending.
+        failed_kinds: Kinds of work other than learning that failed too often.
     """
 
     pending_messages: int = 0

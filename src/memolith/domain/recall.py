@@ -1,4 +1,4 @@
-"""What recall is asked, and what it answers."""
+"""Filters, scores and results of recall."""
 
 from __future__ import annotations
 
@@ -15,28 +15,29 @@ SearchMode = Literal["hybrid", "vector", "keyword"]
 DropReason = Literal["rank", "budget", "floor", "folded"]
 
 DEFAULT_TOKEN_BUDGET = 2_000
-"""What a recall, or a prompt, may cost where nobody says, in tokens."""
+"""Default token budget of a recall or a prompt."""
 
 DEFAULT_CONTEXT_TOP_K = 100
-"""How many results a prompt is made of at most where nobody says."""
+"""Default for the maximum number of results in a prompt."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchFilter:
-    """Which of an owner's items a search may return.
+    """Restricts a search to some of an owner's items.
 
     Attributes:
-        now: The instant of asking; what has expired by then is out.
-        as_of: Search what was valid then instead of now.
-        kinds: Only these kinds; "episode" stands for messages. None: all.
-        session_id: Only this conversation.
-        tags: Only memories that have all of these (messages have none).
-        since: Only what happened, or was said, at or after this.
-        until: Only what happened, or was said, before this.
-        include_compressed: Whether to take what an active summary stands for.
-        include_withheld: Whether to take what is suspicious, not of the user, and not reviewed.
-        dormant: Whether to take memories too that are expired, faded or evicted, or are past
-            their time; with `as_of` it changes nothing.
+        now: The time of the query; items that have expired by then are excluded.
+        as_of: Search the items that were valid at this time instead of now.
+        kinds: Only these kinds; "episode" means messages. None: all kinds.
+        session_id: Only this session.
+        tags: Only memories with all of these tags (messages have no tags).
+        since: Only items that happened, or were said, at or after this time.
+        until: Only items that happened, or were said, before this time.
+        include_compressed: Whether to include items that an active summary replaces.
+        include_quarantined: Whether to include suspicious items that are neither from the user nor
+            reviewed.
+        dormant: Whether to include memories that are expired, faded, evicted or past their expiry
+            time; ignored with `as_of`.
     """
 
     now: datetime
@@ -52,22 +53,22 @@ class SearchFilter:
 
     @property
     def at(self) -> datetime:
-        """The instant whose state of knowledge is searched."""
+        """The time whose state of knowledge is searched."""
         return self.as_of or self.now
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Why a result stands where it does.
+    """Explains the rank of a result.
 
     Attributes:
-        total: What results are sorted by; comparable within one query only.
+        total: Results are sorted by this number; comparable within one query only.
         similarity: Cosine similarity of the query to the best passage, −1..1.
         text: BM25 score of the best passage, 0 and up.
-        strength: 0..1, what is left of the importance.
-        freshness: 0..1, how lately it was used or made.
-        rerank: A reranker's score, where one was used.
-        parts: Every term of the total by name; they add up to it.
+        strength: 0..1, the current strength.
+        freshness: 0..1, by the time since the last use or the creation.
+        rerank: The reranker's score; None without a reranker.
+        parts: All terms of the total, by name; their sum is the total.
     """
 
     total: float
@@ -84,13 +85,13 @@ class RecalledItem:
     """One result: a memory, or a message as an episode.
 
     Attributes:
-        record: The memory or the message itself.
-        score: Why it was found.
-        passage: The stretch of its content to show: all of it, or the best part of a long one.
-        tokens: What that stretch costs in a prompt.
-        folded: Ids of near-duplicates and derived memories that this one stands for.
-        changed_later: Whether a memory learned from it has been superseded since.
-        suspicious: Whether it tries to instruct a model.
+        record: The memory or message.
+        score: Explains its rank.
+        passage: The range of its content to show: all of it, or the best part of a long text.
+        tokens: Number of tokens of that range in a prompt.
+        collapsed_ids: Ids of near-duplicates and derived memories that this result represents.
+        changed_later: Whether a memory learned from it has since been superseded.
+        suspicious: Whether it is a suspected prompt injection.
     """
 
     record: Memory | Message
@@ -118,13 +119,13 @@ class RecalledItem:
 
     @property
     def text(self) -> str:
-        """The stretch of the content to show."""
+        """The range of the content to show."""
         return self.passage.extract(self.record.content)
 
 
 @dataclass(frozen=True, slots=True)
 class DroppedCandidate:
-    """A candidate that was not returned, and why."""
+    """A candidate that was not returned, with the reason."""
 
     id: str
     reason: DropReason
@@ -133,14 +134,14 @@ class DroppedCandidate:
 
 @dataclass(frozen=True, slots=True)
 class RecallTrace:
-    """How an answer came about.
+    """Explains how a result was computed.
 
     Attributes:
-        dense_text: What was embedded of the query.
-        terms: What was searched for by keyword.
-        candidates: How many were scored.
-        dropped: The candidates that were not returned, best first.
-        seconds: Time spent by stage.
+        dense_text: The part of the query that was embedded.
+        terms: The keywords that were searched.
+        candidates: Number of scored candidates.
+        dropped: Candidates that were not returned, best first.
+        seconds: Duration of each stage, in seconds.
     """
 
     dense_text: str
@@ -152,18 +153,17 @@ class RecallTrace:
 
 @dataclass(frozen=True, slots=True)
 class RecallResult:
-    """What was recalled, best first.
+    """The result of a recall, best items first.
 
     Attributes:
         memories: The results.
-        total_tokens: What they cost in a prompt.
-        token_budget: What they might have cost.
-        trace: How the answer came about, where asked for.
-        relevance: How likely it is that something in memory answers the query, 0..1, even odds
-            assumed to begin with; None where that is not known for the profile, the embedder or
-            the mode, or a reranker was asked.
-        nothing_relevant: Whether that is so unlikely that it is better to say that there is no
-            answer; False where it is not known. Nothing is left out of the results for it.
+        total_tokens: Number of tokens of all results in a prompt.
+        token_budget: The token budget.
+        trace: Explanation of the result, if requested.
+        relevance: Probability that some item answers the query, 0..1, with a prior of 0.5. None if
+            the profile, embedder or mode has no calibration, or a reranker was used.
+        likely_unanswerable: Whether `relevance` is so low that the caller should answer "I don't
+            know"; False if `relevance` is None. No result is removed because of it.
     """
 
     memories: tuple[RecalledItem, ...]
@@ -175,5 +175,5 @@ class RecallResult:
 
     @property
     def budget_used(self) -> float:
-        """The share of the budget used, 0..1; 0.0 for a budget of 0."""
+        """The used share of the token budget, 0..1; 0.0 for a budget of 0."""
         return self.total_tokens / self.token_budget if self.token_budget else 0.0

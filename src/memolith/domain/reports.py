@@ -1,4 +1,4 @@
-"""What an ingestion has made of a text."""
+"""Reports of ingestion and of memory audits."""
 
 from __future__ import annotations
 
@@ -13,19 +13,20 @@ ChunkStatus = Literal["stored", "known", "dropped"]
 
 @dataclass(frozen=True, slots=True)
 class IngestedChunk:
-    """One chunk of the text, and what became of it.
+    """One chunk of an ingested text and its outcome.
 
     Attributes:
-        text: The chunk, without secrets.
-        tokens: Its word pieces.
-        kind: The kind of memory it is, or would have been.
-        fate: "stored" as new; "known": a memory says it already; "dropped": not worth it.
-        reason: Why it was not stored; empty where it was.
+        text: The chunk, with secrets redacted.
+        tokens: Number of word pieces.
+        kind: The kind of the memory that was, or would have been, stored.
+        status: "stored" as a new memory; "known": an existing memory already states it; "dropped":
+            not worth storing.
+        reason: Why it was not stored; empty if it was.
         importance: 0..1.
-        novelty: How far it is from what the owner had before, 0..1; None where the profile keeps
-            everything, and does not ask.
-        salience: How much of what matters it holds, 0..1; None likewise.
-        memory: The memory that says it; None where it was dropped.
+        novelty: Distance from the owner's existing memories, 0..1; None if the profile stores
+            everything.
+        salience: Density of relevant information, 0..1; None if the profile stores everything.
+        memory: The new or existing memory; None for a dropped chunk.
     """
 
     text: str
@@ -41,11 +42,11 @@ class IngestedChunk:
 
 @dataclass(frozen=True, slots=True)
 class IngestResult:
-    """What became of a text, chunk by chunk.
+    """The outcome of an ingestion, by chunk.
 
     Attributes:
-        pieces: All chunks, in order.
-        redactions: How many secrets were taken out.
+        chunks: All chunks, in order.
+        redactions: Number of redacted secrets.
     """
 
     chunks: tuple[IngestedChunk, ...]
@@ -53,33 +54,33 @@ class IngestResult:
 
     @property
     def memories(self) -> tuple[Memory, ...]:
-        """The memories that say what was kept, in order."""
+        """The memories of the chunks that were not dropped, in order."""
         return tuple(each.memory for each in self.chunks if each.memory is not None)
 
     @property
     def kept_chunks(self) -> tuple[IngestedChunk, ...]:
-        """The chunks that a memory says now."""
+        """The chunks that are now in memory."""
         return tuple(each for each in self.chunks if each.status != "dropped")
 
     @property
     def dropped_chunks(self) -> tuple[IngestedChunk, ...]:
-        """The chunks that were not worth keeping."""
+        """The chunks that were not worth storing."""
         return tuple(each for each in self.chunks if each.status == "dropped")
 
 
-# --- What an audit of memories finds: which of them are not worth keeping
+# --- Audits
 
 
 @dataclass(frozen=True, slots=True)
 class AuditExample:
-    """One memory that was found.
+    """One flagged memory.
 
     Attributes:
-        id: Its id; in a file without ids, where it stands ("notes.jsonl:12").
-        text: Its beginning.
-        reason: What is wrong with it, in a word or two.
-        of: The id of the memory that it repeats, where it repeats one.
-        similarity: The cosine of the two, −1..1, where that is why.
+        id: Its id; for a file without ids, its location ("notes.jsonl:12").
+        text: The beginning of its text.
+        reason: The problem, in a word or two.
+        duplicate_of: The id of the memory that it repeats, if any.
+        similarity: Cosine similarity of the two, −1..1, if the match is by similarity.
     """
 
     id: str
@@ -91,14 +92,14 @@ class AuditExample:
 
 @dataclass(frozen=True, slots=True)
 class AuditCategory:
-    """The memories of which one thing is true.
+    """The memories flagged with one kind of problem.
 
     Attributes:
-        count: How many.
-        rate: Their share of those that were looked at, 0..1; 0.0 of none.
-        ids: All of them, in the order they were found.
-        examples: The first of them.
-        reasons: How many there are of each reason, most first.
+        count: Number of flagged memories.
+        rate: Their share of all audited memories, 0..1; 0.0 without memories.
+        ids: All their ids, in the order of the audit.
+        examples: The first flagged memories.
+        reasons: Number of memories by reason, most frequent first.
     """
 
     count: int
@@ -110,21 +111,21 @@ class AuditCategory:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """How good memories are, as what was written.
+    """The quality of a set of memories.
 
-    A memory may be of several shares, and counts once as junk.
+    A memory may belong to several categories, but counts once as junk.
 
     Attributes:
-        memories: How many were looked at.
-        junk: How many are duplicates, fragments, filler or echoes.
-        rate: Their share, 0..1; 0.0 of none.
-        duplicates: Those that say word for word what one stored before says.
-        fragments: Pieces of sentences, and sentences that mean nothing by themselves.
-        filler: What is said in a conversation and tells nothing: greetings, offers of help.
-        echoes: What memory, or a prompt, said and was stored as new.
-        near: Those of the rest that are near in meaning to one stored before; no junk: "from
-            Monday to Tuesday" is near to "from Tuesday to Monday". None: not looked for.
-        compared: How many were looked at for that.
+        memories: Number of audited memories.
+        junk: Number of duplicates, fragments, filler and echoes.
+        rate: Their share, 0..1; 0.0 without memories.
+        duplicates: Memories with the same wording as an earlier one.
+        fragments: Parts of sentences, and sentences that mean nothing on their own.
+        filler: Phrases of conversation without information: greetings, offers of help.
+        echoes: Text of a memory or a prompt that was stored again as new.
+        near: Other memories that are close in meaning to an earlier one. Not junk: "from Monday to
+            Tuesday" is close to "from Tuesday to Monday". None if not computed.
+        compared: Number of memories compared for `near`.
     """
 
     memories: int
@@ -140,13 +141,13 @@ class Audit:
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """A memory as an audit looks at it, of a store or of a file.
+    """A memory to audit, from a store or a file.
 
     Attributes:
-        id: Its id, or where it stands.
-        text: What it says, without secrets.
+        id: Its id, or its location in the file.
+        text: Its text, with secrets redacted.
         key: Its key.
-        origin: Where it comes from; None: not known.
+        origin: Its source; None if unknown.
     """
 
     id: str

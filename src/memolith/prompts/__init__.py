@@ -1,1 +1,1 @@
-"""What models are asked, and how their replies are read: one file a prompt, all of it pure."""
+"""Prompts for language models, and parsers of their replies. Pure functions, without I/O."""

@@ -1,4 +1,4 @@
-"""The system turn of a conversation that remembers."""
+"""Build the system prompts of chats with memory, for a terminal or a device."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from memolith.policies.rendering.layout import escape_text
 from memolith.ports.models import ChatMessage, Prompt
 
 ANSWER_MAX_TOKENS = 2_048
-"""A long answer. A guess."""
+"""Maximum length of a reply, in tokens. A guess."""
 
 MEMORY_HEADING = "What you remember of earlier conversations:"
 
@@ -35,12 +35,12 @@ _NO_MEMORY_NOTICE = (
 
 @dataclass(frozen=True, slots=True)
 class WindowAllocation:
-    """How the tokens that a model has room for are shared out.
+    """Splits a model's context window between reply, memory and conversation.
 
     Attributes:
-        reply: For the answer.
-        memory: For what is remembered.
-        turns: For what was said, and our own words to the model.
+        reply: Tokens for the reply.
+        memory: Tokens for recalled memories.
+        turns: Tokens for the conversation and the instructions.
     """
 
     reply: int
@@ -49,7 +49,7 @@ class WindowAllocation:
 
     @classmethod
     def allocate(cls, window: int, memory: int) -> WindowAllocation:
-        """Share out a window: a quarter each, at most, for the answer and for the memory.
+        """Allocate at most a quarter of the window each to the reply and to memory.
 
         The quarters are guesses.
         """
@@ -59,11 +59,11 @@ class WindowAllocation:
 
 
 def count_fitting_turns(costs: Sequence[int], budget: int) -> int:
-    """Return how many of the last turns fit, the very last in any case.
+    """Return how many of the last turns fit into the budget, at least one.
 
     Args:
-        costs: What each turn costs, in tokens.
-        room: How many tokens there are for all.
+        costs: The cost of each turn, in tokens.
+        budget: The budget for all turns, in tokens.
     """
     left = budget
     for number, cost in enumerate(reversed(costs)):
@@ -74,9 +74,10 @@ def count_fitting_turns(costs: Sequence[int], budget: int) -> int:
 
 
 def merge_turns(conversation: Sequence[ChatMessage]) -> tuple[ChatMessage, ...]:
-    """Return what was said so that a user begins and no one speaks twice in a row.
+    """Return the turns so that the user begins and no role speaks twice in a row.
 
-    Many models know no other conversation: an answer that failed leaves two turns of the user.
+    Many models reject other conversations. A failed reply, for example, leaves two turns of the
+    user.
     """
     turns: list[ChatMessage] = []
     for turn in conversation:
@@ -94,14 +95,14 @@ def build_answer_prompt(
     *,
     max_tokens: int = ANSWER_MAX_TOKENS,
 ) -> Prompt:
-    """Return the prompt for the next answer in a conversation.
+    """Return the prompt for the next reply in a conversation.
 
     Args:
-        context: What is remembered, as `context` renders it, so that nothing in it can close its
-            section; empty where there is nothing.
-        said: The turns of the user and the assistant so far, the user's last at the end.
-        today: The day.
-        max_tokens: The most that the answer may take.
+        context: Recalled memories, as rendered by `context`, so that they can't close their
+            section; empty without memories.
+        conversation: The turns so far, ending with the user's last one.
+        today: The current date.
+        max_tokens: The maximum length of the reply.
     """
     return Prompt(
         messages=(
@@ -114,7 +115,7 @@ def build_answer_prompt(
 
 
 def build_system_text(context: str, today: date) -> str:
-    """Return what the system turn says; see `answering`."""
+    """Return the system prompt of a chat; see `build_answer_prompt` for the context."""
     rules = _CHAT_RULES.format(today=today)
     if not context:
         return f"{rules}\n\n{_NO_MEMORY_NOTICE}"
@@ -122,18 +123,18 @@ def build_system_text(context: str, today: date) -> str:
 
 
 def build_memory_text(context: str) -> str:
-    """Return what a system turn says of what is remembered, whatever else it says."""
+    """Return the part of a system prompt that presents recalled memories."""
     return f"{_MEMORY_RULES}\n\n{MEMORY_HEADING}\n{context}"
 
 
-# --- The system turn of an assistant in a device, which sees and moves
+# --- Voice assistants in devices
 
 
 DEVICE_MAX_TOKENS = 512
-"""What can be listened to. A guess."""
+"""Maximum length of a spoken reply, in tokens. A guess."""
 
 MAX_STATE_CHARS = 2_000
-"""How much of what the sensors say is told. A guess."""
+"""Maximum length of the rendered sensor state, in characters. A guess."""
 
 _BRACKETS = str.maketrans("[]", "()")
 
@@ -147,7 +148,7 @@ in it."""
 
 
 def render_state(sensors: Mapping[str, object]) -> str:
-    """Return what the sensors say in a line: `name: value, name.part: value`."""
+    """Return the sensor state in one line: `name: value, name.part: value`."""
     line = ", ".join(f"{name}: {value}" for name, value in _flatten("", sensors))
     return " ".join(escape_text(line).split()).translate(_BRACKETS)[:MAX_STATE_CHARS]
 
@@ -163,12 +164,12 @@ def _flatten(prefix: str, value: object) -> list[tuple[str, object]]:
 
 
 def build_device_prompt(context: str, state: str, conversation: Sequence[ChatMessage]) -> Prompt:
-    """Return the prompt for the next answer.
+    """Return the prompt for the next spoken reply.
 
     Args:
-        context: What is remembered, as `context` renders it; empty: nothing.
-        state: What the sensors say, where the context does not say it; empty: nothing.
-        said: The turns so far, the user's last at the end.
+        context: Recalled memories, as rendered by `context`; empty without memories.
+        state: The rendered sensor state, unless the context contains it; empty without sensors.
+        conversation: The turns so far, ending with the user's last one.
     """
     physical = f"[{STATE_LABEL}: {state}]" if state else ""
     system = "\n\n".join(filter(None, (_DEVICE_RULES, context, physical)))

@@ -1,4 +1,4 @@
-"""Extraction: the facts of a conversation that are worth keeping."""
+"""Prompts that extract facts from conversations and arbitrate between similar memories."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from memolith.text.canonical_form import content_key
 from memolith.text.cleaning import clean_text
 
 MAX_FACTS = 5
-"""Of one exchange (`facts`: MaxFactsPerExtraction)."""
+"""Maximum number of facts per exchange (`facts`: MaxFactsPerExtraction)."""
 
 EXTRACTION_MAX_TOKENS = 1_024
-"""Five facts of 500 bytes and their fields take some 900."""
+"""Five facts of 500 bytes each, with all fields, need about 900 tokens."""
 
 DEFAULT_IMPORTANCE = 5
-"""How much a fact matters of which nothing is said, from 1 to 10 (`facts`: AddOpts)."""
+"""Importance of a fact without a rating, from 1 to 10 (`facts`: AddOpts)."""
 
 _EXPIRY = re.compile(r"[0-9]{1,9}[dhm]")
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)\b")
@@ -56,16 +56,16 @@ _EXTRACTION_REQUEST = 'Write down the facts of this conversation, as JSON: {"fac
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A fact that a model has taken from a conversation.
+    """A fact that a model extracted from a conversation.
 
     Attributes:
         content: The text, cleaned, not empty.
         kind: One of the dialect's kinds.
-        places: Which of the turns it rests on, as the model says: from 0, ascending, none twice.
-            Empty: it does not say.
-        importance: 0..1; None where the dialect does not weigh.
-        expires_in: Like "7d"; empty: as long as its kind lasts.
-        happened: The day, where the dialect asks for one and the model gave one.
+        turn_indexes: The turns that the model names as evidence: from 0, ascending, unique. Empty
+            if it names none.
+        importance: 0..1; None if the dialect has no importance.
+        expires_in: A duration like "7d"; empty means the default of its kind.
+        happened_on: The date of the event; None if the dialect has no dates or the model gave none.
     """
 
     content: str
@@ -82,9 +82,9 @@ def build_extraction_prompt(
     """Return the prompt that asks for the facts of a conversation.
 
     Args:
-        dialect: Which fields a fact has.
-        turns: The conversation, in order; a fact names turns by their places in it.
-        nonce: See `fenced`.
+        dialect: The fields of a fact.
+        turns: The conversation, in order; facts refer to turns by their numbers.
+        nonce: See `fence`.
     """
     fields = "\n".join(f'- "{name}": {told}' for name, (told, _) in _build_fields(dialect).items())
     rules = _EXTRACTION_RULES.format(max_facts=MAX_FACTS, fence=FENCE_EXPLANATION, fields=fields)
@@ -101,18 +101,18 @@ def build_extraction_prompt(
 
 
 def parse_facts(text: str, dialect: ExtractionSchema, turn_count: int) -> tuple[Fact, ...]:
-    """Return the facts of a reply: the first five, none twice; none where nothing is to note.
+    """Return the facts of a reply: the first five, without duplicates; empty if there are none.
 
-    An unknown kind is the dialect's ordinary one; an expiry or a day that is none counts as not
-    given, and so do numbers of turns that there are not. A bare list of facts is read too.
+    An unknown kind becomes the dialect's default kind. Invalid durations, dates and turn numbers
+    are ignored. A bare list of facts is accepted too.
 
     Args:
         text: The reply.
-        dialect: The one that was asked in.
-        turn_count: How many turns the prompt had.
+        dialect: The dialect of the prompt.
+        turn_count: Number of turns in the prompt.
 
     Raises:
-        BadReply: It is anything else.
+        InvalidReply: The reply has another form.
     """
     reply = parse_json_reply(text, _REPLY_TYPE)
     given = reply.facts if isinstance(reply, _FactsReply) else reply
@@ -130,7 +130,7 @@ _REPLY_TYPE = cast("type[_FactsReply | list[dict[str, Any]]]", _FactsReply | lis
 
 
 class _FactReply(msgspec.Struct):
-    """A fact under our own names, whatever the dialect calls them."""
+    """A fact with canonical field names, independent of the dialect."""
 
     content: str
     kind: str | None = None
@@ -146,7 +146,7 @@ def _convert_fact(fact: dict[str, Any], dialect: ExtractionSchema) -> _FactReply
     try:
         return msgspec.convert(renamed, _FactReply)
     except msgspec.ValidationError as error:
-        raise InvalidReply(f"holds a fact of another form: {error}") from error
+        raise InvalidReply(f"contains an invalid fact: {error}") from error
 
 
 def _deduplicate_facts(facts: Iterable[Fact]) -> tuple[Fact, ...]:
@@ -191,7 +191,7 @@ def _parse_day(given: str | None) -> date | None:
 
 
 def _build_fields(dialect: ExtractionSchema) -> dict[str, tuple[str, dict[str, Any]]]:
-    """Return the fields of a fact: what a model is told of each, and its JSON schema."""
+    """Return, for each field of a fact, its description for the model and its JSON schema."""
     kinds = "; ".join(f'"{kind}" ({told})' for kind, told in dialect.kinds.items())
     fields: dict[str, tuple[str, dict[str, Any]]] = {
         "from": (
@@ -219,7 +219,7 @@ def _build_schema(dialect: ExtractionSchema) -> ResponseSchema:
     return ResponseSchema("facts", build_object_schema({"facts": {"type": "array", "items": fact}}))
 
 
-# --- Arbitration: what becomes of a new memory that is near to a known one
+# --- Arbitration between a new memory and a similar known one
 
 
 ARBITRATION_MAX_TOKENS = 512
@@ -254,7 +254,7 @@ _VERDICT_SCHEMA = ResponseSchema(
 
 
 def build_arbitration_prompt(existing: str, candidate: str, nonce: str) -> Prompt:
-    """Return the prompt that asks what becomes of a new memory; for the nonce see `fenced`."""
+    """Return the prompt that asks how to treat a new memory; see `fence` for the nonce."""
     known = fence(existing, nonce, "KNOWN MEMORY")
     new = fence(candidate, nonce, "NEW MEMORY")
     ask = "What is to be done with the new memory? Reply in JSON."
@@ -270,19 +270,19 @@ def build_arbitration_prompt(existing: str, candidate: str, nonce: str) -> Promp
 
 
 def parse_verdict(text: str) -> Verdict:
-    """Return what a reply says; a merged text is cleaned, not checked against the two.
+    """Return the verdict of a reply; merged text is cleaned, but not checked against its sources.
 
     Raises:
-        BadReply: It says none of the four, or UPDATE without a text.
+        InvalidReply: The reply names no valid operation, or is UPDATE without content.
     """
     given = parse_json_reply(text, _VerdictReply)
     name = given.operation.strip().upper()
     if name not in set(Operation):
-        raise InvalidReply("names none of the four operations")
+        raise InvalidReply("contains no valid operation")
     operation = Operation(name)
     content = clean_text(given.content or "") if operation is Operation.UPDATE else ""
     if operation is Operation.UPDATE and not content:
-        raise InvalidReply("is UPDATE without a text")
+        raise InvalidReply("is UPDATE without content")
     return Verdict(operation, content, given.reasoning or "")
 
 

@@ -1,4 +1,4 @@
-"""JSON schemas as the strict modes of services want them."""
+"""JSON replies of models: build their schemas, and parse them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ import msgspec
 
 
 def build_object_schema(properties: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the schema of an object that has all of these properties, and no others."""
+    """Return the schema of an object with exactly these properties, all required.
+
+    The strict modes of model services require this form.
+    """
     return {
         "type": "object",
         "properties": dict(properties),
@@ -19,16 +22,16 @@ def build_object_schema(properties: Mapping[str, Mapping[str, Any]]) -> dict[str
     }
 
 
-# --- Replies in JSON, read as what they were asked to be
+# --- Parsing
 
 
 T = TypeVar("T")
 
 MAX_REPLY_CHARS = 64_000
-"""The longest reply that is looked into: some ten times what any prompt here allows. A guess."""
+"""Longest reply that is parsed, in characters: about ten times what any prompt allows. A guess."""
 
 MAX_REPLY_DEPTH = 16
-"""The deepest nesting; what is asked for takes four."""
+"""Maximum nesting; the schemas here need four levels."""
 
 _THOUGHT = re.compile(r"\s*<(think(?:ing)?)>.*?(?:</\1>|\Z)", re.DOTALL)
 _JSON_TOKEN = re.compile(r'[{}\[\]"]|\\.', re.DOTALL)
@@ -36,50 +39,49 @@ _CLOSING_BRACKETS = {"{": "}", "[": "]"}
 
 
 class InvalidReply(Exception):
-    """A reply that is not what was asked for. It says what is wrong, never what was said.
+    """A reply does not have the requested form. The message never quotes the reply.
 
     Attributes:
-        problem: What is wrong.
+        problem: Why the reply is invalid.
     """
 
     def __init__(self, problem: str) -> None:
-        """Say what is wrong."""
+        """State the problem."""
         super().__init__(problem)
         self.problem = problem
 
 
 def parse_json_reply(text: str, reply_type: type[T]) -> T:
-    """Return the one value of that shape in a reply.
+    """Return the only value of the given type in a reply.
 
-    It may stand in a code fence, with text around it, and after a thought; unknown fields are
-    passed over. Linear in the length.
+    The JSON may be in a code fence, surrounded by text, or preceded by a reasoning block. Unknown
+    fields are ignored. Runs in linear time.
 
     Raises:
-        BadReply: There is none, or there are two that differ, or it is too long or too deep.
+        InvalidReply: The reply has no such value, several different ones, or is too long or too
+            deep.
     """
     if len(text) > MAX_REPLY_CHARS:
-        raise InvalidReply(
-            f"is {len(text):,} characters long; at most {MAX_REPLY_CHARS:,} are read"
-        )
+        raise InvalidReply(f"is {len(text):,} characters long; the limit is {MAX_REPLY_CHARS:,}")
     found: list[T] = []
-    problem = "holds no JSON"
+    problem = "contains no JSON"
     for span in _find_json_spans(_THOUGHT.sub("", text, count=1)):
         try:
             value = msgspec.json.decode(span.encode("utf-8", "replace"), type=reply_type)
         except msgspec.MsgspecError as error:
-            problem = f"holds other JSON than was asked for: {error}"
+            problem = f"contains JSON of another form: {error}"
             continue
         if value not in found:
             found.append(value)
     if len(found) > 1:
-        raise InvalidReply("holds more than one answer")
+        raise InvalidReply("contains more than one answer")
     if not found:
         raise InvalidReply(problem)
     return found[0]
 
 
 def _find_json_spans(text: str) -> Iterator[str]:
-    """Yield the stretches that may be a JSON object or array, none within another."""
+    """Yield outermost substrings that may be a JSON object or array."""
     start, in_string = 0, False
     still_open: list[str] = []
     for token in _JSON_TOKEN.finditer(text):

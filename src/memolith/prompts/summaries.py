@@ -1,4 +1,4 @@
-"""Summaries: of a stretch of a conversation, of a session, of a history that was too long."""
+"""Prompts for summaries of conversations, sessions and histories, and for the base memory."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from memolith.text.cleaning import clean_text
 
 @dataclass(frozen=True, slots=True)
 class SummaryStyle:
-    """How a summary is to be written.
+    """Form and limits of a summary.
 
     Attributes:
-        name: What it is a summary of.
-        length: How long, as the model is told.
-        manner: How, as the model is told.
-        max_sentences: The most sentences that are accepted; one more than is asked for, since
-            where a sentence ends can be argued about.
-        max_words: The most words that are accepted: some 40 a sentence, a guess.
+        name: The kind of text to summarise.
+        length: The requested length, as worded in the prompt.
+        instructions: The requested style, as worded in the prompt.
+        max_sentences: Maximum number of accepted sentences: one more than requested, since sentence
+            boundaries are ambiguous.
+        max_words: Maximum number of accepted words: about 40 per sentence. A guess.
     """
 
     name: str
@@ -41,7 +41,7 @@ CASCADE_STYLE = SummaryStyle(
     max_sentences=6,
     max_words=200,
 )
-"""Of messages that are no longer new (`tiers`, and `standard`)."""
+"""Older messages of a conversation (`tiers` and `standard`)."""
 
 SESSION_STYLE = SummaryStyle(
     name="session",
@@ -50,7 +50,7 @@ SESSION_STYLE = SummaryStyle(
     max_sentences=4,
     max_words=150,
 )
-"""Of a whole session (`chunks`)."""
+"""A whole session (`chunks`)."""
 
 HISTORY_STYLE = SummaryStyle(
     name="history",
@@ -62,10 +62,10 @@ HISTORY_STYLE = SummaryStyle(
     max_sentences=6,
     max_words=200,
 )
-"""Of the beginning of a conversation that has become too long (`timeline`)."""
+"""The beginning of a conversation that has become too long (`timeline`)."""
 
 SUMMARY_MAX_TOKENS = 640
-"""200 words of a language of long words, and the JSON around them."""
+"""200 words in a language with long words, and the JSON around them."""
 
 _SUMMARY_RULES = """\
 You write the summary that will stand for a conversation in a long-term memory.
@@ -90,7 +90,7 @@ _SUMMARY_SCHEMA = ResponseSchema("summary", build_object_schema({"summary": {"ty
 def build_summary_prompt(
     style: SummaryStyle, turns: Sequence[TranscriptTurn], nonce: str
 ) -> Prompt:
-    """Return the prompt that asks for a summary of turns, in order; for the nonce see `fenced`."""
+    """Return the prompt that asks for a summary of turns, in order; see `fence` for the nonce."""
     rules = _SUMMARY_RULES.format(
         length=style.length, manner=style.instructions, fence=FENCE_EXPLANATION
     )
@@ -105,14 +105,14 @@ def build_summary_prompt(
 
 
 def parse_summary(text: str) -> str:
-    """Return the summary of a reply as one paragraph; what it says is checked elsewhere.
+    """Return the summary of a reply as one paragraph; its content is validated elsewhere.
 
     Raises:
-        BadReply: It holds none.
+        InvalidReply: The reply contains no summary.
     """
     said = " ".join(clean_text(parse_json_reply(text, _SummaryReply).summary).split())
     if not said:
-        raise InvalidReply("holds an empty summary")
+        raise InvalidReply("contains an empty summary")
     return said
 
 
@@ -120,14 +120,14 @@ class _SummaryReply(msgspec.Struct):
     summary: str
 
 
-# --- The base memory rewritten: what is known, and what has come to be known since
+# --- Base memory
 
 
 BASE_MEMORY_MAX_WORDS = 400
-"""Of the document (`tiers`, section 4.2)."""
+"""Maximum length of the document, in words (`tiers`, section 4.2)."""
 
 BASE_MEMORY_MAX_TOKENS = 1_536
-"""400 words of a language of long words, and the JSON around them."""
+"""400 words in a language with long words, and the JSON around them."""
 
 BASE_MEMORY_SECTIONS = {
     "user_profile": "User Profile",
@@ -135,7 +135,7 @@ BASE_MEMORY_SECTIONS = {
     "ongoing_topics": "Ongoing Topics",
     "key_history": "Key History",
 }
-"""What the reply calls a section, and what the document does, in its order."""
+"""Names of the sections in the reply and in the document, in the document's order."""
 
 _SECTION_PURPOSES = {
     "user_profile": "who the user is",
@@ -151,7 +151,8 @@ You keep one document about a user: all that an assistant should always know. Re
 it takes up the new summaries and facts.
 
 Rules:
-- At most {BASE_MEMORY_MAX_WORDS} words in all. Short notes, the most important first in each section.
+- At most {BASE_MEMORY_MAX_WORDS} words in all. Short notes, the most important first in each \
+section.
 - What still holds stays, word for word where you can. Where a new text says that something has \
 changed, write how it is now.
 - Where it gets too long, leave out what matters least, the oldest first.
@@ -178,10 +179,10 @@ def build_base_memory_prompt(
     """Return the prompt that asks for a new version of the base memory.
 
     Args:
-        old: As it stands; empty where there is none.
-        summaries: What it does not know yet, oldest first.
-        facts: What is known best of the user besides.
-        nonce: See `fenced`.
+        current: The current version; empty if there is none.
+        summaries: New summaries to incorporate, oldest first.
+        facts: The best-established facts about the user.
+        nonce: See `fence`.
     """
     given = [
         fence(current or _EMPTY_LIST_TEXT, nonce, "DOCUMENT"),
@@ -201,12 +202,12 @@ def build_base_memory_prompt(
 
 
 def parse_base_memory(text: str) -> str:
-    """Return the document of a reply: a heading and its notes for each section that has any.
+    """Return the document of a reply: each non-empty section as a heading and its notes.
 
-    What it says, and how long it is, is checked elsewhere.
+    Its content and length are validated elsewhere.
 
     Raises:
-        BadReply: It has another form, or no note.
+        InvalidReply: The reply has another form, or contains no note.
     """
     given = parse_json_reply(text, _BaseMemoryReply)
     blocks = [
@@ -215,7 +216,7 @@ def parse_base_memory(text: str) -> str:
         if (notes := _parse_notes(getattr(given, name)))
     ]
     if not blocks:
-        raise InvalidReply("holds no note")
+        raise InvalidReply("contains no note")
     return "\n\n".join(blocks)
 
 
@@ -227,7 +228,7 @@ class _BaseMemoryReply(msgspec.Struct):
 
 
 def _parse_notes(given: Sequence[str]) -> list[str]:
-    """Return notes of one line each, none empty, none twice."""
+    """Return notes of one line each, without empty ones and duplicates."""
     notes = (_BULLET.sub("", " ".join(clean_text(note).split())) for note in given)
     return list(dict.fromkeys(filter(None, notes)))
 

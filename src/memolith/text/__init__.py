@@ -1,1 +1,1 @@
-"""What can be told of a text by itself: pure functions, the same answer for the same text."""
+"""Text analysis: pure functions whose result depends on the text alone."""

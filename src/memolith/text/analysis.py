@@ -1,8 +1,8 @@
-"""Terms: what keyword search knows of a text.
+"""Extract the terms of a text for keyword search.
 
-A term depends on the word alone, never on the text around it, so that a question of one word
-finds the word in any text. There are two exceptions, for texts that would have no term at all:
-one of stop words only keeps them, and one of symbols only has these.
+A term depends on its word alone, never on the surrounding text, so that a one-word query finds the
+word in any text. Texts without terms are exceptions: their stop words, or else their symbols,
+become terms.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ import Stemmer
 from memolith.text.lexicon import STOP_WORDS
 
 ANALYSER_VERSION = 1
-"""Changes when the same text gets other terms; what was indexed under another is indexed anew."""
+"""Changes whenever a text yields different terms; text indexed by another version is re-indexed."""
 
 MAX_TERM_CHARS = 64
-"""Longer words (keys, base64) are known by their beginning. A guess."""
+"""Longer words (keys, base64) are truncated. A guess."""
 
-# Characters of a word: letters, digits, "_", and what Python's \w leaves out of scripts that
-# write vowels as marks, or join letters by an invisible character.
+# Characters of a word: letters, digits, "_", and characters that Python's \w lacks: vowel marks and
+# the invisible characters that join letters.
 _MARKS = (
     "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"
     "\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed"
@@ -34,8 +34,8 @@ _LETTER = rf"[\w{_MARKS}]"
 _WORD = re.compile(rf"{_LETTER}+(?:['’.]{_LETTER}+|(?<=\d)[,:]\d+)*(?:\+\+|#(?!\w))?")
 _SYMBOL = re.compile(r"[^\s\u200b-\u200f\ufe00-\ufe0f]")
 
-# Scripts that put no space between words: Thai, Lao, Tibetan, Burmese, Khmer; kana, Han and what
-# stands between them; Hangul separately, whose words carry their endings.
+# Scripts without spaces between words: Thai, Lao, Tibetan, Burmese, Khmer; kana, Han and their
+# punctuation. Hangul is separate, since its words include their endings.
 _HAN = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _UNSPACED = (
     "\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff"
@@ -46,7 +46,7 @@ _BY_CHARACTER = re.compile(rf"[{_UNSPACED}]+|[{_HANGUL}]+")
 _IS_HAN = re.compile(rf"[{_HAN}]")
 _CYRILLIC = re.compile(r"[\u0400-\u04ff]")
 
-# Evidence, within one word, that it is German: letters or a suffix that English words lack.
+# Evidence that a word is German: letters or a suffix that English words lack.
 _GERMAN = re.compile(
     r".*[äöüß]|.{3,}(?:ung|heit|keit|schaft)(?:en)?$|.{3,}(?:lich|isch)(?:e[mnrs]?)?$"
 )
@@ -61,9 +61,9 @@ _CACHE_SIZE = 1 << 16
 def terms(text: str) -> list[str]:
     """Return a text's terms in order, with repetitions: folded, without stop words, stemmed.
 
-    Latin words are stemmed as English, or as German where the word itself shows it. Names with
-    points or underscores, "C++" and "C#" stand whole and in parts; writing without spaces by
-    pairs of characters, and each Chinese character by itself.
+    Latin words are stemmed as English, or as German if the word itself is recognisably German.
+    Names with dots or underscores, "C++" and "C#" become a whole term and their parts. Text without
+    spaces becomes pairs of characters, and each Chinese character is also a term.
     """
     words = _WORD.findall(text)
     found = list(chain.from_iterable(map(_get_terms, words)))
@@ -74,7 +74,7 @@ def terms(text: str) -> list[str]:
 
 
 def _get_terms(word: str) -> tuple[str, ...]:
-    # A word that is no word (a megabyte of base64) is not worth a place in the cache.
+    # Long strings, such as base64, would fill the cache.
     return _cached_terms(word) if len(word) <= MAX_TERM_CHARS else _analyse_word(word)
 
 
@@ -99,19 +99,19 @@ def _analyse_word(word: str) -> tuple[str, ...]:
 
 
 def _normalise_number(lower: str) -> str:
-    """Return one term for a number, with a decimal point and no commas between thousands."""
+    """Return one term for a number, with a decimal point and without thousands separators."""
     mark = "" if _THOUSANDS.fullmatch(lower) else "."
     return _fold_word(lower.replace(",", mark))[:MAX_TERM_CHARS]
 
 
 def _strip_suffix(lower: str) -> str:
-    """Return a word without the possessive 's or the rest of a contraction."""
+    """Return a word without a possessive 's or the ending of a contraction."""
     stem, mark, ending = lower.rpartition("'")
     return stem if mark and ending in {"s", "m", "re", "ve", "ll", "d"} else lower
 
 
 def _is_stop_word(word: str, lower: str) -> bool:
-    """Tell whether a word is a stop word (in capitals it is a name: US, IT, WHO) or bare "_"."""
+    """Return whether a word is a stop word or bare "_"; in capitals it is a name (US, IT, WHO)."""
     if lower in STOP_WORDS:
         return len(lower) == 1 or not word.isupper()
     return _ONLY_PUNCTUATION.fullmatch(lower) is not None
@@ -136,13 +136,13 @@ def _stem_word(lower: str) -> str:
 
 
 def _stem(language: str, word: str) -> str:
-    # A stemmer must not be used by two threads at once; making one costs 0.3 µs.
+    # Stemmers are not thread-safe; creating one takes 0.3 µs.
     stem: str = Stemmer.Stemmer(language, 0).stemWord(word)
     return stem
 
 
 def _fold_word(word: str) -> str:
-    """Return a word without case, accents and differences of width; ß as ss."""
+    """Return a word without case, accents and differences in width; ß becomes ss."""
     if word.isascii():
         return word.lower()
     decomposed = unicodedata.normalize("NFKD", word.casefold())
@@ -150,7 +150,7 @@ def _fold_word(word: str) -> str:
 
 
 def _get_character_terms(word: str) -> list[str]:
-    """Return the terms of a word that has writing without spaces in it, or Hangul."""
+    """Return the terms of a word that contains text without spaces, or Hangul."""
     found: list[str] = []
     end = 0
     for run in _BY_CHARACTER.finditer(word):

@@ -1,4 +1,7 @@
-"""English contractions, written out where they can mean one thing only."""
+"""Compute the canonical form of a text: texts with the same form state the same fact.
+
+Expands unambiguous contractions, drops articles, and folds case unless these carry meaning.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +36,8 @@ CONTRACTION_PARTS = frozenset(
     )
     for word in (*text.split("'"), *_IRREGULAR_CONTRACTIONS.get(text, ()))
 )
-"""Words of which contractions are made, and what stands before their apostrophes."""
-# After these 's is short for "is" or "has"; elsewhere it may be a possessive.
+"""Words in expanded contractions, and the parts before their apostrophes."""
+# After these words, 's is short for "is" or "has"; after others it may be a possessive.
 _BEFORE_S = word_set("it he she that there here what who where how when why")
 _ENGLISH_ADVERBS = word_set(
     """
@@ -42,10 +45,10 @@ _ENGLISH_ADVERBS = word_set(
     since all often once twice certainly definitely almost nearly long
     """
 )
-# A participle further away than this is not looked for: three adverbs are many.
+# Maximum distance of a participle: three adverbs in a row are already rare.
 _MAX_LOOKAHEAD = 4
-# Participles, after which 's may be "has" ("he's left"). Those in -ed are told by their end; of
-# them some are adjectives with which nobody means "has".
+# Before these participles, 's may be "has" ("he's left"). Participles in -ed are recognised by
+# their ending, except for adjectives that never follow "has".
 _IRREGULAR_PARTICIPLES = word_set("""
     been got gotten had gone left come become begun broken brought built bought caught chosen cut
     done drawn drunk driven eaten fallen felt found forgotten given grown heard held hidden hit hurt
@@ -64,19 +67,17 @@ _NAME_LETTERS = 2
 
 
 def expand_contractions(words: Sequence[Word], *, is_all_caps: bool) -> list[Word]:
-    """Return the words with contractions as two words, which are in lower case.
+    """Return the words with each contraction as two words, in lower case.
 
-    'd may be two words, and stays one of its own.
+    'd is ambiguous and becomes a word of its own.
 
     Args:
-        words: A text's words, in order.
-        shouted: The whole text is in capitals. In another a word in capitals is a name.
+        words: The words of a text, in order.
+        is_all_caps: Whether the whole text is in capitals. Otherwise a word in capitals is a name.
     """
     written: list[Word] = []
     for at, word in enumerate(words):
-        if (
-            "'" not in word.text and word.text.lower() not in _IRREGULAR_CONTRACTIONS
-        ):  # by far the most
+        if "'" not in word.text and word.text.lower() not in _IRREGULAR_CONTRACTIONS:  # most words
             written.append(word)
             continue
         first, *rest = (
@@ -123,7 +124,7 @@ def _is_name(word: str) -> bool:
 
 
 def _is_possible_has(following: Sequence[Word]) -> bool:
-    """Tell whether a participle follows, adverbs aside."""
+    """Return whether a participle follows, apart from adverbs."""
     lower = (word.text.lower() for word in following)
     return _is_participle(next((word for word in lower if word not in _ENGLISH_ADVERBS), ""))
 
@@ -134,12 +135,13 @@ def _is_participle(word: str) -> bool:
     return word in _IRREGULAR_PARTICIPLES or word.endswith("ed")
 
 
-# --- Articles: which words of a text are, and may be left out without changing what it says
+# --- Articles
 
 
-# --- English --------------------------------------------------------------------------------------
+# --- English articles
 
-# No noun phrase begins with these: what stands before them is a letter or a name ("The Who").
+# No noun phrase begins with these: an article before them is a letter, or part of a name ("The
+# Who").
 _ENGLISH_FUNCTION_WORDS = word_set(
     """
     and or but nor to of is are was were be been in at on for with from by as than that then if
@@ -147,7 +149,7 @@ _ENGLISH_FUNCTION_WORDS = word_set(
     shall should may might must i you he she it we they
     """
 )
-# "A few" are some, "few" hardly any; "the last week" is not "last week".
+# "A few" means some, "few" hardly any; "the last week" is not "last week".
 _MEANING_CHANGERS = {
     "a": word_set("few little bit lot while couple number good second third most one"),
     "an": word_set("only other"),
@@ -163,11 +165,11 @@ _LABEL_NOUNS = word_set(
     """
 )
 
-# --- German ---------------------------------------------------------------------------------------
+# --- German articles
 
-# What the case, number and gender of a German article say is part of the fact: "der Hund beißt
-# den Mann" is another than "den Hund beißt der Mann". So den, dem, des stay, whether definite or
-# not; der, die, das, ein, eine go only where nothing hangs on them.
+# The case, number and gender of a German article are part of the fact: "der Hund beißt den Mann"
+# differs from "den Hund beißt der Mann". So "den", "dem" and "des" stay. "Der", "die", "das", "ein"
+# and "eine" are removed only where they carry no meaning.
 _DEFINITE_FORMS = {"einen": "den", "einem": "dem", "eines": "des"}
 _GERMAN_ARTICLES = frozenset({"der", "die", "das", "ein", "eine"})
 _GERMAN_ADJECTIVES = {
@@ -181,7 +183,7 @@ _GERMAN_DETERMINER = re.compile(
     r"(?:[mdsk]?ein|ihr|unser|eure?|dies|jen|jed|all|welch|manch|solch|einig|viel|wenig|beid)\w*"
 )
 _MAX_ADJECTIVES = 2
-# Nouns of two genders and two meanings: der Band, das Band, die Band.
+# Nouns with several genders and meanings: der Band, das Band, die Band.
 _TWO_GENDER_NOUNS = word_set(
     """
     band bund ekel erbe gehalt golf heide hut kiefer kunde laster leiter mangel mark marsch mast
@@ -190,9 +192,9 @@ _TWO_GENDER_NOUNS = word_set(
     liter meter pol schwulst
     """
 )
-# After "die" these may be plurals that look like the singular: die Fenster, das Fenster.
+# After "die", these may be plurals with the form of the singular: die Fenster, das Fenster.
 _MAYBE_PLURAL = re.compile(r"\w+(?:er|el|en|chen|lein|s)")
-# After "der" these may be feminine, and so a dative: "der Frau hilft sie".
+# After "der", these may be feminine and therefore datives: "der Frau hilft sie".
 _MAYBE_FEMININE = re.compile(r"\w+(?:e|in|ung|heit|keit|schaft|ion|tät|ie|ik|ur|ei|enz|anz|is|a)")
 _FEMININE_NOUNS = word_set(
     """
@@ -208,11 +210,11 @@ _GERMAN_PRONOUNS = word_set(
 
 
 def remove_articles(words: Sequence[Word], *, is_all_caps: bool) -> list[Word]:
-    """Return the words without articles, where these can be told and nothing hangs on them.
+    """Return the words without articles that can be identified and carry no meaning.
 
     Args:
-        words: A text's words, in order.
-        shouted: The whole text is in capitals, which then say nothing.
+        words: The words of a text, in order.
+        is_all_caps: Whether the whole text is in capitals, which then carry no meaning.
     """
     texts = [word.text for word in words]
     if is_german(texts):
@@ -228,7 +230,7 @@ def remove_articles(words: Sequence[Word], *, is_all_caps: bool) -> list[Word]:
 
 
 def _drop_words(words: Sequence[Word], left_out: AbstractSet[int]) -> list[Word]:
-    """Return the other words; what follows a word that opened a sentence opens it now."""
+    """Return the remaining words; a dropped first word passes on its sentence start."""
     return [
         replace(word, starts_sentence=True)
         if at - 1 in left_out and words[at - 1].starts_sentence
@@ -253,7 +255,7 @@ def _is_removable_english_article(words: Sequence[Word], at: int, *, is_all_caps
 
 
 def _is_label(previous: str) -> bool:
-    """Tell whether an "a" after this word may be a letter: "vitamin a", "5 a"."""
+    """Return whether an "a" after this word may be a letter: "vitamin a", "5 a"."""
     return previous in _LABEL_NOUNS or NUMERAL.fullmatch(previous) is not None
 
 
@@ -265,7 +267,7 @@ def _remove_german_articles(words: Sequence[Word]) -> list[Word]:
 
 
 def _to_definite_article(words: Sequence[Word], at: int) -> Word:
-    """Return an indefinite article in an oblique case as the definite one, else the word."""
+    """Return the definite form of an indefinite article in an oblique case, or else the word."""
     definite = _DEFINITE_FORMS.get(words[at].text.lower())
     if definite is None or _find_noun(words, at, "") is None:
         return words[at]
@@ -294,7 +296,7 @@ def _is_removable_german_article(words: Sequence[Word], at: int) -> bool:
 
 
 def _find_noun(words: Sequence[Word], at: int, article: str) -> int | None:
-    """Return where the noun of an article stands: next, or after one or two adjectives."""
+    """Return the position of an article's noun: next, or after one or two adjectives."""
     for place in range(at + 1, min(at + 2 + _MAX_ADJECTIVES, len(words))):
         if words[place - 1].is_before_punctuation:
             return None
@@ -312,7 +314,7 @@ def _is_masculine(noun: str) -> bool:
 
 
 def _is_subject(words: Sequence[Word], noun_at: int) -> bool:
-    """Tell whether the noun that opens a sentence must be its subject."""
+    """Return whether the noun at the start of a sentence must be its subject."""
     end = next(
         (at for at in range(noun_at + 1, len(words)) if words[at].starts_sentence), len(words)
     )
@@ -322,7 +324,7 @@ def _is_subject(words: Sequence[Word], noun_at: int) -> bool:
     return not any(text[0].isupper() or text in _GERMAN_PRONOUNS for text in rest)
 
 
-# --- The normal form of a text: two texts are the same fact if, and only if, they share it
+# --- Canonical form
 
 
 _SEPARATOR = "\x1f"
@@ -334,7 +336,7 @@ _SAME_IN_CAPITALS = frozenset({"OK", "TV", "OKAY"})
 _CASED_SIGNS = re.compile(r"://|[\\_=]")
 _UNIT_CHARS = 2
 _MIN_CAPITAL_WORDS = 3
-# Words that mean another thing with a capital: a guess at the frequent ones, months left out.
+# Words with another meaning if capitalised, without months. A guess at frequent ones.
 _CAPITONYMS = word_set(
     """
     Turkey China Polish Bill Mark Rose Frank Will Reading Nice Mobile Cologne Jack Drew Grace
@@ -348,15 +350,15 @@ _CAPITONYMS = word_set(
 
 
 def content_key(text: str) -> str:
-    """Return the text's normal form as one string, never empty for a text that is not."""
+    """Return the canonical form of a text as one string; empty only for an empty text."""
     return _SEPARATOR.join(canonical_words(text))
 
 
 def canonical_words(text: str) -> tuple[str, ...]:
-    """Return the text's words in normal form, in order.
+    """Return the words of the canonical form of a text, in order.
 
-    Signs and emoji that say something count as words, as does a question mark. A text of
-    punctuation alone is its own only word.
+    Meaningful signs, emoji and question marks count as words. A text without words becomes a single
+    word.
     """
     found = words(text)
     if not found:
@@ -374,7 +376,7 @@ def canonical_words(text: str) -> tuple[str, ...]:
 
 
 def _is_in_capitals(found: Sequence[Word]) -> bool:
-    """Tell whether a whole text is in capitals, so that a word in capitals is no name."""
+    """Return whether the whole text is in capitals, so that a word in capitals is no name."""
     return (
         not any(char.islower() for word in found for char in word.text)
         and sum(word.text.isupper() for word in found) >= _MIN_CAPITAL_WORDS
@@ -382,7 +384,7 @@ def _is_in_capitals(found: Sequence[Word]) -> bool:
 
 
 def _fold_case(found: Sequence[Word], at: int, *, is_all_caps: bool) -> str:
-    """Return a word in lower case, or as it is where its case may say something."""
+    """Return a word in lower case, or unchanged if its case may carry meaning."""
     word = found[at]
     lower = word.text.lower()
     if word.text == lower and not lower.endswith(_TIME_SUFFIXES):
@@ -412,7 +414,7 @@ def _should_keep_case(word: Word, *, after_number: bool) -> bool:
 
 
 def _is_cased_code(text: str) -> bool:
-    """Tell whether letters and figures are mixed as in a measure or a code: 10M, aB3x."""
+    """Return whether letters and digits are mixed as in a measure or a code: 10M, aB3x."""
     if not any(map(str.isdigit, text)):
         return False
     letters = "".join(filter(str.isalpha, text))

@@ -1,4 +1,4 @@
-"""Cleaning: the form in which every text is stored."""
+"""Clean text before it is stored, as a whole or as a stream."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ _LINE_END = re.compile(r"\r\n?")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _BLANK_LINES = re.compile(r"\n{3,}")
 
-# The only characters of combining class 0 whose decomposition begins with a combining mark.
+# The only characters of combining class 0 with a decomposition that begins with a combining mark.
 _TIBETAN_VOWELS = str.maketrans(
     {"\u0f73": "\u0f71\u0f72", "\u0f75": "\u0f71\u0f74", "\u0f81": "\u0f71\u0f80"}
 )
-# Longer than any run of marks in real writing: Unicode's stream-safe format allows 30.
+# Longer than any run of marks in real text: Unicode's stream-safe format allows 30.
 _LONG_RUN_OF_MARKS = re.compile(rb"[^\x00]{31,}")
 
 
 def clean(text: str, *, field: str = "content", limit: int | None = None) -> str:
-    """Return a text as it is stored; cleaning it again changes nothing.
+    """Return the stored form of a text. Idempotent.
 
-    Line ends become newlines, other control characters but the tab go, what is no character
-    (a lone surrogate) becomes U+FFFD, the form is NFC, three or more newlines become two outside
-    fenced code, and the ends are stripped. Nothing else changes.
+    Line ends become newlines. Control characters except tabs are removed, and lone surrogates
+    become U+FFFD. The text is normalised to NFC, and stripped. Outside of fenced code, three or
+    more newlines become two. Nothing else changes.
 
     Args:
-        text: What a caller passed.
-        field: The argument's name, for the error.
-        limit: The most characters the result may have.
+        text: The text that a caller passed.
+        field: The name of the argument, for the error.
+        limit: Maximum length of the result, in characters.
 
     Raises:
-        InvalidInput: No text, nothing visible in it, or longer than the limit.
+        InvalidInput: The value is not text, has no visible characters, or exceeds the limit.
     """
     if not isinstance(text, str):
         raise InvalidInput(field, f"must be text, not {type(text).__name__}")
@@ -48,13 +48,13 @@ def clean(text: str, *, field: str = "content", limit: int | None = None) -> str
 
 
 def clean_text(text: str) -> str:
-    """Return a text as `clean` does, whatever comes out."""
+    """Return a text cleaned like `clean`, without checks."""
     return _collapse_blank_lines(_compose(_normalise_characters(text)).strip())
 
 
 def _normalise_characters(text: str) -> str:
     if not text.isascii() and _SURROGATE.search(text):
-        # Two halves that belong together make their character, as in JSON's escapes.
+        # Surrogate pairs are combined into their character, as in JSON escapes.
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return _CONTROL.sub("", _LINE_END.sub("\n", text))
 
@@ -65,10 +65,10 @@ def _compose(text: str) -> str:
 
 
 def _reorder_marks(text: str) -> str:
-    """Return an equivalent text whose long runs of combining marks stand in canonical order.
+    """Return an equivalent text with long runs of combining marks in canonical order.
 
-    CPython orders a run by insertion: quadratic, half an hour for a hostile megabyte of marks.
-    A run that is in order already costs it nothing.
+    CPython sorts a run by insertion, in quadratic time: half an hour for a hostile megabyte of
+    marks. A sorted run is cheap.
     """
     text = text.translate(_TIBETAN_VOWELS)
     pieces: list[str] = []
@@ -97,19 +97,19 @@ def _collapse_blank_lines(text: str) -> str:
 
 
 def _is_visible(text: str) -> bool:
-    """Tell whether anything is left beside spaces and invisible format characters."""
+    """Return whether a text has more than spaces and invisible format characters."""
     return any(not c.isspace() and unicodedata.category(c) != "Cf" for c in text)
 
 
-# --- Cleaning a text that comes in pieces, in bounded memory
+# --- Streams
 
 
 SEGMENT_CHARS = 256_000
-"""About how much is cleaned at a time: a guess, enough that the cuts cost nothing."""
+"""Approximate size of a segment, in characters. A guess: large enough to make cuts cheap."""
 
 MAX_SEGMENT_CHARS = 1_000_000
-"""A stretch this long without a blank line outside code is cut all the same: as long as the
-longest text that is taken whole."""
+"""A segment of this size is cut even without a blank line outside of code. Equals the maximum
+length of a text that is not streamed."""
 
 _BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
 _ANY_SPACE = re.compile(r"\s(?=\S*$)")
@@ -121,17 +121,18 @@ def clean_stream(
     segment_chars: int = SEGMENT_CHARS,
     longest_chars: int = MAX_SEGMENT_CHARS,
 ) -> Iterator[str]:
-    """Yield a cleaned text in pieces that joined are the cleaned text, but for white space.
+    """Yield the cleaned text in segments, with bounded memory.
 
-    They end at blank lines outside fenced code, so that each can be screened by itself.
+    The joined segments equal the cleaned text, except for white space. Segments end at blank lines
+    outside of fenced code, so that each can be screened by itself.
 
     Args:
-        pieces: The text as it comes.
-        segment_chars: How much is cleaned at a time, about.
-        longest_chars: What is cut where there is no such blank line.
+        pieces: The text, in pieces of any size.
+        segment_chars: Approximate size of a segment.
+        longest_chars: Maximum size of a segment without such a blank line.
 
     Raises:
-        InvalidInput: A piece is no text.
+        InvalidInput: A piece is not text.
     """
     begun = False
     for raw in _split_segments(pieces, segment_chars, longest_chars):
@@ -141,10 +142,10 @@ def clean_stream(
 
 
 def _split_segments(pieces: Iterable[str], segment_chars: int, longest_chars: int) -> Iterator[str]:
-    """Yield what came, in stretches to be cleaned.
+    """Yield the text in segments to be cleaned.
 
-    What has no place to be cut is looked at again only once so much more has come, else many
-    small pieces would have it read through for each of them.
+    After a failed search for a cut, the next search waits for another segment's worth of text.
+    Otherwise many small pieces would make the search quadratic.
     """
     held: list[str] = []
     size, enough = 0, segment_chars
@@ -170,7 +171,7 @@ def _split_slices(pieces: Iterable[str], longest_chars: int) -> Iterator[str]:
 
 
 def _find_cut(text: str, longest_chars: int) -> int:
-    """Return where to cut what is held, the later the better; 0: not yet."""
+    """Return the last possible cut of the buffered text, or 0 if there is none yet."""
     within = code_blocks(text)
     for blank in reversed(list(_BLANK_LINE.finditer(text, 1))):
         if not any(block.start <= blank.start() < block.end for block in within):

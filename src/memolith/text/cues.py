@@ -1,6 +1,6 @@
-"""Cues: phrases by which a sentence says who somebody is, what they like, what was wrong.
+"""Find cues in sentences: identity, names, preferences, corrections, statements.
 
-Each language is one module here with a value `CUES`; adding a language is adding a file.
+The phrases are in the `Cues` and `DiscourseMarkers` of each language in `memolith.text.lexicon`.
 """
 
 from __future__ import annotations
@@ -34,27 +34,27 @@ __all__ = [
 _QUESTION_END = re.compile(r"[?？؟]\W*$")
 _QUESTION_TAIL = 40
 MASK = "\x00"
-"""What stands for a phrase that is no cue: neither a letter nor white space."""
+"""Replaces exceptions: neither a letter nor white space."""
 _CLAUSE_MARK = re.compile(r"[,;:.!–—()]")
 _CLAUSE_START = r"(?:(?<![^.!?,;:\n])|(?<=[.!?,;:\n]\s))"
 
 
 @lru_cache(maxsize=1)
 def load_cues() -> tuple[Cues, ...]:
-    """Return the cues of every language there is a file for, by code."""
+    """Return the cues of all languages, ordered by language code."""
     return load_languages(Cues)
 
 
 def find_cue_kinds(text: str) -> frozenset[CueKind]:
-    """Return the kinds of cue that a text holds, outside code."""
+    """Return the kinds of cues in a text, outside of code."""
     return _match_kinds(mask_code(text))
 
 
 def find_cue_sentences(text: str) -> list[tuple[Span, frozenset[CueKind]]]:
-    """Return each sentence that holds a cue outside code, in order, with the cues' kinds.
+    """Return sentences with cues outside of code, in order, with the kinds of these cues.
 
-    A question tells nothing of who somebody is or what they like ("do you know what I like?"),
-    except in a clause of its own ("I like tea, do you?"). A correction may well be asked politely.
+    A question states neither identity nor preference ("do you know what I like?"), except in a
+    clause of its own ("I like tea, do you?"). Corrections may be phrased as polite questions.
     """
     prose = mask_code(text)
     told = ((span, _find_sentence_kinds(span.extract(prose))) for span in sentences(text))
@@ -76,7 +76,7 @@ def _find_sentence_kinds(sentence: str) -> frozenset[CueKind]:
 
 
 def _is_asserted(question: str, cue: re.Match[str]) -> bool:
-    """Tell whether the clause that a cue stands in tells something, and another one asks."""
+    """Return whether a question states the cue in a clause of its own."""
     if _CLAUSE_MARK.search(question, cue.end()) is None:
         return False
     before = _CLAUSE_MARK.split(question[: cue.start()])[-1]
@@ -91,17 +91,17 @@ def _match_kinds(prose: str) -> frozenset[CueKind]:
 
 
 def _mask_exceptions(prose: str) -> str:
-    """Return the prose as patterns expect it, with exceptions blotted out."""
+    """Return folded prose, with exceptions masked."""
     return _compile_exceptions().sub(MASK, fold_prose(prose))
 
 
 def fold_prose(prose: str) -> str:
-    """Return the prose as the patterns of phrases expect it."""
+    """Return prose in the form that the phrase patterns expect."""
     return prose.casefold().replace("’", "'")
 
 
 def is_question(sentence: str) -> bool:
-    """Tell whether a sentence ends in a question mark."""
+    """Return whether a sentence ends with a question mark."""
     return _QUESTION_END.search(sentence[-_QUESTION_TAIL:]) is not None
 
 
@@ -130,12 +130,12 @@ def _compile_question_words() -> re.Pattern[str]:
 
 
 def compile_phrases(phrases: Iterable[str]) -> re.Pattern[str]:
-    """Return the pattern that finds any of the regular expressions, as whole words."""
+    """Return a pattern that matches any of the regular expressions, as whole words."""
     return re.compile(rf"(?<!\w)(?:{'|'.join(sorted(set(phrases)))})(?!\w)")
 
 
 def build_phrase_regex(phrase: str, fillers: tuple[str, ...]) -> str:
-    """Return the regular expression of a phrase, as `Cues` describes it; its words are folded."""
+    """Return the regular expression of a phrase, in the syntax of `Cues`, for folded text."""
     words = phrase.casefold().removeprefix("^").split()
     first, *rest = (_build_word_regex(word) for word in words if not word.startswith("!"))
     not_after = "|".join(_build_word_regex(word[1:]) for word in words if word.startswith("!"))
@@ -153,7 +153,7 @@ def _build_word_regex(word: str) -> str:
     return re.escape(word[:-1]) + r"\w*" if word.endswith("*") else re.escape(word)
 
 
-# --- Phrases, found quickly in texts that hold few of them
+# --- Phrase index
 
 
 _RUN = re.compile(r"\w+")
@@ -161,24 +161,24 @@ _CACHE_SIZE = 512
 
 
 def get_runs(text: str) -> frozenset[str]:
-    """Return the runs of letters and digits of a text, folded: what `Phrases` asks for."""
+    """Return the folded runs of letters and digits of a text, as needed by `PhraseIndex`."""
     return frozenset(_RUN.findall(fold_prose(text)))
 
 
 class PhraseIndex:
-    """Phrases as those of `Cues`, of which one pattern would be slow: they are many."""
+    """Many phrases, indexed by their words, because one pattern of all of them would be slow."""
 
     def __init__(self, phrases: Iterable[str], fillers: tuple[str, ...] = ()) -> None:
-        """Take them, and the words that may stand after the first of each."""
+        """Index phrases; `fillers` are optional words after the first word of each phrase."""
         self._phrases = [
             (_get_required_runs(phrase), build_phrase_regex(phrase, fillers))
             for phrase in sorted(set(phrases))
         ]
 
     def get_pattern(self, runs: AbstractSet[str]) -> re.Pattern[str] | None:
-        """Return the pattern of the phrases that a text with these runs may hold; None: of none.
+        """Return a pattern of the phrases that a text with these runs may contain; None if none.
 
-        It is for folded text, and finds no less in it than the pattern of all of them.
+        The pattern is for folded text, and finds the same matches as a pattern of all phrases.
         """
         possible = tuple(regex for needed, regex in self._phrases if needed <= runs)
         return _compile_phrase_pattern(possible) if possible else None
@@ -190,7 +190,7 @@ def _compile_phrase_pattern(regexes: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def _get_required_runs(phrase: str) -> frozenset[str]:
-    """Return the runs without which a text does not hold a phrase."""
+    """Return the runs that every text with this phrase contains."""
     words = (word for word in phrase.split() if not word.startswith("!") and word != "#")
     return frozenset(
         run
@@ -201,30 +201,30 @@ def _get_required_runs(phrase: str) -> frozenset[str]:
     )
 
 
-# --- Finding signs in a text
+# --- Preferences and statements
 
 
-# A subject, a predicate and something it says of it.
+# Subject, predicate and complement.
 _MIN_STATEMENT_WORDS = 3
-# A longer sentence states more than one thing, or is none: as long as a fact may be.
+# Longer sentences state several things, or nothing. Equals the maximum length of a fact.
 _MAX_STATEMENT_CHARS = 500
-# As "[\w'’.+#&/-]*[\w+#]" is, each run of marks looked at once.
+# Like "[\w'’.+#&/-]*[\w+#]", but each run of marks is scanned once.
 _WORD = re.compile(r"(?<!['’.&/-])['’.&/-]*+[\w+#]++(?:['’.&/-]++[\w+#]++)*+")
 _MARKS = frozenset(",;:–—()")
 _WORD_OR_MARK = re.compile(rf"{_WORD.pattern}|[,;:–—()]")
-# Who asks or exclaims states nothing.
+# Questions and exclamations state nothing.
 _NON_STATEMENT_END = re.compile(r"[?!？！؟][^\w]*$")
 _STATEMENT_TAIL = 40
 
 
 @lru_cache(maxsize=1)
 def load_discourse_markers() -> tuple[DiscourseMarkers, ...]:
-    """Return the signs of every language there is a file for, by code."""
+    """Return the discourse markers of all languages, ordered by language code."""
     return tuple(map(_fold_marker_words, load_languages(DiscourseMarkers)))
 
 
 def _fold_marker_words(signs: DiscourseMarkers) -> DiscourseMarkers:
-    """Return the signs with their words as those of a folded text: "fliesst"."""
+    """Return the markers with folded words: "fliesst"."""
     sets: dict[str, Any] = {
         field.name: frozenset(map(fold_prose, value))
         for field in fields(signs)
@@ -234,9 +234,9 @@ def _fold_marker_words(signs: DiscourseMarkers) -> DiscourseMarkers:
 
 
 def has_preference(text: str) -> bool:
-    """Tell whether some sentence says what the speaker likes, or does always, outside code.
+    """Return whether a sentence outside of code states a preference or habit of the speaker.
 
-    The cues for preferences, and the habits beside them; a question tells nothing.
+    Uses the preference cues, and the habits of the discourse markers. Questions do not count.
     """
     prose = mask_code(text)
     found = get_runs(prose)
@@ -253,7 +253,7 @@ def has_preference(text: str) -> bool:
 
 
 def is_about_now(text: str) -> bool:
-    """Tell whether a text is explicitly about now, or this session: half its sentences are."""
+    """Return whether at least half of the sentences are about now, or about this session."""
     prose = mask_code(text)
     now = _load_current_phrases().get_pattern(get_runs(prose))
     return now is not None and _is_true_of_most(
@@ -262,10 +262,10 @@ def is_about_now(text: str) -> bool:
 
 
 def is_statement(text: str) -> bool:
-    """Tell whether a text states what is so: a subject, a predicate, and what it says of it.
+    """Return whether a text states lasting facts: a subject, a predicate and a complement.
 
-    Half its sentences do, or say who the user is; questions, wishes and what happened do not. A
-    guess by words and their order, no parse.
+    At least half of its sentences must be statements or have identity cues. Questions, wishes and
+    events do not count. A guess by words and their order, without parsing.
     """
     prose = mask_code(text)
     found = get_runs(prose)
@@ -289,24 +289,24 @@ def _is_true_of_most(sentences: Sequence[str], holds: Callable[[str], bool]) -> 
 
 
 def _split_sentences(prose: str) -> list[str]:
-    """Return the sentences that have a word in them."""
+    """Return the sentences that contain a word."""
     found = (span.extract(prose) for span in sentences(prose))
     return [sentence for sentence in found if _WORD.search(sentence)]
 
 
 def _get_markers(prose: str) -> list[DiscourseMarkers]:
-    """Return the signs of the language that a text is in; of every one where it can't be told."""
+    """Return the markers of the text's language; of all languages if it is unknown."""
     language = guess_language(_WORD.findall(prose))
     return [signs for signs in load_discourse_markers() if language in (None, language)]
 
 
 @dataclass(frozen=True, slots=True)
 class _StatementMatcher:
-    """How a language states a fact.
+    """Recognises statements in one language.
 
     Attributes:
-        signs: The language's.
-        aside: What is no statement, as far as the text may hold it.
+        markers: The discourse markers of the language.
+        non_statement: Pattern of phrases that rule out a statement; None if the text has none.
     """
 
     markers: DiscourseMarkers
@@ -331,7 +331,7 @@ class _StatementMatcher:
         return False
 
     def _split_words(self, lower: str) -> list[str]:
-        """Return words and the marks between clauses, contractions written out."""
+        """Return words and clause marks, with contractions expanded."""
         written_out = dict(self.markers.contractions)
         found = _WORD_OR_MARK.findall(lower)
         return [word for one in found for word in written_out.get(one, one).split()]
@@ -346,7 +346,7 @@ class _StatementMatcher:
         return word in s.ambiguous_predicates and subject
 
     def _has_lasting_claim(self, words: Sequence[str], at: int) -> bool:
-        """Tell whether the predicate there says something lasting of its subject."""
+        """Return whether the predicate at this position makes a lasting claim about its subject."""
         s = self.markers
         subject, word = _get_last_clause(words[:at]), words[at]
         rest = [one for one in words[at + 1 :] if one not in _MARKS]
@@ -362,7 +362,7 @@ class _StatementMatcher:
 
 
 def _get_last_clause(words: Sequence[str]) -> Sequence[str]:
-    """Return what stands after the last mark, or all words where nothing does."""
+    """Return the words after the last mark, or all words if there are none."""
     last = max((at for at, word in enumerate(words) if word in _MARKS), default=-1)
     return words[last + 1 :] or [word for word in words if word not in _MARKS]
 
@@ -395,7 +395,7 @@ def _compile_habit_exceptions() -> re.Pattern[str]:
 
 
 def _has_possible_cue(kind: CueKind, found: AbstractSet[str]) -> bool:
-    """Tell whether a text with these runs may hold a cue of that kind."""
+    """Return whether a text with these runs may contain a cue of that kind."""
     return any(phrases.get_pattern(found) is not None for phrases in _load_cue_phrases()[kind])
 
 

@@ -1,4 +1,4 @@
-"""Dates that a text names, English and German, as days of the calendar."""
+"""Find dates in text and resolve relative dates, in English and German."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ MONTHS = {
     )
     for name in names.split()
 }
-"""Names of months in small letters, and their numbers."""
+"""Month names in lower case, with their numbers."""
 
 _PLAIN_I = str.maketrans("İı", "ii")
-"""Where case does not count, an expression takes these for an i; `casefold` does not."""
+"""Case-insensitive patterns match these as "i", but `casefold` does not convert them."""
 
 _MONTH_GROUP = "(?P<month>" + "|".join(sorted(MONTHS, key=len, reverse=True)) + r")\b\.?"
 _DAY_GROUP = r"(?P<day>0?[1-9]|[12]\d|3[01])"
@@ -52,18 +52,18 @@ _DATE_PATTERNS = tuple(
         rf"(?<![\w.,-]){_YEAR_GROUP}(?![\w-]|[.,]\d)",
     )
 )
-"""From the fullest form to the barest; what one has taken, the next do not see."""
+"""From the most to the least complete form; a match hides its text from later patterns."""
 
 _DATE_HINTS = (*"0123456789", *sorted({name[:3] for name in MONTHS}))
 
 
 @dataclass(frozen=True, slots=True)
 class DateRange:
-    """A stretch of days: a day, a month, a year.
+    """A range of days: a day, a month, a year.
 
     Attributes:
         first: The first day.
-        last: The last, not before the first.
+        last: The last day, not before the first.
     """
 
     first: date
@@ -71,22 +71,22 @@ class DateRange:
 
     @property
     def count_days(self) -> int:
-        """How many days."""
+        """Number of days."""
         return (self.last - self.first).days + 1
 
     def overlaps(self, other: DateRange) -> bool:
-        """Tell whether the two have a day in common."""
+        """Return whether the two ranges have a day in common."""
         return self.first <= other.last and other.first <= self.last
 
 
 @dataclass(frozen=True, slots=True)
 class DateMention:
-    """A date as a text names it.
+    """A date in a text.
 
     Attributes:
-        span: Where it stands.
-        days: What it may mean: one stretch, or one a year where no year is named; none where the
-            calendar has no such day.
+        span: Its location in the text.
+        ranges: Its possible meanings: one range, or one per year if the year is missing. Empty for
+            a day that the calendar does not have.
     """
 
     span: Span
@@ -94,11 +94,11 @@ class DateMention:
 
 
 def find_dates(text: str, years: Sequence[int]) -> Iterator[DateMention]:
-    """Yield the dates that a text names, in the order of their forms, the fullest first.
+    """Yield the dates in a text, ordered by their form, the most complete first.
 
     Args:
-        text: Anything.
-        years: The years that are meant where none is named.
+        text: Any text.
+        years: The possible years of dates without a year.
     """
     if not _has_date_hint(text):
         return
@@ -110,13 +110,13 @@ def find_dates(text: str, years: Sequence[int]) -> Iterator[DateMention]:
 
 
 def _has_date_hint(text: str) -> bool:
-    """Tell whether there is a digit or a month in a text, without which the forms need no look."""
+    """Return whether a text has a digit or a month; the patterns match no other texts."""
     small = text.lower()
     return not text.isascii() or any(map(small.__contains__, _DATE_HINTS))
 
 
 def mask_dates(text: str, mentions: Iterable[DateMention]) -> str:
-    """Return a text with spaces for the dates that were found in it; nothing else moves."""
+    """Return a text with its dates replaced by spaces; all other positions stay the same."""
     pieces: list[str] = []
     end = 0
     for span in sorted((one.span for one in mentions), key=lambda span: span.start):
@@ -127,7 +127,7 @@ def mask_dates(text: str, mentions: Iterable[DateMention]) -> str:
 
 def get_month_range(year: int, month: int) -> DateRange:
     """Return the days of a month."""
-    import calendar  # here: it brings `locale`, which most texts can do without
+    import calendar  # deferred: it imports `locale`, which most texts do not need
 
     return DateRange(date(year, month, 1), date(year, month, calendar.monthrange(year, month)[1]))
 
@@ -138,7 +138,7 @@ def get_year_range(year: int) -> DateRange:
 
 
 def build_range(first: date, count: int) -> DateRange:
-    """Return so many days from one on, which count as one at least."""
+    """Return a range of `count` days (at least one) that starts at a day."""
     return DateRange(first, first + timedelta(days=max(count, 1) - 1))
 
 
@@ -157,7 +157,7 @@ def _parse_month(name: str | None) -> int | None:
 
 
 def _resolve_range(year: int, month: int | None, day: int | None) -> DateRange | None:
-    """Return the year, month or day; None where the calendar has no such day."""
+    """Return the year, month or day; None if the calendar has no such day."""
     if month is None:
         return get_year_range(year)
     if month not in MONTHS.values():
@@ -168,7 +168,7 @@ def _resolve_range(year: int, month: int | None, day: int | None) -> DateRange |
     return build_range(date(year, month, day), 1) if day <= whole.count_days else None
 
 
-# --- What "yesterday" and "last week" mean on the day they are said, English and German
+# --- Relative dates
 
 
 _DAY_OFFSETS = {
@@ -193,7 +193,7 @@ WEEKDAYS = {
     )
     for name in names.split()
 }
-"""Names of weekdays in small letters; Monday is 0."""
+"""Weekday names in lower case; Monday is 0."""
 
 _SEASONS = {
     **dict.fromkeys(("spring", "frühling", "frühjahr"), 3),
@@ -238,46 +238,46 @@ _MONTH_NAME = re.compile(rf"\b({_match_any(MONTHS)})\b")
 _SEASON = re.compile(rf"\b({_match_any(_SEASONS)})\b")
 _PAST = rf"(?:{_match_any(name for name, step in _SHIFTS.items() if step < 0)})(?:e[mnrs]?)?"
 _NOT_OF = r"(?!\s+(?:of|in|at|on|der|des|im|vom|von|am)\b)"
-"""The last week of a course may be any week."""
+""""The last week of the course" may be any week."""
 _LAST_UNIT = re.compile(rf"\b(?P<which>{_PAST})\s+{_UNIT}\b{_NOT_OF}")
 _LAST_UNITS = re.compile(rf"\b{_PAST}\s+{_COUNT}\s+{_UNIT}\b")
 _LAST_NAMED = re.compile(rf"\b{_PAST}\s+(?P<name>{_match_any((*WEEKDAYS, *MONTHS, *_SEASONS))})\b")
 _DAY_OF_MONTH = re.compile(r"\b(?:the|am)\s+([12]?\d|3[01])(?:st|nd|rd|th|\.)")
 
-# So far from the calendar's ends that no step of three figures leaves it.
+# Far enough from the ends of the calendar for any step of up to three digits.
 _FIRST_YEAR, _LAST_YEAR = 1_001, 8_999
 
 
 def resolve_dates(text: str, reference_date: date) -> tuple[DateRange, ...]:
-    """Return the days that a text may stand for: those it names, and those it means.
+    """Return all days that a text may refer to, by absolute and relative dates.
 
-    The day it is said is always among them. Days, months and years that it means count as a
-    whole; where only a weekday, a month or a season is named, the ones before and after count.
+    The reference date is always included. Relative days, months and years count as a whole. A
+    weekday, month or season without a year resolves to those before and after the reference date.
 
     Args:
-        text: Anything.
-        said: The day.
+        text: Any text.
+        reference_date: The day on which the text was said.
     """
     if not _FIRST_YEAR < reference_date.year < _LAST_YEAR:
         return (build_range(reference_date, 1),)
     named = list(find_dates(text, range(reference_date.year - 1, reference_date.year + 2)))
     days = [build_range(reference_date, 1), *(days for one in named for days in one.ranges)]
-    # The May of "8 May 2023" is no other May.
+    # Mask absolute dates, or the "May" of "8 May 2023" would match any May.
     return tuple(
         dict.fromkeys([*days, *_resolve_mentioned(mask_dates(text, named), reference_date)])
     )
 
 
 def resolve_past_dates(text: str, query_date: date) -> tuple[DateRange, ...]:
-    """Return the past days that a question means, in the order of their forms.
+    """Return the past days that a question refers to, ordered by the form of the expression.
 
-    "Today", "this week" and "on Monday" mean none: they are asked of plans as often, and a question
-    held to no time is better off than one held to the wrong one. A week begins on the Sunday before
-    the Monday it begins on, so that it is the whole week by either calendar.
+    "Today", "this week" and "on Monday" are ignored: questions about plans use them as often, and a
+    wrong date filter is worse than none. A week starts on the Sunday before its Monday, so that it
+    is complete in either calendar.
 
     Args:
-        text: Anything.
-        asked: The day it is asked.
+        text: Any text.
+        query_date: The day of the question.
     """
     if not _FIRST_YEAR < query_date.year < _LAST_YEAR:
         return ()
@@ -305,7 +305,7 @@ def _resolve_past(lower: str, query_date: date) -> Iterator[DateRange]:
 
 
 def _resolve_last_unit(which: str, unit: str, query_date: date) -> Iterator[DateRange]:
-    """Yield the days of "last week", or of "the past week"; none of "the last day" of whatever."""
+    """Yield the days of "last week" or "the past week"; nothing for "the last day" of something."""
     if which == "past":
         yield _get_range_until(query_date, 1, unit)
     elif _UNITS[unit] != "day":
@@ -313,19 +313,19 @@ def _resolve_last_unit(which: str, unit: str, query_date: date) -> Iterator[Date
 
 
 def _get_range_until(query_date: date, count: int, unit: str) -> DateRange:
-    """Return the days of so many units that end with a day."""
+    """Return the range of `count` units that ends at the query date."""
     back = min(count * _MAX_UNIT_DAYS[_UNITS[unit]], query_date.toordinal() - 1)
     return DateRange(query_date - timedelta(days=back), query_date)
 
 
 def _get_whole_unit(unit: str, step: int, query_date: date) -> DateRange:
-    """Return the day, week, weekend, month or year so many steps away, as a whole."""
+    """Return the whole day, week, weekend, month or year that is `step` units away."""
     days = next(_shift_unit(_UNITS[unit], step, query_date), build_range(query_date, 1))
     return DateRange(days.first - timedelta(days=1), days.last) if _UNITS[unit] == "week" else days
 
 
 def _get_last_named(name: str, query_date: date) -> DateRange:
-    """Return the last weekday, month or season of a name that is over, or has begun, before."""
+    """Return the latest weekday, month or season of that name that ended before the query date."""
     if name in WEEKDAYS:
         return build_range(
             query_date - timedelta(days=(query_date.weekday() - WEEKDAYS[name] - 1) % 7 + 1), 1
@@ -376,7 +376,7 @@ def _resolve_counted(count: str, unit: str, sign: int, reference_date: date) -> 
 
 
 def _shift_unit(unit: str, step: int, reference_date: date) -> Iterator[DateRange]:
-    """Yield the day, week, weekend, month or year so many steps away."""
+    """Yield the day, week, weekend, month or year that is `step` units away."""
     monday = reference_date - timedelta(days=reference_date.weekday())
     month = reference_date.year * 12 + reference_date.month - 1 + step
     year = reference_date.year + step
@@ -394,7 +394,7 @@ def _shift_unit(unit: str, step: int, reference_date: date) -> Iterator[DateRang
 
 
 def _get_nearby_weekdays(weekday: int, reference_date: date) -> Iterator[DateRange]:
-    """Yield the two such weekdays before a day, itself, and the two after it."""
+    """Yield the next such weekday, which may be the reference date, and two before and after it."""
     ahead = reference_date + timedelta(days=(weekday - reference_date.weekday()) % 7)
     for week in (-2, -1, 0, 1, 2):
         yield build_range(ahead + timedelta(weeks=week), 1)

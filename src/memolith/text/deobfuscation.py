@@ -1,4 +1,4 @@
-"""Folding: one plain form of what is written to look the same."""
+"""Undo obfuscation: fold look-alike letters, decode escapes and remove markup."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 import unicodedata
 from typing import Final
 
-# Letters of other scripts that look like Latin ones: those of the "confusables" table of Unicode
-# Technical Standard 39 whose likeness holds in common typefaces.
+# Letters of other scripts that look like Latin ones in common typefaces, from the "confusables"
+# table of Unicode Technical Standard 39.
 _LOOK_ALIKES: Final = dict(
     zip(
         map(ord, "аеіоурсхѕјһԁɡԛԝӏвкмнтѵɩαοινκρτυχωεηԍԏցոսհӧı"),
@@ -15,14 +15,14 @@ _LOOK_ALIKES: Final = dict(
         strict=True,
     )
 )
-# Hangul fillers and the empty Braille pattern: by their categories a letter and a sign.
+# Hangul fillers and the empty Braille pattern, which Unicode categorises as letters and a symbol.
 _BLANKS: Final = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 _MAX_CACHED_CODE: Final = 0x3000
 _UNSPACED: Final = range(0x3000, 0xD800)
 
 
 class _FoldingTable(dict[int, str]):
-    """What each character becomes, worked out when it is first met."""
+    """Maps characters to their folded form, computed at first use."""
 
     def __missing__(self, code: int) -> str:
         folded = _fold_char(code)
@@ -32,7 +32,7 @@ class _FoldingTable(dict[int, str]):
 
 
 def _fold_char(code: int) -> str:
-    """Return a character without marks, in lower case, as the Latin letter it looks like."""
+    """Return a character in lower case, without marks, as the Latin letter it looks like."""
     if chr(code) in _BLANKS:
         return " "
     if code in _UNSPACED:
@@ -51,26 +51,26 @@ _FOLDING_TABLE: Final = _FoldingTable()
 def fold(text: str) -> str:
     """Return a text in lower case, without accents and invisible letters, in Latin letters.
 
-    What is as empty as a space becomes one. Cyrillic and Greek letters that look like Latin ones
-    become those, so that the result is for comparing, not for reading. Linear in the length.
+    Blank characters become spaces. Cyrillic and Greek letters become the Latin letters they look
+    like, so that the result is for comparison, not for reading. Linear in the length.
     """
     return text.lower() if text.isascii() else text.translate(_FOLDING_TABLE)
 
 
-# --- What a text says once its formatting is taken away
+# --- Escapes and markup
 
 
-# Longer ones are no entities: `html.unescape` fails on numbers of thousands of digits.
+# Limited in length, since `html.unescape` fails on numbers with thousands of digits.
 _ENTITY = re.compile(r"&#?\w{1,32};?")
 _PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 
 _MARK = re.compile(r"[-_+*~<\u2010-\u2015]")
 _INLINE_TAG = re.compile(r"</?(?:b|i|u|s|em|strong|mark|small|span|font|code)(?:\s[^<>]{0,80})?>")
-# A field of two words, as in code: no heading.
+# A field name of two words, as in code, is no heading.
 _FIELD_NAME = re.compile(r"^(\W{0,6}[^\W_]++)_([^\W_]++\s?:)", re.MULTILINE)
 _EMPHASIS = re.compile(r"\*+|~~+")
-# Begins with a set of characters, which is sought fastest. What follows a slash within a word is
-# an address or a path, where hyphens are a name's own: it is kept.
+# Begins with a character set, which is fastest to search. Text after a slash inside a word is a URL
+# or a path, where hyphens belong to names, so that it is kept.
 _JOINT = re.compile(
     r"[-_+/\u2010-\u2015](?:(?<=[\w:]/)(?P<path>\S+)"
     r"|(?<=[^\W_][-_+\u2010-\u2015])[-_+\u2010-\u2015]*+(?=[^\W_]))"
@@ -83,7 +83,7 @@ _JOINT_BEFORE = re.compile(r"[-_+\u2010-\u2015][^\W_]{1,30}$")
 
 
 def decode_escapes(text: str) -> str:
-    """Return a text with what its HTML entities and percent signs stand for. Linear."""
+    """Return a text with HTML entities and percent-encoding decoded. Linear."""
     if "&" in text:
         text = _ENTITY.sub(lambda found: _unescape_entity(found[0]), text)
     if "%" in text:
@@ -96,16 +96,16 @@ def _decode_percent(escaped: str) -> str:
 
 
 def _unescape_entity(entity: str) -> str:
-    from html import unescape  # here: it brings a table of 2,231 names
+    from html import unescape  # deferred: it imports a table of 2,231 names
 
     return unescape(entity)
 
 
 def remove_markup(text: str) -> str:
-    """Return a folded text without emphasis, and with spaces where three words or more are joined.
+    """Return a folded text without emphasis, and with spaces between three or more joined words.
 
-    Emphasis is that of Markdown and of HTML; words are joined by hyphens, underscores and plus
-    signs, but not in addresses and paths. Linear.
+    Removes emphasis of Markdown and HTML. Words may be joined by hyphens, underscores and plus
+    signs, but not in URLs and paths. Linear.
     """
     if not _MARK.search(text):
         return text
@@ -114,7 +114,7 @@ def remove_markup(text: str) -> str:
 
 
 def _split_joint(joint: re.Match[str]) -> str:
-    """Return a space for what joins three words or more: two are a word, as "prompt-based"."""
+    """Return a space for a joint in three or more words; two form a compound, as "prompt-based"."""
     text, start = joint.string, joint.start()
     is_one_of_many = (
         _JOINT_BEHIND.match(text, joint.end()) is not None

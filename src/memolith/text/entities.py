@@ -1,10 +1,14 @@
-"""Named entities: whether a text names a person, an organisation, a place or a product.
+"""Detect named entities, numbers, dates and technical terms in text.
 
-Guesses by capitals and by a shipped list; no model. In English a word that is capitalised where
-no sentence begins is a name. German capitalises every noun, so that there a name is what the list
-holds, what has two capitals ("BMW"), what stands after a title or a word for naming ("Frau Berg",
-"heißt Otto", "wohnt in Celle"), and two capitalised words in a row ("Anna Berg"), unless the
-first is a measure or a time ("Tasse Kaffee", "Anfang Mai").
+Named entities are guessed from capitals and a bundled list, without a model. In English, a
+capitalised word inside a sentence is a name. German capitalises all nouns, so that a name needs
+other evidence:
+
+- an entry in the list;
+- two capitals ("BMW");
+- a title or a naming word before it ("Frau Berg", "heißt Otto", "wohnt in Celle");
+- two capitalised words in a row ("Anna Berg"), unless the first is a measure or a time ("Tasse
+  Kaffee", "Anfang Mai").
 """
 
 from __future__ import annotations
@@ -20,12 +24,12 @@ from memolith.text.lexicon.names import CAPITALISED_NAMES, LOWERCASE_NAMES, NAME
 from memolith.text.segmentation import mask_code, sentences
 
 _NAME_WORD = re.compile(r"[^\W\d_](?:[\w’'&-]*\w)?")
-# What stands before a word that begins nothing: a word, or a mark within a sentence.
+# Precedes a word inside a sentence: another word, or a mark within the sentence.
 _WORD_GAP = re.compile(r"(?<=[\w,;’')\]./&%€$*_-])\s+[*_(\[]*(?=[^\W\d_])")
 _END_MARK = re.compile(r"[.!?…]\W*$")
 _HEADING = re.compile(r"\s{0,3}#")
 
-# Capitalised in English, and no entity: "I", dates, forms of address.
+# Capitalised in English without being an entity: "I", dates, forms of address.
 _NON_NAMES = word_set(
     """
     i i'm i've i'll i'd ok okay monday tuesday wednesday thursday friday saturday sunday january
@@ -52,12 +56,12 @@ _GERMAN_NAME_CONTEXT = re.compile(
     r"([A-ZÄÖÜ][\w-]+)"
 )
 _MIXED_CAPITALS = re.compile(r"\b\w*[A-ZÄÖÜ]\w*[A-ZÄÖÜ]\w*\b")
-# Of so many words of four letters and more, so large a part capitalised makes a title. Guesses.
+# A title has at least this many long words, and at least this share of them capitalised. Guesses.
 _TITLE_WORDS, _TITLE_SHARE, _LONG_WORD = 3, 0.75, 4
 
 
 def has_named_entity(text: str) -> bool:
-    """Tell whether a text outside code names a person, an organisation, a place or a product."""
+    """Return whether a text outside of code names a person, organisation, place or product."""
     prose = mask_code(text)
     if _has_known_name(prose):
         return True
@@ -97,7 +101,7 @@ def _is_name(word: str) -> bool:
 
 
 def _is_title(sentence: str) -> bool:
-    """Tell whether a line is written in capitals as a title is, where they say nothing."""
+    """Return whether a line is a heading or in title case, where capitals carry no meaning."""
     if _HEADING.match(sentence):
         return True
     long = [word for word in _NAME_WORD.findall(sentence) if len(word) >= _LONG_WORD]
@@ -116,7 +120,7 @@ def _has_german_name(sentence: str) -> bool:
         match[0].lower() not in _NON_NAMES for match in _MIXED_CAPITALS.finditer(sentence)
     ):
         return True
-    # The first word says nothing: it begins the sentence.
+    # Skip the first word, which is always capitalised.
     words = list(_NAME_WORD.finditer(sentence))[1:]
     return any(
         _is_name_pair(first[0], second[0]) and sentence[first.end() : second.start()].isspace()
@@ -133,15 +137,15 @@ def _is_name_pair(first: str, second: str) -> bool:
     )
 
 
-# --- Numbers and dates in a text
+# --- Numbers and dates
 
 
-# Not within a word: "utf8" and "B2B" are names.
+# Not inside a word: "utf8" and "B2B" are names.
 _NUMBER = re.compile(r"(?<![^\W_])\d")
 _LIST_NUMBER = re.compile(r"^[^\S\n]*\d{1,3}[.)](?=\s)", re.MULTILINE)
 _LETTERS = re.compile(r"[^\W\d_]+")
 
-# "May", "March" and "Mai" need a number to be a date, and then the number tells.
+# Without "May", "March" and "Mai": as dates they come with a number, which is detected anyway.
 _DATE_WORDS = word_set(
     """
     monday tuesday wednesday thursday friday saturday sunday january february april june july
@@ -154,9 +158,10 @@ _QUANTITY_WORDS = NUMBER_WORDS | _DATE_WORDS
 
 
 def has_number_or_date(text: str) -> bool:
-    """Tell whether a text holds a number, in figures or words, a weekday or a month.
+    """Return whether a text contains a number, in digits or words, a weekday or a month.
 
-    Code does not count, nor the numbers of a list's items. "One" and "ein" mostly count nothing.
+    Ignores code and the numbers of list items. "One" and "ein" are ignored, because they are rarely
+    used as numbers.
     """
     prose = _LIST_NUMBER.sub("", mask_code(text))
     return _NUMBER.search(prose) is not None or not _QUANTITY_WORDS.isdisjoint(
@@ -164,12 +169,12 @@ def has_number_or_date(text: str) -> bool:
     )
 
 
-# --- Technical terms in a text: by their shape, or by how many word pieces its words have
+# --- Technical terms
 
 
-# The average from which a text counts as technical: a guess. English prose has about 1.2.
+# Minimum average of a technical text. A guess: English prose has about 1.2.
 _RARE_PIECES_PER_WORD = 1.6
-# The average says nothing of fewer words: one long name would decide it. A guess.
+# In shorter texts, one long name would dominate the average. A guess.
 _MIN_WORDS = 4
 
 _TOKEN = re.compile(r"[^\W_]+")
@@ -188,7 +193,7 @@ _IDENTIFIER_SHAPES = (
     r"\w\(\)|\w::\w",  # call(), std::vector
     r"(?<![\w-])--[a-z][\w-]+",  # --flag
     r"(?<![\w.])[A-Za-z_]\w+(?:\.[a-z_]\w+){2,}",  # a.dotted.name
-    rf"\w\.(?:{_FILE_ENDINGS})(?!\w)",  # a file's name
+    rf"\w\.(?:{_FILE_ENDINGS})(?!\w)",  # a file name
     r"(?<![\w/:.])(?:~|\.{1,2})?/[\w.-]+/[\w.-]",  # a path
     r"(?<![\w.])v?\d+\.\d+\.\d+(?![\w.]*\d)",  # a version
     r"(?<!\w)[A-Z]{2,}-?\d+(?!\w)",  # UTF-8, SHA256
@@ -199,11 +204,11 @@ _IDENTIFIER = re.compile("|".join(_IDENTIFIER_SHAPES), re.MULTILINE)
 
 
 def has_technical_term(text: str, *, tokens: int) -> bool:
-    """Tell whether a text holds something in the shape of an identifier, or is full of rare words.
+    """Return whether a text contains an identifier-like word, or is full of rare words.
 
-    Rare words are those that the local embedder's tokenizer has no entry for: at least 1.6 word
-    pieces a word on average, the marks aside. Its vocabulary is English, so that this is not asked
-    of a text in German, nor of one in another script.
+    Rare words are missing from the vocabulary of the local embedder's tokenizer: the average is at
+    least 1.6 word pieces per word, without punctuation. The vocabulary is English, so that texts in
+    German or in other scripts are not checked for rare words.
 
     Args:
         text: A chunk.

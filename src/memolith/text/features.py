@@ -1,8 +1,8 @@
-"""The words and patterns by which a text's traits are told, English and German.
+"""Extract text features for ranking, by English and German words and patterns.
 
-All of them are guesses at what conversations say, to be tuned by measurement; they are in one
-place for that. A trait holds where one of its words stands in the text (case aside), or one of its
-patterns matches. Patterns are looked for only where one of their triggers, words again, stands.
+The lists are guesses at frequent phrases in conversations, to be tuned by measurement. A text has a
+trait if it contains one of the trait's words (in any case), or matches one of its patterns. A
+pattern is only tried if the text contains one of its trigger words.
 """
 
 from __future__ import annotations
@@ -21,10 +21,9 @@ from memolith.text.segmentation import mask_code
 
 @dataclass(frozen=True, slots=True)
 class TriggeredPattern:
-    """A pattern, and the words (lower case) of which one must stand in the text for it to match.
+    """A pattern that is only tried on texts with one of its lower-case trigger words.
 
-    No triggers: it is always looked for; with `figures`, only where there is a digit. (Where there
-    are triggers, few texts are left to look at.)
+    Without triggers, the pattern is always tried; with `needs_digits`, only on texts with a digit.
     """
 
     regex: re.Pattern[str]
@@ -40,7 +39,7 @@ def _build_pattern(
 
 
 def _match_any(words: Iterable[str]) -> str:
-    """Return what matches any of the words: with a first letter, only those that begin with it."""
+    """Return an alternation of the words, grouped by first letter for speed."""
     begun = groupby(sorted(words), key=itemgetter(0))
     return "|".join(f"{first}(?:{'|'.join(word[1:] for word in some)})" for first, some in begun)
 
@@ -54,7 +53,7 @@ siebzehn achtzehn neunzehn zwanzig dreißig vierzig fünfzig sechzig siebzig ach
 tausend million millionen milliarde dutzend zweimal dreimal
 """
 NUMBER_WORDS = word_set(_NUMBER_WORDS)
-"""Without "one" and "ein", which mostly count nothing."""
+"""Without "one" and "ein", which are rarely used as numbers."""
 
 FIRST_PERSON_WORDS = word_set(
     "i me my mine myself we our ours ourselves i'm i've i'll i'd we're we've we'll we'd "
@@ -62,7 +61,7 @@ FIRST_PERSON_WORDS = word_set(
     "unserer unseres"
 )
 
-# --- time -----------------------------------------------------------------------------------------
+# --- Time
 
 _WEEKDAYS = (
     "monday tuesday wednesday thursday friday saturday sunday "
@@ -84,7 +83,7 @@ TIME_WORDS = word_set(
     gestern vorgestern heute übermorgen uhr mitternacht neulich kürzlich
     """
 )
-"""March and May are left to patterns."""
+"""Without March and May, which need patterns."""
 
 _COUNT = (
     r"(?:\d+|an?|one|few|several|some|many|couple(?:\s+of)?|ein(?:e[mnr]?)?|paar|einigen?|"
@@ -135,7 +134,7 @@ TIME_PATTERNS = (
     _build_pattern(r"\b(?:wann|bis|erst|ab|sehen\s+uns|wir|ich)\s+morgen\b", "morgen"),
 )
 
-# --- places ---------------------------------------------------------------------------------------
+# --- Places
 
 PLACE_WORDS = word_set(
     """
@@ -157,12 +156,12 @@ PLACE_PATTERNS = (
     ),
 )
 
-# --- names ----------------------------------------------------------------------------------------
+# --- Names
 
 PROPER_NOUN = re.compile(r"(?<=[\w,;:\"'”’)\]] )(?!I\b|OK\b|[A-Z]\b)[A-ZÀ-ÖØ-ÞĀŁŚŠŽА-Я][\w’'-]*")
-"""A capitalised word that begins no sentence. German writes every noun so: there it says little."""
+"""A capitalised word inside a sentence. Weak evidence in German, which capitalises all nouns."""
 
-# --- preferences and standing instructions --------------------------------------------------------
+# --- Preferences and standing instructions
 
 PREFERENCE_WORDS = word_set(
     """
@@ -205,35 +204,34 @@ PREFERENCE_PATTERNS = (
 )
 
 
-# --- Features: what can be told of a text when it is written, so that ranking need not read it
+# --- Extraction
 
 
 # The last part leaves out "i.e.".
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?(?!\.\w|[^\W\d_])")
 _DIGIT = re.compile(r"\d")
-# What may follow a question mark at the end: quotes, brackets, emoji, more marks, white space.
+# Quotes, brackets, emoji, other marks and white space may follow the question mark.
 _QUESTION = re.compile(r"[?？؟՞፧⁇⁈⁉][^\w]*$")
 _QUESTION_TAIL = 40
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
     "\U00020000-\U0003ffff]"
 )
-# Chinese and Japanese words are two characters long on average: a common rule of thumb.
+# Average length of Chinese and Japanese words: a common rule of thumb.
 _CHARACTERS_PER_WORD = 2
 
 
 def extract_features(text: str, *, tokens: int) -> Features:
-    """Return a text's features; `tokens` is its count of word pieces, taken as it is.
+    """Return the features of a text; `tokens` is its number of word pieces, used unchanged.
 
-    The traits are guesses by words and patterns (`memolith.text.features`), English and German;
-    code does not count, but for what is suspicious. German capitalises every noun, so that
-    PROPER_NOUN and PLACE say little there.
+    The traits are guesses by words and patterns, for English and German. Code is ignored, except by
+    the injection check. German capitalises all nouns, so that PROPER_NOUN and PLACE are weak there.
     """
     return Features(traits=_detect_traits(text), words=count_words(text), tokens=tokens)
 
 
 def count_words(text: str) -> int:
-    """Return how many words a text has: by white space, or half the characters without spaces."""
+    """Return the number of words: by white space, or half the characters in unspaced scripts."""
     if text.isascii():
         return len(text.split())
     spaced, unspaced = _UNSPACED.subn(" ", text)
@@ -275,14 +273,14 @@ def _has_match(
     *,
     has_digits: bool = True,
 ) -> bool:
-    """Tell whether a text holds one of the single words, or what one of the patterns matches.
+    """Return whether a text contains one of the words, or matches one of the patterns.
 
     Args:
-        text: Without code.
+        text: The text, with code masked.
         words: Its words.
-        single: The words.
-        patterns: The patterns.
-        figures: Whether there may be digits in it.
+        single_words: The words to look for.
+        patterns: The patterns to try.
+        has_digits: Whether the text may contain digits.
     """
     return not words.isdisjoint(single_words) or any(
         pattern.regex.search(text)

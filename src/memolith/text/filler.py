@@ -1,6 +1,6 @@
-"""Hollow texts: what is said in a conversation and tells nothing, and pieces of sentences.
+"""Detect filler, openings of assistant replies, and incomplete sentences.
 
-Each language is one module here with a value `HOLLOW`; adding a language is adding a file.
+The phrases are in the `FillerLexicon` of each language in `memolith.text.lexicon`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 MAX_FILLER_CHARS = 600
-"""A longer text is not looked at as a whole: it says something, if only by its length."""
+"""Longer texts never count as filler as a whole."""
 
 _OPENING_WORDS = 24
 _OPENING_CHARS = 300
@@ -35,24 +35,24 @@ _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 
 @lru_cache(maxsize=1)
 def load_filler_lexicons() -> tuple[FillerLexicon, ...]:
-    """Return what every language there is a file for holds, by code."""
+    """Return the filler lexicons of all languages, ordered by language code."""
     return load_languages(FillerLexicon)
 
 
 def get_filler_lexicon(code: str | None) -> FillerLexicon | None:
-    """Return what the language of this code has; None: there is no file for it."""
+    """Return the filler lexicon of a language; None if there is none."""
     return next((each for each in load_filler_lexicons() if each.language == code), None)
 
 
 def plain_words(text: str) -> list[str]:
-    """Return the words of a text in small letters, without marks."""
+    """Return the words of a text in lower case, without punctuation."""
     return _WORD.findall(text.translate(_APOSTROPHE).lower())
 
 
 def classify_filler(text: str) -> str | None:
-    """Return what a text is that consists of filler alone ("greeting"), by its first words.
+    """Return the type of a text that is only filler ("greeting"), by its first phrase.
 
-    None where any sentence of it says something, or nothing is said at all.
+    None if any sentence says more, or the text has no words.
     """
     if len(text) > MAX_FILLER_CHARS:
         return None
@@ -64,29 +64,29 @@ def classify_filler(text: str) -> str | None:
 
 
 def is_reply(text: str) -> bool:
-    """Tell whether a text begins as an assistant's reply does: "Sure, here is …"."""
+    """Return whether a text begins like an assistant's reply: "Sure, here is …"."""
     return _compile_reply_openings().match(_get_opening(text)) is not None
 
 
 def is_recollection(text: str) -> bool:
-    """Tell whether a text begins with what somebody is known to have said: "As you told me"."""
+    """Return whether a text begins by repeating something already known: "As you told me"."""
     return _compile_recollection_openings().match(_get_opening(text)) is not None
 
 
 def is_model_instruction(text: str) -> bool:
-    """Tell whether a text begins as what a program tells a model: "You are a helpful …"."""
+    """Return whether a text begins like instructions to a model: "You are a helpful …"."""
     return _compile_instruction_openings().match(_get_opening(text)) is not None
 
 
 def is_incomplete(words: Sequence[str]) -> bool:
-    """Tell whether a text of these `plain_words` stops before what it is to say: "Lives in"."""
+    """Return whether a text of these `plain_words` ends before its point: "Lives in"."""
     return _compile_incomplete_texts().fullmatch(" ".join(words)) is not None
 
 
 def _classify_sentence(sentence: str) -> str | None:
-    """Return the name of the first filler in a sentence of filler; None: it says more.
+    """Return the type of the first filler in a sentence; None if the sentence says more.
 
-    Empty for a sentence without words. At each place the longest filler counts.
+    Empty for a sentence without words. The longest filler wins at each position.
     """
     name, at = "", 0
     while at < len(sentence):

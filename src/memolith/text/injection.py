@@ -1,7 +1,7 @@
-"""Patterns of prompt injection, matched on folded text (see `memolith.text.deobfuscation`).
+"""Detect prompt injection, by patterns on folded text (see `memolith.text.deobfuscation`).
 
-English and German, and the commonest phrase in French and Spanish. Written from published
-collections' kinds of attack, and tested on the labelled texts of `tests/corpora/hostile.py`.
+The patterns cover English and German, and the most common phrase in French and Spanish. They follow
+the attack types in published collections. `tests/corpora/hostile.py` has labelled texts.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from memolith.text.deobfuscation import decode_escapes, fold, remove_markup
 
 @dataclass(frozen=True, slots=True)
 class InjectionRule:
-    """One way to instruct.
+    """One pattern of prompt injection.
 
     Attributes:
-        triggers: Of each of these groups one stands in every such text: without, nothing is
-            searched.
-        pattern: The words, as a regular expression.
-        imperative: Whether it counts only where a clause begins, as orders do.
-        quotable: Whether it counts for a mention where it stands alone in quotes or backticks.
+        triggers: Groups of words. A text can match only if it contains a word of each group; other
+            texts are not searched.
+        pattern: The regular expression.
+        imperative: Whether it matches only at the start of a clause, like commands.
+        quotable: Whether a match alone in quotes or backticks counts as a mention only.
     """
 
     triggers: tuple[tuple[str, ...], ...]
@@ -34,7 +34,7 @@ class InjectionRule:
 
     @property
     def regex(self) -> re.Pattern[str]:
-        """The words, compiled when they are first looked for: most never are."""
+        """The compiled pattern. Compiled at first use, since most patterns are never needed."""
         return _compile_rule(self.pattern)
 
 
@@ -81,7 +81,7 @@ _SYSTEM_PROMPT = (
 )
 
 INJECTION_RULES = (
-    # Orders to drop orders
+    # Overriding earlier instructions
     _build_rule(
         "ignore disregard forget overr bypass discard dismiss neglect drop erase follow obey "
         "listen adher attention",
@@ -193,7 +193,7 @@ INJECTION_RULES = (
         r"[^.\n]{0,60}(?:keine|nur noch|ohne|ki|assistent|anweisung|befehl|regel|uneingeschrankt"
         r"|ignor|gehorch|beschrankung)",
     ),
-    # Prompts out
+    # Prompt leaks and exfiltration
     _build_rule(
         "your & prompt message instruction rules",
         r"\b(?:reveal|show|print|repeat|output|display|disclose|leak|dump|expose|recite|return"
@@ -235,7 +235,7 @@ INJECTION_RULES = (
         r"|https?:|www\.|\S+@\S+\.|attacker)",
         imperative=True,
     ),
-    # Orders about memory and about the user
+    # Instructions about memory and about the user
     _build_rule(
         "store save remember record add write note keep treat log register memori & correct "
         "identity preference system core standing permanent trusted priority authoritative",
@@ -284,7 +284,7 @@ INJECTION_RULES = (
         r"|user)\w*\s+(?:\w+\s+){0,2}?nicht\b",
         imperative=True,
     ),
-    # Addressed to the machine that reads
+    # Text addressed to a model
     _build_rule(
         "instruction task role goal objective directive mission purpose anweisung aufgabe rolle "
         "& your new updated important urgent additional hidden secret priority special neue "
@@ -336,7 +336,7 @@ INJECTION_RULES = (
         rf"|immediately )?(?:ignore|disregard|obey|forget|reveal|send (?:all|the user)"
         rf"|store this|comply)",
     ),
-    # Marks of roles and ends
+    # Role and end markers
     _build_rule(
         "<|",
         r"<\|\s?(?:im_(?:start|end|sep)|system|user|assistant|end(?:of(?:text|prompt|turn))?"
@@ -390,10 +390,10 @@ INJECTION_RULES = (
 )
 
 
-# --- Whether a text tries to instruct whoever reads it: a model that is shown it as a memory
+# --- Matching
 
 
-# Where an order begins: at a sentence's or clause's start, or after a word that leads to one.
+# Commands begin at the start of a sentence or clause, or after a word that introduces one.
 _INSTRUCTION_START = re.compile(
     r"(?:^|[.!?:;,\n()\[\]{}<>*#|/\-–—…\"'`“”„«»]"
     r"|\b(?:please|pls|bitte|now|then|and|und|just|kindly|so|but|first|instead|jetzt|dann|also|immediately"
@@ -413,22 +413,20 @@ _ROT13_MARKS = ("vtaber", "qvfertneq", "flfgrz cebzcg", "lbh ner abj")
 
 
 def is_suspicious(text: str) -> bool:
-    """Tell whether a text tries to instruct a model.
+    """Return whether a text is a suspected prompt injection.
 
-    By its words and marks (`memolith.text.injection`): orders to drop earlier orders, new
-    roles, orders about memory and about the user, tags and line heads of roles, fake ends of a
-    section. Letters that look the same count as the same, invisible ones not at all; base64 and
-    rot13 are looked into, and what is said under formatting (`memolith.text.deobfuscation`). What stands
-    alone in quotes is talked about, not said. A guess, kept cautious:
-    `docs/decisions/0010-screening.md` has its rates. Linear in the length of the text.
+    Detects instructions to ignore earlier instructions, new roles, and instructions about memory or
+    the user. It also detects role tags, role headings and fake ends of a section. Look-alike
+    letters count as the letters they imitate, and invisible letters are ignored. Text in base64 or
+    rot13 and under formatting is decoded (`memolith.text.deobfuscation`). A phrase alone in quotes
+    counts as a mention. Deliberately conservative: `docs/decisions/0010-screening.md` has the error
+    rates. Linear in the length of the text.
     """
     folded = fold(text)
     return _has_instruction(folded) or any(map(_has_instruction, _decode_variants(text, folded)))
 
 
 def _has_instruction(folded: str) -> bool:
-    # here: a question is not looked at
-
     return any(
         _is_valid_match(folded, match, rule)
         for rule in INJECTION_RULES
@@ -438,7 +436,7 @@ def _has_instruction(folded: str) -> bool:
 
 
 def _has_triggers(folded: str, rule: InjectionRule) -> bool:
-    """Tell whether a text has a trigger of each group. In plain loops: it is asked most often."""
+    """Return whether a text has a trigger of each group. Plain loops, since this is a hot path."""
     for words in rule.triggers:
         for word in words:
             if word in folded:
@@ -457,7 +455,7 @@ def _is_valid_match(text: str, match: re.Match[str], rule: InjectionRule) -> boo
 
 
 def _is_mention(text: str, match: re.Match[str]) -> bool:
-    """Tell whether a match stands in a pair of quotes of its own, within a longer text."""
+    """Return whether a match is alone in a pair of quotes within a longer text."""
     opening = text[max(0, match.start() - _LOOK_BACK) : match.start()].rstrip()[-1:]
     closing = _QUOTES.get(opening)
     if closing is None:
@@ -467,14 +465,14 @@ def _is_mention(text: str, match: re.Match[str]) -> bool:
 
 
 def _is_whole_text(text: str, start: int, end: int) -> bool:
-    """Tell whether nothing stands around a short quotation."""
+    """Return whether a short quotation is the whole text."""
     if start > _LOOK_BACK or len(text) - end > _LOOK_BACK:
         return False
     return not text[:start].strip("".join(_QUOTES) + " \n") and not text[end + 1 :].strip()
 
 
 def _decode_variants(text: str, folded: str) -> Iterator[str]:
-    """Yield what a text says in base64 or rot13, and under its formatting."""
+    """Yield the text decoded from base64, rot13 and escapes, and without formatting."""
     if any(mark in folded for mark in _ROT13_MARKS):
         yield folded.translate(_ROT13)
     for blob, _ in zip(_BLOB.finditer(text), range(_MAX_BLOBS), strict=False):

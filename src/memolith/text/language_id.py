@@ -1,7 +1,7 @@
-"""Which language a short text is in, as far as dropping articles needs to know it.
+"""Identify the language of short texts.
 
-Counts words that one language has and the others have not. All lists are guesses at what is
-frequent; a text without evidence is in no known language, and then nothing is dropped.
+Counts words that only one language has. All lists are guesses at frequent words. Text without
+evidence has no known language, and callers then change nothing.
 """
 
 from __future__ import annotations
@@ -50,18 +50,18 @@ _UMLAUT = re.compile(r"[äöüß]")
 
 
 def is_english(words: Sequence[str]) -> bool:
-    """Tell whether more words look English than belong to another language."""
+    """Return whether more words look English than belong to another language."""
     lower = [word.lower() for word in words]
     foreign = sum(word in _FOREIGN for word in lower)
     known = sum(word in _ENGLISH for word in lower)
-    if known > foreign:  # mostly: how the other words look is not looked at
+    if known > foreign:  # the usual case; skips the check of spelling
         return True
     others = (word for word in lower if word not in _ENGLISH)
     return known + sum(_ENGLISH_SPELLING.match(word) is not None for word in others) > foreign
 
 
 def is_german(words: Sequence[str]) -> bool:
-    """Tell whether some word is German and none English."""
+    """Return whether some word is German and none English."""
     lower = [word.lower() for word in words]
     if not _ENGLISH.isdisjoint(lower):
         return False
@@ -69,10 +69,10 @@ def is_german(words: Sequence[str]) -> bool:
 
 
 def guess_language(words: Sequence[str]) -> Literal["de", "en"] | None:
-    """Return the language of which a text has more words; None where it can't be told.
+    """Return the language with more words in a text; None in a tie.
 
-    Counts frequent words of either language, and German letters. For a text of which one language
-    must be assumed; `is_english` and `is_german` ask for more.
+    Counts frequent words of both languages, and German letters. For callers that have to assume a
+    language; `is_english` and `is_german` require more evidence.
     """
     lower = [word.lower() for word in words]
     english = sum(word in _MORE_ENGLISH for word in lower)

@@ -1,4 +1,4 @@
-"""The numbers in a text, in one way of writing, so that texts can be held against each other."""
+"""Parse the numbers in a text into a uniform notation, so that texts can be compared."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ NUMBER_WORD_VALUES = {
     **{word: number for number, words in enumerate(_SMALL_NUMBER_WORDS) for word in words.split()},
     **{word: 10 * n for n, words in enumerate(_TENS_WORDS, start=2) for word in words.split()},
 }
-"""Numbers in words, up to ninety, and what they are."""
+"""Number words up to ninety, with their values."""
 
 LARGE_NUMBER_VALUES = {
     **dict.fromkeys(("hundred", "hundert"), 100),
@@ -49,10 +49,11 @@ LARGE_NUMBER_VALUES = {
     **dict.fromkeys(("million", "millionen", "mio"), 1_000_000),
     **dict.fromkeys(("billion", "milliarde", "milliarden"), 1_000_000_000),
 }
-"""Words that multiply what stands before them."""
+"""Words that multiply the number before them."""
 
 _DIGITS = re.compile(
-    rf"(?P<plain>\d+(?:[.,:’']\d+)*)(?:\s?(?P<large>{'|'.join(sorted(LARGE_NUMBER_VALUES, reverse=True))})\b)?"
+    rf"(?P<plain>\d+(?:[.,:’']\d+)*)"
+    rf"(?:\s?(?P<large>{'|'.join(sorted(LARGE_NUMBER_VALUES, reverse=True))})\b)?"
 )
 _GROUPS = re.compile(r"\d{1,3}(?:[.,’']\d{3})+")
 _DECIMAL = re.compile(r"\d{1,15}(?:[.,]\d{1,15})?")
@@ -67,9 +68,9 @@ _MAX_NUMBER = 10**15
 def parse_numbers(text: str) -> frozenset[str]:
     """Return the numbers in a text: "1,000", "1.000", "1k" and "a thousand" are "1000".
 
-    Leading zeros, signs, units and currencies are left aside; the parts of a date or a time stand
-    each for itself, those of a version ("5.3.0") together. "One" and "ein" do not count, for
-    mostly they count nothing.
+    Leading zeros, signs, units and currencies are ignored. The parts of a date or time are separate
+    numbers; a version ("5.3.0") is one. "One" and "ein" are ignored, because they are rarely used
+    as numbers.
     """
     lower = text.lower()
     found = {number for match in _DIGITS.finditer(lower) for number in _parse_digits(match)}
@@ -91,7 +92,7 @@ def _parse_digits(match: re.Match[str]) -> Iterator[str]:
 
 
 def _parse_words(lower: str) -> Iterator[str]:
-    """Yield the numbers in words."""
+    """Yield the values of number words."""
     run: list[str] = []
     end = 0
     for match in _WORD.finditer(lower):
@@ -112,7 +113,7 @@ def _is_number_word(word: str) -> bool:
 
 
 def _combine_words(run: Sequence[str]) -> Iterator[str]:
-    """Yield the numbers that words in a row make: "twenty five", "two hundred and fifty"."""
+    """Yield the numbers from a run of number words: "twenty five", "two hundred and fifty"."""
     number: int | None = None
     for word in run:
         if word in LARGE_NUMBER_VALUES:
@@ -128,7 +129,7 @@ def _combine_words(run: Sequence[str]) -> Iterator[str]:
 
 
 def _can_combine(number: int, more: int) -> bool:
-    """Tell whether a small number goes on where another stands: the 5 of 25, the 50 of 250."""
+    """Return whether a small number extends another: the 5 of 25, the 50 of 250."""
     if number % _HUNDRED == 0:
         return number >= _HUNDRED and 0 < more < _HUNDRED
     return number % _HUNDRED >= _TWENTY and number % _TEN == 0 and 0 < more < _TEN

@@ -1,4 +1,7 @@
-"""Cutting a text into stretches that fit, finer and finer: what passages and chunks share."""
+"""Cut text into passages that fit an embedder's window.
+
+The functions that split a text to a size limit also serve chunking.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +17,11 @@ from memolith.domain.memories import Span
 from memolith.errors import InvalidInput
 from memolith.text.segmentation import sentences, strip_span
 
-# A stretch that is too long is cut to about this many parts of what fits, so that they fill what
-# is made of them to more than three quarters. A guess: more parts fill better and cost more
-# counting.
+# An oversized span is cut into about this many parts per limit, so that the packed results are more
+# than three quarters full. A guess: more parts pack better, but take longer to count.
 _PARTS_PER_LIMIT = 4
-# How far a cut within a stretch without spaces moves, to not part a letter from its marks, nor a
-# word of a script that has spaces. Guesses: runs of marks and words are shorter.
+# Maximum distance that a cut in text without spaces moves, to keep letters together with their
+# marks, and words of scripts with spaces whole. Guesses: runs of marks and words are shorter.
 _MAX_MARKS = 16
 _MAX_WORD = 40
 
@@ -31,14 +33,15 @@ _IN_SPACED_WORD = re.compile(
 )
 
 CountedSpan = tuple[Span, int]
-"""A stretch, and its number of tokens."""
+"""A span and its number of tokens."""
 
 CutStrategy = Callable[[str, Span, int], Iterable[int]]
-"""Where to cut a stretch, strictly within it and in order; the number is of parts wanted."""
+"""Returns the cuts of a span, strictly inside it and in order. Arguments: text, span, and the
+wanted number of parts."""
 
 
 class Counter(Protocol):
-    """What counts tokens; `memolith.ports.models.TokenCounter` is one."""
+    """Counts tokens; implemented by `memolith.ports.models.TokenCounter`."""
 
     def count(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens of each text, in order."""
@@ -47,21 +50,21 @@ class Counter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SizeLimit:
-    """What a stretch may cost: tokens and, where it is given, characters."""
+    """Maximum size of a span, in tokens and optionally in characters."""
 
     tokens: int
     chars: int | None = None
 
     def can_hold(self, span: Span, tokens: int) -> bool:
-        """Tell whether a stretch of so many tokens fits."""
+        """Return whether a span with that number of tokens fits."""
         return tokens <= self.tokens and self.can_hold_chars(span)
 
     def can_hold_chars(self, span: Span) -> bool:
-        """Tell whether a stretch has not too many characters."""
+        """Return whether a span fits by its number of characters."""
         return self.chars is None or span.end - span.start <= self.chars
 
     def count_parts(self, span: Span, tokens: int) -> int:
-        """Return to how many parts a stretch that does not fit is best cut."""
+        """Return the best number of parts for a span that does not fit."""
         by_tokens = -(-tokens * _PARTS_PER_LIMIT // self.tokens)
         if self.chars is None:
             return by_tokens
@@ -71,9 +74,10 @@ class SizeLimit:
 def count_span_tokens(
     text: str, spans: Sequence[Span], counter: Counter, limit: SizeLimit | None = None
 ) -> list[CountedSpan]:
-    """Return the spans with their counts, asked for at once.
+    """Return the spans with their token counts, from a single call of the counter.
 
-    What has more characters than the room is not counted, but has 0: it does not fit anyway.
+    Spans with more characters than the limit are not counted and get 0, since they do not fit
+    anyway.
     """
     asked = [span for span in spans if limit is None or limit.can_hold_chars(span)]
     counts = iter(counter.count([span.extract(text) for span in asked]) if asked else [])
@@ -89,16 +93,17 @@ def cut_to_fit(
     limit: SizeLimit,
     cuts: Sequence[CutStrategy],
 ) -> list[CountedSpan]:
-    """Return the units, those that do not fit cut by each way in turn, then at spaces.
+    """Cut the units that do not fit by each strategy in turn, then at spaces.
 
-    A word is cut only where it does not fit by itself; a single character is returned even then.
+    A word is cut only if it does not fit by itself. A single character is returned even if it is
+    too large.
     """
     for cut in cuts:
         units = _split_oversized(text, units, counter, limit, cut)
     while not all(limit.can_hold(*unit) for unit in units):
         finer = _split_oversized(text, units, counter, limit, _find_space_cuts)
         if len(finer) == len(units):
-            break  # only single characters are too long now
+            break  # only single characters are still too large
         units = finer
     return units
 
@@ -106,7 +111,7 @@ def cut_to_fit(
 def _split_oversized(
     text: str, units: list[CountedSpan], counter: Counter, limit: SizeLimit, cut: CutStrategy
 ) -> list[CountedSpan]:
-    """Replace the units that do not fit by their parts, counted together."""
+    """Replace units that do not fit by their parts, counted in one call."""
     parts = [
         [span]
         if limit.can_hold(span, tokens)
@@ -130,7 +135,7 @@ def _split_at(text: str, span: Span, cuts: Iterable[int]) -> Iterator[Span]:
 
 
 def _find_space_cuts(text: str, span: Span, parts: int) -> list[int]:
-    """Return at most `parts - 1` places for cuts, evenly spread: spaces, or any without spaces."""
+    """Return at most `parts - 1` cuts, evenly spread: at spaces, or anywhere without spaces."""
     length = span.end - span.start
     even = [span.start + length * i // parts for i in range(1, parts)]
     spaces = [space.start() for space in _SPACE.finditer(text, span.start, span.end)]
@@ -141,7 +146,7 @@ def _find_space_cuts(text: str, span: Span, parts: int) -> list[int]:
 
 
 def _find_word_boundary(text: str, at: int, end: int) -> int:
-    """Return the next place that is in no word of a script with spaces, if there is one near."""
+    """Return the next position outside a word of a script with spaces, if one is near."""
     for place in range(at, min(at + _MAX_WORD, end)):
         if not place or _IN_SPACED_WORD.match(text, place - 1) is None:
             return _find_letter_boundary(text, place, end)
@@ -149,7 +154,7 @@ def _find_word_boundary(text: str, at: int, end: int) -> int:
 
 
 def _find_letter_boundary(text: str, at: int, end: int) -> int:
-    """Return the next place that parts no letter from its marks and no joined emoji."""
+    """Return the next position that splits no letter from its marks and no joined emoji."""
     for place in range(at, min(at + _MAX_MARKS, end)):
         if is_letter_boundary(text, place):
             return place
@@ -157,7 +162,7 @@ def _find_letter_boundary(text: str, at: int, end: int) -> int:
 
 
 def is_letter_boundary(text: str, place: int) -> bool:
-    """Tell whether a cut there parts no letter from its marks, and no joined emoji."""
+    """Return whether a cut there keeps letters with their marks, and joined emoji whole."""
     return text[place - 1] != _JOINER and not _is_mark(text[place])
 
 
@@ -165,13 +170,13 @@ def _is_mark(char: str) -> bool:
     return char == _JOINER or unicodedata.category(char)[0] == "M"
 
 
-# --- Passages: a text cut into pieces that fit an embedder's window
+# --- Passages
 
 
 MAX_PASSAGES = 65_535
-"""The most passages a text may have: a passage's number is stored in two bytes."""
+"""Maximum number of passages per text: passage numbers are stored in two bytes."""
 
-# Texts up to this length are first tried whole. Longer ones rarely fit any window: a guess.
+# Texts up to this length are first tried as a whole. Longer ones rarely fit any window. A guess.
 _WHOLE_CHARS = 4_000
 
 _CLAUSE_END = re.compile(r"[,;:](?=\s)|[–—]|[，、；：]")
@@ -180,21 +185,21 @@ _CLAUSE_END = re.compile(r"[,;:](?=\s)|[–—]|[，、；：]")
 def passages(text: str, counter: Counter, *, max_tokens: int = 112) -> list[tuple[Span, int]]:
     """Cut a text into passages of at most `max_tokens`, each with its count, in order.
 
-    Passages end where sentences or lines do; a longer sentence is cut after a clause, then at a
-    space, and only a word that is too long by itself within. They hold all that is not white
-    space. A single character that costs more than `max_tokens` is a passage nevertheless.
+    Passages end at the ends of sentences or lines. Longer sentences are cut after a clause, then at
+    a space. Words are cut only if they are too long by themselves. The passages cover all text
+    except white space. A single character that exceeds `max_tokens` is still a passage.
 
     Args:
         text: Cleaned text, at most 1 MB.
-        counter: Called a handful of times, with many texts each.
-        max_tokens: From 1. The default leaves room for a speaker's name in a window of 128
-            (measured best on conversations: the design's notes on quality, section 1).
+        counter: Called a few times, with many texts each.
+        max_tokens: At least 1. The default leaves room for a speaker's name in a window of 128
+            tokens. It gave the best measured results on conversations.
 
     Raises:
-        InvalidInput: `max_tokens` is under 1, or more than 65,535 passages would be needed.
+        InvalidInput: `max_tokens` is less than 1, or the text needs more than 65,535 passages.
     """
     if max_tokens < 1:
-        raise InvalidInput("max_tokens", f"is {max_tokens}; the least is 1")
+        raise InvalidInput("max_tokens", f"is {max_tokens}; the minimum is 1")
     if len(text) <= _WHOLE_CHARS:
         whole = count_span_tokens(text, list(strip_span(text, 0, len(text))), counter)
         if all(tokens <= max_tokens for _, tokens in whole):
@@ -206,7 +211,7 @@ def passages(text: str, counter: Counter, *, max_tokens: int = 112) -> list[tupl
 
 
 def _split_units(text: str, counter: Counter, max_tokens: int) -> list[CountedSpan]:
-    """Return sentences, and parts of those that are too long: what is put into passages whole."""
+    """Return sentences, and parts of oversized sentences; each unit stays whole in a passage."""
     units = count_span_tokens(text, sentences(text), counter)
     return cut_to_fit(text, units, counter, SizeLimit(max_tokens), [_find_clause_ends])
 
@@ -232,9 +237,9 @@ def _pack_units(units: list[CountedSpan], max_tokens: int) -> list[list[CountedS
 def _verify_groups(
     text: str, groups: list[list[CountedSpan]], counter: Counter, max_tokens: int
 ) -> list[CountedSpan]:
-    """Return each group as one passage, halving those whose joined text counts too much.
+    """Return each group as one passage; halve groups whose joined text is too large.
 
-    A joined stretch may cost more than its units: a counter may count the space between them.
+    Joined text may have more tokens than its units: a counter may count the spaces between them.
     """
     joined = _join_groups(text, groups, counter)
     fitting = [passage for passage, group in joined if passage[1] <= max_tokens or len(group) == 1]
@@ -253,7 +258,7 @@ def _verify_groups(
 def _join_groups(
     text: str, groups: list[list[CountedSpan]], counter: Counter
 ) -> list[tuple[CountedSpan, list[CountedSpan]]]:
-    """Return each group's whole stretch, with its own count, beside the group."""
+    """Return each group with the counted span of its joined text."""
     spans = [Span(group[0][0].start, group[-1][0].end) for group in groups if len(group) > 1]
     wholes = iter(count_span_tokens(text, spans, counter))
     return [(next(wholes) if len(group) > 1 else group[0], group) for group in groups]

@@ -1,7 +1,7 @@
-"""Clauses, and where each stands to what it says: states it, denies it, supposes it, asks.
+"""Split text into clauses and classify them: negated, hypothetical, a question, about others.
 
-English and German, by words and their order, no parse: guesses at what is frequent, held to be
-cautious in what counts as plainly said.
+English and German, by words and their order, without parsing. The lists are guesses at frequent
+phrases. Doubtful clauses do not count as plain statements.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from memolith.text.segmentation import sentences
 
 _APOSTROPHE = str.maketrans("’‘ʼ`´", "'" * 5)
 
-# Said with a "not" that denies nothing.
+# Idioms with a "not" that negates nothing.
 _IDIOMS = re.compile(
     r"\b(?:can(?:'t|not| not) wait|not only|not just|no (?:problem|worries|doubt|wonder|idea)"
     r"|why not|don't (?:worry|forget)|do not (?:worry|forget)|needless to say|not to mention"
@@ -70,10 +70,10 @@ YES_PATTERN = re.compile(
     r"|genau|stimmt|richtig)\b",
     re.IGNORECASE,
 )
-"""The beginning of an answer that says yes."""
+"""The beginning of an affirmative answer."""
 
 NO_PATTERN = re.compile(r"\W*(?:no|nope|nah|nein|nö)\b(?:\W|$)", re.IGNORECASE)
-"""The beginning of an answer that says no; it denies what was asked, not what follows it."""
+"""The beginning of a negative answer. It negates the question, not the rest of the answer."""
 
 FIRST_PERSON_PATTERN = re.compile(
     r"\b(?:I|[Mm]e|[Mm]y|[Mm]ine|[Mm]yself|[Ww]e|[Uu]s|[Oo]ur|[Oo]urs|i|i'm|i've|i'd|i'll"
@@ -95,16 +95,16 @@ _WORD = re.compile(r"[^\W\d_][\w-]*")
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A part of a sentence that says one thing.
+    """A clause of a sentence.
 
     Attributes:
-        text: Its words, with "'" for every apostrophe.
-        denies: Whether it says that something is not so, no longer so, or not liked.
-        supposes: Whether it says that something may be, is wished or planned.
-        asks: Whether it is of a question.
-        of_other: Whether it speaks of somebody else than the speaker, as far as that shows.
-        of_mine: What of the speaker it speaks of ("sister" of "My sister lives …"); empty where
-            it speaks of the speaker or of something else.
+        text: The words, with "'" for every apostrophe.
+        is_negated: Whether it negates something, ends it, or expresses a dislike.
+        is_hypothetical: Whether it expresses a possibility, a wish or a plan.
+        is_question: Whether it is part of a question.
+        is_about_other: Whether it is recognisably about a person other than the speaker.
+        possessed_noun: The speaker's relative or thing that it is about ("sister" of "My sister
+            lives …"); empty if it is about the speaker or something else.
     """
 
     text: str
@@ -145,7 +145,7 @@ def _parse_clauses(sentence: str) -> tuple[Clause, ...]:
 
 
 def replace_dislikes(text: str) -> str:
-    """Return a text in which what is disliked is liked; a clause says elsewhere that it denies."""
+    """Return a text with words of dislike replaced by "like"; `is_negated` holds the negation."""
     return _DISLIKE.sub("like", text)
 
 
@@ -165,7 +165,7 @@ def _split_sentence(sentence: str) -> Iterator[str]:
 
 
 def _split_at_commas(stretch: str) -> list[str]:
-    """Return the parts between commas; a list such as "tea, coffee or milk" is one."""
+    """Return the parts between commas; a list such as "tea, coffee or milk" is one part."""
     parts: list[str] = []
     for part in reversed(_COMMA.split(stretch)):
         if parts and _is_list_rest(parts[-1]):
@@ -176,7 +176,7 @@ def _split_at_commas(stretch: str) -> list[str]:
 
 
 def _is_list_rest(part: str) -> bool:
-    """Tell whether a part is the rest of a list: a few words, "or", and more."""
+    """Return whether a part is the rest of a list: a few words, "or", and more."""
     alternative = _ALTERNATIVE.search(part)
     before = part[: alternative.start()].split() if alternative else ()
     return 0 < len(before) <= _MAX_LIST_WORDS and not FIRST_PERSON_PATTERN.search(part)

@@ -1,6 +1,6 @@
-"""Screening: secrets out, and whether a text tries to instruct whoever reads it.
+"""Screen text: redact secrets, and flag suspected prompt injections.
 
-Every text passes here before it leaves the process: for the disk, an embedder, a model, a log.
+Every text is screened before it leaves the process: for the disk, an embedder, a model or a log.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 _MAX_PASSES = 8
-"""How often what was redacted is looked at again; mostly it shows no other secret. A guess."""
+"""Maximum number of passes over redacted text; usually the first finds everything. A guess."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +31,9 @@ class ScreeningResult:
     """A text that may leave the process.
 
     Attributes:
-        text: Without its secrets.
-        redactions: How many were taken out.
-        suspicious: Whether it tries to instruct a model.
+        text: The text, with secrets redacted.
+        redactions: Number of redacted secrets.
+        suspicious: Whether it is a suspected prompt injection.
     """
 
     text: str
@@ -42,19 +42,19 @@ class ScreeningResult:
 
 
 def screen(text: str) -> ScreeningResult:
-    """Return a text without its secrets, and whether it is suspicious.
+    """Return a text with secrets redacted, and whether it is a suspected prompt injection.
 
-    Screening what was screened changes nothing. Linear in the length of the text.
+    Idempotent. Linear in the length of the text.
     """
     plain, redactions = redact(text)
     return ScreeningResult(plain, redactions, is_suspicious(plain))
 
 
 def redact(text: str) -> tuple[str, int]:
-    """Return a text with `[REDACTED]` in the place of each secret, and how many they are.
+    """Return a text with each secret replaced by `[REDACTED]`, and the number of secrets.
 
-    Secrets are API keys, tokens, private keys, passwords after their name, credentials in
-    addresses, and payment card numbers. Only the secret goes; its name and what is around stay.
+    Secrets are API keys, tokens, private keys, named passwords, credentials in URLs, and payment
+    card numbers. Only the secret is replaced; its name and the surrounding text stay.
     """
     total = 0
     for margin in _get_margins():
@@ -72,18 +72,18 @@ def redact(text: str) -> tuple[str, int]:
 
 
 def redact_lines(text: str) -> tuple[str, int]:
-    """Return a text without the lines that hold secrets, and how many secrets they are."""
+    """Return a text with each line that holds a secret redacted, and the number of secrets."""
     plain, redactions = redact(text)
     return (sanitize_lines(text) if redactions else plain), redactions
 
 
 def contains_secrets(text: str) -> bool:
-    """Tell whether a text holds a secret."""
+    """Return whether a text contains a secret."""
     return bool(find_secrets(text))
 
 
 def sanitize_lines(text: str) -> str:
-    """Return a text in which every line that holds a part of a secret is `[REDACTED]`."""
+    """Return a text with each line that contains part of a secret replaced by `[REDACTED]`."""
     for margin in _get_margins():
         spans = find_secrets(text)
         if not spans:
@@ -101,10 +101,10 @@ def sanitize_lines(text: str) -> str:
 
 
 def _get_margins() -> Iterator[int]:
-    """Yield how many characters around a secret go with it, each time a text is looked at.
+    """Yield the number of characters to redact around each secret, for each pass.
 
-    What was taken out may show another secret. What does so again and again was made to: so that
-    it comes to an end soon, twice as much goes each time.
+    A redaction may reveal another secret. Only crafted text does so repeatedly: to end soon, the
+    margin then doubles with each pass.
     """
     yield from repeat(0, _MAX_PASSES)
     yield from (32 << more for more in count())

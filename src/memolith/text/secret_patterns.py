@@ -1,7 +1,7 @@
-"""Words that follow "password:" and "my password is", and are none: data.
+"""Patterns and word lists for secrets.
 
-What stands in no list is taken for a password where nothing else speaks against it, so that a
-missing word costs a word of the text, and a word too many may cost a secret.
+A value after "password:" counts as a password unless a list or rule excludes it. A missing word
+costs a word of the text, but an extra word may leak a secret.
 """
 
 from __future__ import annotations
@@ -57,9 +57,10 @@ wurde zeichen ziemlich zu zufällig zum zur zurückgesetzt zwischen
 """
 
 COMMON_WORDS = word_set(_ENGLISH) | word_set(_GERMAN)
+"""Words that follow "password:" or "my password is" without being a password."""
 
 
-# --- What stands where a secret would: is it one?
+# --- Values after a name
 
 
 REDACTED = "[REDACTED]"
@@ -77,7 +78,7 @@ _PLACEHOLDER = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 
-# Calls, subscripts, fields of what is usually called so, environment variables, paths, addresses.
+# Calls, subscripts, fields of common objects, environment variables, paths, URLs.
 _EXPRESSION = re.compile(
     r"[A-Za-z_$][\w.:>-]*[(\[].*"
     r"|(?:self|this|cls|os|sys|process|env|environ|config|cfg|conf|settings|args|kwargs|opts"
@@ -94,7 +95,7 @@ _NAMES = re.compile(
 _IDENTIFIER = re.compile(r"[A-Za-z_]+")
 _SNAKE = re.compile(r"[a-z]+(?:_[a-z]+)+")
 
-# Algorithms, versions, dates, sizes, products: letters with figures, and no secrets.
+# Algorithms, versions, dates, sizes, products: letters with digits that are no secrets.
 _TERM = re.compile(
     r"(?:hmac-?|pbkdf2-?)*(?:sha|md|rsa|aes|hs|rs|es|ed|utf|base|v|argon|bcrypt|pbkdf|oauth|http"
     r"|x|gpt"
@@ -110,27 +111,27 @@ _SYMBOL = re.compile(r"\w[!@#$%^&*+=~?€§|\\][\w!@#$%^&*+=~?€§|\\]|\w!$")
 
 
 def is_placeholder(value: str) -> bool:
-    """Tell whether a value stands for a secret: a variable, a mask, a hint, or our own mark."""
+    """Return whether a value is a placeholder: a variable, a mask, a hint or `REDACTED`."""
     return _PLACEHOLDER.fullmatch(value) is not None
 
 
 def is_expression(value: str) -> bool:
-    """Tell whether a bare value is code, a path, an address, or the name of a secret."""
+    """Return whether a bare value is code, a path, a URL, or the name of a secret."""
     named = _IDENTIFIER.fullmatch(value) is not None and _NAMES.search(value) is not None
     return named or _EXPRESSION.fullmatch(value) is not None
 
 
 def is_common_word(value: str) -> bool:
-    """Tell whether a value is a word that is usual there."""
+    """Return whether a value is a common word after the name of a secret."""
     return value.strip(".,;:!?)('\"…").casefold() in COMMON_WORDS
 
 
 def is_secret_after_sign(value: str, *, spaced: bool) -> bool:
-    """Tell whether what follows "password:" or "password=" is a password.
+    """Return whether the value after "password:" or "password=" is a password.
 
     Args:
-        value: It, without quotes.
-        spaced: Whether there are spaces around an equals sign, as in code.
+        value: The value, without quotes.
+        spaced: Whether spaces surround the equals sign, as in code.
     """
     if len(value) < _MIN_CHARS or is_placeholder(value) or is_common_word(value):
         return False
@@ -138,7 +139,7 @@ def is_secret_after_sign(value: str, *, spaced: bool) -> bool:
 
 
 def is_secret_in_prose(value: str) -> bool:
-    """Tell whether what follows "my password is" looks like one: figures or signs in a word."""
+    """Return whether the word after "my password is" looks like one, with digits or symbols."""
     if len(value) < _MIN_PROSE_CHARS or is_placeholder(value) or is_expression(value):
         return False
     if value.isdigit():
@@ -147,16 +148,16 @@ def is_secret_in_prose(value: str) -> bool:
 
 
 def is_word(value: str) -> bool:
-    """Tell whether a value is a word, but none that is usual there."""
+    """Return whether a value is a word, but not a common one."""
     return len(value) >= _MIN_PROSE_CHARS and value.isalpha() and not is_common_word(value)
 
 
 def is_secret_after_weak_name(value: str, *, tight: bool) -> bool:
-    """Tell whether what follows "token:" or "secret=" is one: many things are called so.
+    """Return whether the value after "token:" or "secret=" is a secret; these names are ambiguous.
 
     Args:
-        value: It, without quotes.
-        tight: Whether an equals sign stands right before it.
+        value: The value, without quotes.
+        tight: Whether it directly follows an equals sign.
     """
     if is_placeholder(value) or is_expression(value) or _TERM.fullmatch(value):
         return False
@@ -171,22 +172,21 @@ def _is_mixed(value: str) -> bool:
     return _DIGIT.search(value) is not None or _SYMBOL.search(value) is not None
 
 
-# --- Secrets that are known by their shape: data
+# --- Secrets with a known format
 
 
 _KEY_BOUNDARY = r"(?:(?<![\w-])|(?<=\\[nrt])|(?<=%3[Dd])|(?<=%20))"
-"""Where a token may begin: not within a word, but after an escaped newline, as in JSON."""
+"""Start of a token: not inside a word, but allowed after an escaped newline, as in JSON."""
 
 
 @dataclass(frozen=True, slots=True)
 class SecretShape:
-    """One kind of secret.
+    """The format of one kind of secret.
 
     Attributes:
-        trigger: What every one of them holds, lower-case: without it, nothing is searched.
-        pattern: The secret, as a regular expression; its group "secret" where it has one, else
-            all that matches.
-        accept: Whether what matches is one after all; None: always.
+        trigger: A lower-case substring of all such secrets; texts without it are not searched.
+        pattern: The regular expression; the secret is its group "secret", or else the whole match.
+        accept: Decides whether a match is a secret; None accepts all matches.
     """
 
     trigger: str
@@ -195,7 +195,7 @@ class SecretShape:
 
     @property
     def regex(self) -> re.Pattern[str]:
-        """The pattern, compiled when it is first looked for: most never are."""
+        """The compiled pattern. Compiled at first use, since most patterns are never needed."""
         return _compile_shape(self.pattern)
 
 
@@ -205,19 +205,20 @@ def _compile_shape(pattern: str) -> re.Pattern[str]:
 
 
 def is_random(text: str) -> bool:
-    """Tell whether a token looks drawn, not written: digits among its letters, no words.
+    """Return whether a token looks random: letters and digits, but no words.
 
-    A capital or a run of 16 characters without a hyphen sets it apart from a name with a number.
+    A capital, or a run of 16 characters without a hyphen, distinguishes it from a name with a
+    number.
     """
     return (
         any(c.isdigit() for c in text)
         and any(c.isalpha() for c in text)
-        and (any(c.isupper() for c in text) or any(len(run) >= 16 for run in text.split("-")))  # noqa: PLR2004 - told above
+        and (any(c.isupper() for c in text) or any(len(run) >= 16 for run in text.split("-")))  # noqa: PLR2004 - see docstring
     )
 
 
 def has_digit(text: str) -> bool:
-    """Tell whether a token has a digit; one in a manual ("xoxb-your-token") has none."""
+    """Return whether a token has a digit; examples in manuals ("xoxb-your-token") have none."""
     return any(c.isdigit() for c in text)
 
 
@@ -311,14 +312,14 @@ SECRET_SHAPES = (
     _build_shape("eyj", r"eyJ[\w-]{8,}+\.[\w-]{8,}+(?:\.[\w-]*+){0,3}+"),
     _build_shape("age-secret-key-", r"AGE-SECRET-KEY-1[A-Z0-9]{50,}+"),
 )
-"""In the order of nothing: where two match, the spans are joined."""
+"""In no particular order: overlapping matches are joined."""
 
 AWS_SECRET = re.compile(r"(?<![\w+/=-])[A-Za-z0-9+/]{40}(?![\w+/=-])")
-"""The other half of an AWS key: 40 characters without a mark of their own, so that they count
-only in a text that has the first half too."""
+"""Secret part of an AWS key: 40 characters without a prefix of their own. It counts only in texts
+that also contain the first part."""
 
 
-# --- Private keys: the blocks in which they are written
+# --- Private keys
 
 
 _KEY_EDGE = re.compile(
@@ -326,7 +327,7 @@ _KEY_EDGE = re.compile(
     r"|(?P<putty>PuTTY-User-Key-File-\d): "
     r"|Private-MAC: [0-9a-f]{20,}+"
 )
-# What stands in a block whose end is missing: base64, and headers.
+# Content of a block without an end: base64 and headers.
 _KEY_BODY = re.compile(
     r"(?:(?:\s|\\[nr]|[>|*#+\"'])*+"
     r"(?:[A-Za-z][A-Za-z-]{2,20}: [^\n]{0,120}|[A-Za-z0-9+/=]{16,}+|[A-Za-z0-9+/]{0,15}=))*+"
@@ -334,11 +335,11 @@ _KEY_BODY = re.compile(
 
 
 _MAX_KEY_CHARS = 65_536
-"""The longest block looked for: a key ring of PGP with many subkeys has some tens of thousands."""
+"""Maximum size of a block: a PGP key ring with many subkeys has tens of thousands of characters."""
 
 
 def find_private_keys(text: str) -> Iterator[Span]:
-    """Yield blocks of private keys, in order, each to its end, or as far as it seems to go."""
+    """Yield blocks of private keys, in order; an unclosed block ends with its last base64 line."""
     if "PRIVATE KEY" not in text and "PuTTY-User" not in text:
         return
     edges = list(_KEY_EDGE.finditer(text))
@@ -358,14 +359,14 @@ def _is_matching_edge(edge: re.Match[str], other: re.Match[str]) -> bool:
     return not begins and other.start() - edge.end() <= _MAX_KEY_CHARS
 
 
-# --- Credentials in addresses: `scheme://user:password@host`
+# --- Passwords in URLs
 
 
 _MAX_ADDRESS_CHARS = 1_024
-"""The longest password looked for: a signed token in a database's address has some 900."""
+"""Maximum length of a password: a signed token in a database URL has about 900 characters."""
 
-# On the web a slash ends the host, so that what follows is a path (and `host:80/@scope` none of
-# our business); the passwords of databases are often written as they are.
+# In web URLs a slash ends the host, so that the rest is a path (`host:80/@scope` has no password).
+# Passwords in database URLs are often not escaped.
 _WEB_PASSWORD = re.compile(
     rf"(?<=://)[^\s:/?#@\"'`<>\[\]]{{0,256}}+:([^\s/?#@\"'<>]{{1,{_MAX_ADDRESS_CHARS}}}+)@(?=[\w\[])"
 )
@@ -379,7 +380,7 @@ _MAX_SCHEME_CHARS = 31
 
 
 def find_connection_passwords(text: str) -> Iterator[Span]:
-    """Yield the passwords in addresses, in order."""
+    """Yield the passwords in URLs, in order."""
     if "://" not in text or "@" not in text:
         return
     place = text.find("://")
@@ -399,15 +400,15 @@ def find_connection_passwords(text: str) -> Iterator[Span]:
         place = text.find("://", after)
 
 
-# --- Payment cards: by length, network and check digit
+# --- Payment cards
 
 
 MIN_CARD_DIGITS = 13
 MAX_CARD_DIGITS = 19
 
-# Groups of digits, each one separator from the next. What a plus, a letter or a decimal point
-# stands before or a letter behind is a phone number, an id or a fraction. Each is looked at once:
-# that a letter follows is seen afterwards, or every group of a long run would be a new beginning.
+# Groups of digits with single separators. A preceding plus, letter or decimal point, or a following
+# letter, marks a phone number, an id or a fraction. A following letter is checked after the match:
+# in the pattern, it would make each group of a long run a new start, and the search quadratic.
 _SEPARATOR = "[ \u00a0\u2007\u2009\u202f\\-\u2010-\u2013]"
 _GROUPS = rf"(?:\d{{4}}(?:\.\d{{4}}(?!\d)){{3,}}+|\d++(?:{_SEPARATOR}\d++)*+)"
 _RUN = re.compile(rf"(?<![\w+])(?<!\d\.){_GROUPS}")
@@ -418,9 +419,9 @@ _GROUP_SIZE = 4
 _MAX_GROUPS = 5
 _OTHER_GROUPS = ([6, 5], [6, 4])
 
-# First digits and lengths of the networks (ISO/IEC 7812, as the networks publish them): Visa;
-# Mastercard; American Express; Diners Club; JCB; Mir; RuPay; Troy; then Maestro, Discover,
-# UnionPay and RuPay, whose ranges lie among each other.
+# Prefixes and lengths by network (ISO/IEC 7812, as published by the networks): Visa; Mastercard;
+# American Express; Diners Club; JCB; Mir, RuPay and Troy; then Maestro, Discover, UnionPay and
+# RuPay, whose ranges are interleaved.
 _NETWORKS = re.compile(
     r"4(?:\d{12}|\d{15}|\d{18})"
     r"|(?:5[1-5]\d\d|222[1-9]|22[3-9]\d|2[3-6]\d\d|27[01]\d|2720)\d{12}"
@@ -433,11 +434,11 @@ _NETWORKS = re.compile(
 
 
 def find_cards(text: str) -> Iterator[Span]:
-    """Yield the stretches that are payment card numbers, in order; they do not overlap.
+    """Yield the spans of payment card numbers, in order, without overlaps.
 
-    13 to 19 digits in one piece, or as printed: groups of four (the last of any length), or
-    4-6-5 and 4-6-4; of a known network; and the check digit (Luhn) fits. Of other numbers of that
-    length one in ten passes the check, and of those few begin as a card does.
+    A card number has 13 to 19 digits, the prefix of a known network and a valid check digit (Luhn).
+    It is written in one piece, in groups of four (the last of any length), or as 4-6-5 or 4-6-4.
+    One in ten other numbers of that length passes the check, and few of those have a known prefix.
     """
     run = _RUN.search(text)
     while run is not None:
@@ -446,7 +447,7 @@ def find_cards(text: str) -> Iterator[Span]:
         if end - start >= MIN_CARD_DIGITS and _WORD.match(text, end) is None:
             for last in _find_in_run(text, start, end):
                 yield last
-        # A point behind a card ends a sentence, and begins no fraction.
+        # A point after a card number ends a sentence, and does not begin a fraction.
         behind = _BEHIND_POINT.match(text, end) if last and last.end == end else None
         run = behind or _RUN.search(text, end)
 
@@ -462,7 +463,7 @@ def _find_in_run(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def _find_card_end(text: str, groups: Sequence[Span], first: int) -> int | None:
-    """Return the last group of the longest card that begins with a group."""
+    """Return the last group of the longest card number that begins with a group."""
     sizes = [group.end - group.start for group in groups[first : first + _MAX_GROUPS]]
     for count in range(_count_printed_groups(sizes), 0, -1):
         if MIN_CARD_DIGITS <= sum(sizes[:count]) <= MAX_CARD_DIGITS:
@@ -473,7 +474,7 @@ def _find_card_end(text: str, groups: Sequence[Span], first: int) -> int | None:
 
 
 def _count_printed_groups(sizes: Sequence[int]) -> int:
-    """Return of how many groups a card may be that begins with groups of these sizes."""
+    """Return the maximum number of groups of a card number that begins with these group sizes."""
     if sizes[0] != _GROUP_SIZE:
         return 1
     if sizes[1:3] in _OTHER_GROUPS:
@@ -483,12 +484,12 @@ def _count_printed_groups(sizes: Sequence[int]) -> int:
 
 
 def is_card(digits: str) -> bool:
-    """Tell whether digits of a card's length begin and end as a card's number does."""
+    """Return whether digits have a known prefix and a valid check digit."""
     plain = "".join(str(int(each)) for each in digits)
     return _NETWORKS.fullmatch(plain) is not None and _is_luhn_valid(plain) and len(set(plain)) > 1
 
 
 def _is_luhn_valid(digits: str) -> bool:
-    """Tell whether the check digit fits (ISO/IEC 7812-1, annex B)."""
+    """Return whether the check digit is valid (ISO/IEC 7812-1, annex B)."""
     doubled = [sum(divmod(2 * int(each), 10)) for each in digits[-2::-2]]
     return (sum(doubled) + sum(map(int, digits[-1::-2]))) % 10 == 0

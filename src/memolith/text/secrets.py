@@ -1,4 +1,4 @@
-"""Secrets by the name before them: `password: …`, `API_KEY=…`, "my password is …"."""
+"""Find secrets in text: by name (`password: …`, `API_KEY=…`, "my password is …") and by shape."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ _ANCHORS = (
     "pass", "pwd", "pw", "kennwort", "secret", "token", "key", "cred", "auth", "schlüssel",
     "contrase", "phrase", "zugangscode",
 )  # fmt: skip
-"""Each name holds one of these. Looking around them is many times faster than looking for names."""
+"""Substrings of all names. Searching for these first is many times faster than searching for
+names."""
 
 _LOOK_BACK = 40
 _LOOK_AHEAD = 60
-"""How far a name reaches around its anchor, at most, with room to spare."""
+"""Maximum reach of a name before and after its anchor, in characters, with some margin."""
 
 _KEY = r"(?:key|token|secret|schlüssel)"
 _STRONG = (
@@ -74,7 +75,8 @@ _PREPOSITION_PHRASE = (
     r"(?:\s+[\w.'@-]{1,30}){1,5}?)?"
 )
 _PROSE_ASSIGNMENT = re.compile(
-    rf"{_PREPOSITION_PHRASE}(?:\s*:|\s+(?:(?:(?:is|was|has been|have been|wurde|got)\s)?(?:(?:changed|set|reset"
+    rf"{_PREPOSITION_PHRASE}(?:\s*:|\s+(?:(?:(?:is|was|has been|have been|wurde|got)\s)?"
+    r"(?:(?:changed|set|reset"
     r"|updated|geändert)\s)?(?P<to>to|as|auf|als|in)"
     r"|is|was|ist|war|lautet|heißt|heisst|were|are))"
     r"(?:\s+(?:now|still|just|currently|simply|always|jetzt|nun|noch|immer noch|einfach"
@@ -105,11 +107,11 @@ _ENDS_SENTENCE = re.compile(r"[\"'`“”]?(?:[.!?;,)]|\s*$|\s*\n)")
 
 
 def find_assignments(text: str, lower: str) -> Iterator[Span]:
-    """Yield the values of secrets that a name announces; they may overlap.
+    """Yield the values of secrets that follow a name; spans may overlap.
 
     Args:
-        text: Where to look.
-        lower: It, in lower case.
+        text: The text to search.
+        lower: The text in lower case.
     """
     end = 0
     for window in _find_windows(text, lower):
@@ -125,8 +127,8 @@ def find_assignments(text: str, lower: str) -> Iterator[Span]:
 
 
 def _find_windows(text: str, lower: str) -> list[Span]:
-    """Return the stretches in which names may stand, in order, none overlapping."""
-    if len(lower) != len(text):  # a few capitals are two characters in lower case
+    """Return the ranges that may contain names, in order, without overlaps."""
+    if len(lower) != len(text):  # a few capitals become two characters in lower case
         return [Span(0, len(text))]
     windows: list[Span] = []
     for place in sorted(_find_anchors(lower)):
@@ -160,7 +162,7 @@ def _find_logins(text: str) -> Iterator[Span]:
 
 
 def _find_value_end(text: str, span: Span) -> int:
-    """Return where a value ends of which only the first thousand characters were read."""
+    """Return the end of a value; the value pattern matches only the first thousand characters."""
     rest = (
         _REST_OF_LONG.match(text, span.end) if span.end - span.start >= _LONG_VALUE_CHARS else None
     )
@@ -204,7 +206,7 @@ def _find_signed_value(text: str, name: re.Match[str]) -> Span | None:
 
 
 def _is_prose_start(text: str, span: Span) -> bool:
-    """Tell whether a value is the first word of a sentence: "Password: Ensures that …"."""
+    """Return whether a value is the first word of a sentence: "Password: Ensures that …"."""
     word = span.extract(text)
     return word.isalpha() and word.istitle() and _NEXT_WORD.match(text, span.end) is not None
 
@@ -225,7 +227,7 @@ def _find_prose_value(text: str, name: re.Match[str]) -> Span | None:
 
 
 def _find_following_value(text: str, name: re.Match[str]) -> Span | None:
-    """Return what just follows a name: an option's value, or what looks much like a password."""
+    """Return a value directly after a name: of a command option, or similar to a password."""
     found = _NEXT_VALUE.match(text, name.end())
     if found is None:
         return None
@@ -240,17 +242,17 @@ def _find_following_value(text: str, name: re.Match[str]) -> Span | None:
 
 
 def _is_option(text: str, start: int) -> bool:
-    """Tell whether a name is an option of a command: `--db-password`."""
+    """Return whether a name is a command-line option: `--db-password`."""
     return _OPTION.search(text[max(0, start - _MAX_OPTION_CHARS) : start]) is not None
 
 
 def _get_prefix(text: str, span: Span) -> str:
-    """Return what a value is judged by: its beginning is enough, and the rest may be long."""
+    """Return the beginning of a value, which suffices to judge it; the rest may be long."""
     return text[span.start : min(span.end, span.start + _CHECKED_CHARS)]
 
 
 def _trim_value(found: re.Match[str]) -> tuple[Span, bool]:
-    """Return the value matched, without quotes or what ends its sentence, and if it was quoted."""
+    """Return a matched value without quotes and final punctuation, and whether it was quoted."""
     for group in "dsbg":
         if found[group] is not None:
             return Span(*found.span(group)), True
@@ -263,7 +265,7 @@ _DELIMITER = re.compile(r"[;&<]")
 
 
 def _cut_at_delimiter(text: str, span: Span) -> Span:
-    """Return a bare value up to where the next setting of a query or a connection begins."""
+    """Return a bare value up to the next parameter of a query or a connection string."""
     cut = _DELIMITER.search(text, span.start, span.end)
     if cut is None:
         return span
@@ -271,14 +273,14 @@ def _cut_at_delimiter(text: str, span: Span) -> Span:
     return Span(span.start, span.start + len(kept))
 
 
-# --- Where secrets stand in a text
+# --- All kinds of secrets
 
 
 _REDACTION_MARK = re.compile(re.escape(REDACTED))
 
 
 def find_secrets(text: str) -> tuple[Span, ...]:
-    """Return where secrets stand in a text, in order, none overlapping or touching another.
+    """Return the spans of secrets in a text, in order; no two overlap or touch.
 
     Linear in the length of the text.
     """
@@ -312,7 +314,7 @@ def _find_aws_secrets(text: str) -> Iterator[Span]:
 
 
 def _exclude_redacted(text: str, spans: Iterable[Span]) -> Iterator[Span]:
-    """Yield what of the spans is not redacted already."""
+    """Yield the parts of the spans that are not yet redacted."""
     marks = [match.span() for match in _REDACTION_MARK.finditer(text)]
     if not marks:
         yield from spans

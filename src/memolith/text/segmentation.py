@@ -1,4 +1,4 @@
-"""Code in a text: fenced blocks, and stretches in backticks."""
+"""Segment text into code and sentences."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from memolith.domain.memories import Span
 from memolith.text.lexicon.language import word_set
 
 # CommonMark, "Fenced code blocks": at most three spaces, three or more of one mark, and no
-# backtick in what follows a fence of backticks.
+# backtick after a fence of backticks.
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
 _INLINE = re.compile(r"`[^`\n]+`")
 _VISIBLE = re.compile(r"[^\n]")
 
 
 def code_blocks(text: str) -> list[Span]:
-    """Return the fenced blocks in order, fences included; one never closed runs to the end.
+    """Return the fenced blocks in order, fences included; an unclosed block extends to the end.
 
     The line end after a block is not part of it.
     """
@@ -34,13 +34,13 @@ def code_blocks(text: str) -> list[Span]:
 
 
 def get_opening_fence(line: str) -> str | None:
-    """Return the marks of a line that opens a fenced block; None: it opens none."""
+    """Return the marks of a line that opens a fenced block; None for other lines."""
     fence = _FENCE.match(line)
     return fence[1] if fence is not None and _is_opening_fence(fence) else None
 
 
 def is_closing_fence(line: str, opening: str) -> bool:
-    """Tell whether a line closes a block that these marks opened."""
+    """Return whether a line closes a block opened with these marks."""
     fence = _FENCE.match(line)
     return fence is not None and _is_matching_fence(fence, opening)
 
@@ -54,7 +54,7 @@ def _is_matching_fence(fence: re.Match[str], opening: str) -> bool:
 
 
 def mask_code(text: str) -> str:
-    """Return the text with code blanked out: every other character stays where it was."""
+    """Return the text with code replaced by spaces; all other positions stay the same."""
     if "`" not in text and "~~~" not in text:
         return text
     pieces: list[str] = []
@@ -73,19 +73,18 @@ def _blank_out(match: re.Match[str]) -> str:
     return " " * len(match[0])
 
 
-# --- Sentences: where one ends, by marks, line ends and what stands around them
+# --- Sentences
 
 
 _LINE = re.compile(r"[^\n\u2028\u2029]+")
 
-# A mark that ends a sentence where white space, or the line's end, follows it; or one of a
-# script that needs no space after it. Closing quotes and brackets belong to the sentence.
-# So does a note's number after the mark.
+# A mark ends a sentence before white space or a line end; in scripts without spaces, anywhere.
+# Closing quotes, brackets and footnote numbers after the mark belong to the sentence.
 _CLOSING = r"(?:[\"'”’“‘»›)\]}*_」』）】〉》]|\[\d{1,3}\])*"
 _SENTENCE_END = re.compile(rf"(?:[.!?…؟۔।։။።]+(?P<closed>{_CLOSING})(?=\s|$)|[。！？｡]+{_CLOSING})")
 
-# Abbreviations whose point ends no sentence: always; before a number; before a small letter.
-# From general knowledge of both languages: a guess at what is frequent.
+# Abbreviations that end no sentence: always; before a number; before a lower-case letter. From
+# general knowledge of both languages: a guess at frequent ones.
 _ABBREVIATION_LISTS = (
     """
     dr mr mrs ms mx prof rev hon st gen col capt lt sgt gov sen rep vs cf viz al eds approx ca
@@ -123,15 +122,15 @@ _LIST_NUMBER = re.compile(r"\s*(?:\d{1,3}|[A-Za-z])$")
 _INITIAL = re.compile(r"(?:^|\s)[^\W\d_]\.$")
 _NEXT_CHARS = re.compile(r"\s+(\S)(\S?)")
 
-# A word longer than this is no abbreviation, and looking back stays cheap.
+# Longer words are no abbreviations. The limit keeps looking back cheap.
 _LOOK_BACK = 40
 
 
 def sentences(text: str) -> list[Span]:
-    """Return the sentences, in order: spans without white space around them, none overlapping.
+    """Return the sentences in order, as non-overlapping spans without surrounding white space.
 
-    Together they hold all that is not white space. A line end ends a sentence, so that list items
-    and headings stand alone; in a fenced code block nothing else does.
+    They cover all text except white space. A line end also ends a sentence, so that list items and
+    headings are separate. In fenced code blocks, only line ends count.
     """
     found: list[Span] = []
     code = code_blocks(text)
@@ -151,7 +150,7 @@ def sentences(text: str) -> list[Span]:
 
 
 def strip_span(text: str, start: int, end: int) -> Iterator[Span]:
-    """Yield the stretch without white space around it, or nothing where nothing is left."""
+    """Yield the range without surrounding white space, or nothing if nothing is left."""
     piece = text[start:end]
     if left := piece.lstrip():
         begin = end - len(left)
@@ -159,9 +158,9 @@ def strip_span(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def sentence_ends(text: str, start: int, end: int) -> Iterator[int]:
-    """Yield where sentences end within a stretch, in order, its own end aside.
+    """Yield the ends of sentences within a range, in order, except for the end of the range.
 
-    A line end counts as white space here: a paragraph may be written in lines of one width.
+    Line ends count as white space here, since paragraphs may be hard-wrapped.
     """
     for mark in _SENTENCE_END.finditer(text, start, end):
         if mark.end() < end and _is_sentence_end(text, start, end, mark):
@@ -185,7 +184,7 @@ def _is_lowercase_start(upcoming: str) -> bool:
 
 
 def _is_abbreviation_point(before: str, upcoming: str) -> bool:
-    """Tell whether a point after `before` belongs to an abbreviation, initial or ordinal."""
+    """Return whether a point after `before` belongs to an abbreviation, initial or ordinal."""
     last = _LAST_WORD.search(before)
     word = last[0] if last else ""
     if _is_abbreviation(word.lower(), _NEXT_CHARS.match(upcoming)):
@@ -212,7 +211,7 @@ def _is_abbreviation(lower: str, following: re.Match[str] | None) -> bool:
 
 
 def _is_initial(before: str, word: str, upcoming: str) -> bool:
-    """Tell whether a single letter before a point is short for a word: "J. K. Rowling", "z. B."."""
+    """Return whether a single letter before a point is an initial: "J. K. Rowling", "z. B."."""
     following = _NEXT_CHARS.match(upcoming)
     if not word[-1].isalpha() or following is None:
         return False
@@ -220,7 +219,7 @@ def _is_initial(before: str, word: str, upcoming: str) -> bool:
     if following[2] == "." or _INITIAL.search(previous):
         return True
     if _INITIALS.match(word) and (not previous or previous.endswith((".", "!", "?"))):
-        return True  # "J.R.R. Tolkien": no sentence is of initials alone
+        return True  # "J.R.R. Tolkien": initials alone are no sentence
     if word in {"v", "n"} and _CHRIST_FOLLOWER.match(upcoming):
         return True
     if word[-1].islower() or "." in word:

@@ -1,7 +1,7 @@
-"""Words that say the same, so that a fact can be told in other words than its source.
+"""Map synonyms to one term, so that a paraphrased fact can be compared with its source.
 
-Small on purpose: what is not here counts as another word. From general knowledge, English and
-German.
+The lists are deliberately small: unlisted words count as different. English and German, from
+general knowledge.
 """
 
 from __future__ import annotations
@@ -88,26 +88,26 @@ def _build_canonical_terms() -> Iterator[tuple[str, str]]:
 
 
 CANONICAL_TERMS: Mapping[str, str] = dict(_build_canonical_terms())
-"""A term to the one that stands for all that say the same."""
+"""Each term with the term that represents all its synonyms."""
 
 CONTRASTS = word_set(
     "before after more less most least over under above below better worse vor mehr weniger über"
 )
-"""Stop words, mostly, that turn into another thing what they stand at."""
+"""Words, mostly stop words, that change the meaning of their neighbours."""
 
 NAME_TERM = CANONICAL_TERMS["name"]
-"""The term of what tells a name."""
+"""The term for words that introduce a name."""
 
 NUMBER_TERMS = frozenset(
     chain.from_iterable(map(terms, [*NUMBER_WORD_VALUES, *LARGE_NUMBER_VALUES]))
 )
-"""Terms of numbers in words."""
+"""Terms of number words."""
 
 UNINFORMATIVE_TERMS = frozenset(terms(_UNINFORMATIVE_WORDS))
-"""Terms that a telling in the third person adds."""
+"""Terms added when a fact is reported in the third person."""
 
 
-# What is said in several words.
+# Multi-word synonyms.
 _PHRASES = (
     (re.compile(r"\bwork(?:s|ed|ing)? as\b|\barbeitet? als\b", re.IGNORECASE), " "),
     (re.compile(r"\b(?:years?|months?)[\s-]old\b|\bJahre alt\b", re.IGNORECASE), " "),
@@ -119,7 +119,7 @@ _PHRASES = (
     (re.compile(r"\b(?:is|are|am|was|be|been|'s|'m|dog|cat) called\b", re.IGNORECASE), " name "),
     (re.compile(r"\bcall(?:s|ed)? (?=(?:me|him|her|it|them)\b)", re.IGNORECASE), " name "),
 )
-# Who orders something wants it so.
+# An instruction implies a wish.
 _INSTRUCTION = re.compile(
     r"\b(?:please|bitte|always|never|immer|nie|from now on|ab jetzt|should|must|soll\w*"
     r"|don't|do not)\b"
@@ -129,7 +129,8 @@ _INSTRUCTION = re.compile(
 )
 _WORD = re.compile(r"[^\W\d_]+")
 _COUNTED_NOUN = re.compile(
-    rf"(?<![\w.,])(?P<number>\d[\d.,]{{0,20}}|{'|'.join(sorted(NUMBER_WORD_VALUES, key=len, reverse=True))})"
+    rf"(?<![\w.,])(?P<number>\d[\d.,]{{0,20}}"
+    rf"|{'|'.join(sorted(NUMBER_WORD_VALUES, key=len, reverse=True))})"
     r"[\s-]+(?=(?P<what>[^\W\d_]+(?:[\s-]+[^\W\d_]+)?))"
 )
 _WANT_TERMS = frozenset(map(CANONICAL_TERMS.__getitem__, terms("like want")))
@@ -139,7 +140,7 @@ _INTRODUCTION = re.compile(
 
 
 def content_terms(text: str) -> tuple[str, ...]:
-    """Return the terms of a text that say something, in order, one for all that say the same."""
+    """Return the informative terms of a text, in order, each synonym as its canonical term."""
     plain = replace_dislikes(text)
     for phrase, instead in _PHRASES:
         plain = phrase.sub(instead, plain)
@@ -151,7 +152,7 @@ def content_terms(text: str) -> tuple[str, ...]:
 
 
 def counted_terms(text: str) -> frozenset[tuple[str, str]]:
-    """Return what a text counts: the term after each number, and the number."""
+    """Return the counts in a text: pairs of a term and the number before it."""
     return frozenset(
         (term, number)
         for match in _COUNTED_NOUN.finditer(text.lower())
@@ -161,7 +162,7 @@ def counted_terms(text: str) -> frozenset[tuple[str, str]]:
 
 
 def implied_terms(text: str) -> frozenset[str]:
-    """Return terms that a text need not say: who orders wants, who introduces names."""
+    """Return terms that a text implies: an instruction implies "want", an introduction "name"."""
     wanted = _WANT_TERMS if _INSTRUCTION.search(text) else frozenset()
     return wanted | {NAME_TERM} if _INTRODUCTION.search(text) else wanted
 
@@ -173,7 +174,7 @@ _MIN_STEM_CHARS = 4
 
 
 def is_same_word(first: str, second: str) -> bool:
-    """Tell whether two terms are one word in two forms: "allerg", "allergi"; "wohn", "wohnt"."""
+    """Return whether two terms are forms of one word: "allerg", "allergi"; "wohn", "wohnt"."""
     shared = 0
     for one, other in zip(first, second, strict=False):
         if one != other:

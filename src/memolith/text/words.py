@@ -1,4 +1,4 @@
-"""Words as they stand in a text: each with its case, and the punctuation around it told."""
+"""Split text into words, with their case and surrounding punctuation."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-# One way of writing each quote, apostrophe and hyphen; a minus sign stays a minus sign.
+# Unify quotes, apostrophes and hyphens; a minus sign stays a minus sign.
 _SAME_MARKS = str.maketrans(
     {
         **dict.fromkeys("’‘ʼ‚‛＇`´", "'"),
@@ -23,7 +23,7 @@ _SAME_MARKS = str.maketrans(
 _WIDE_MARK = re.compile(r"(?<=\d)[，：、](?=\d)|[，：、]")
 _GREEK_QUESTION = re.compile("(?<=[\u0370-\u03ff\u1f00-\u1fff]);")
 _DOTS_BETWEEN_LETTERS = re.compile(r"(?<=[^\W\d_])\.{3,}(?=[^\W\d_])")
-# Han and kana: words have no spaces between them, so each character is a word.
+# Han and kana are written without spaces, so each character counts as a word.
 _CHARACTER = re.compile(
     "[\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 )
@@ -38,18 +38,18 @@ _LEADING = ('"', "'", "(", "¡", "¿")
 _ELISION = re.compile(r"'(?:t(?:is|was|were|ill?)|em|cause|n|bout|round|\d\ds?)\b", re.IGNORECASE)
 _YEAR = re.compile(r"(?:1[5-9]|2[01])\d\d\b")
 NUMERAL = re.compile(r"[^\w\s]{0,2}\d[\d.,:/]*[^\w\s]?")
-"""A number in figures, with a sign or currency and a percent sign or the like."""
+"""A number in digits, with an optional sign or currency, and a percent sign or the like."""
 
 
 @dataclass(slots=True)
 class Word:
-    """A word or symbol, without the punctuation around it.
+    """A word or symbol, without the surrounding punctuation.
 
     Attributes:
-        text: As it stands in the text, case and all.
-        opens: It begins a sentence.
-        closed: Punctuation follows it.
-        asks: A question mark follows it.
+        text: The original text, case included.
+        starts_sentence: Whether it is the first word of a sentence.
+        is_before_punctuation: Whether punctuation follows it.
+        is_before_question_mark: Whether a question mark follows it.
     """
 
     text: str
@@ -59,11 +59,11 @@ class Word:
 
 
 def words(text: str) -> list[Word]:
-    """Return the words and symbols of a text in order, the punctuation aside.
+    """Return the words and symbols of a text in order, without punctuation.
 
-    Punctuation is what says nothing by itself: full stops, commas, colons, semicolons,
-    exclamation marks, quotes, round brackets, dashes. Where a mark may be part of what it stands
-    at (a sign, a decimal point, an inch, an apostrophe) it stays.
+    Punctuation means full stops, commas, colons, semicolons, exclamation marks, quotes, round
+    brackets and dashes. Marks that may belong to a word stay: a sign, a decimal point, an inch, an
+    apostrophe.
     """
     chunks = _CHUNK.findall(_normalise_marks(text))
     found: list[Word] = []
@@ -85,7 +85,7 @@ def words(text: str) -> list[Word]:
 
 @dataclass(slots=True)
 class _Quotes:
-    """Which quotes are open: an inch and a plural's apostrophe look like closing ones."""
+    """Open quotes: inch signs and plural apostrophes look like closing quotes."""
 
     single: bool = False
     double: bool = False
@@ -122,7 +122,7 @@ def _split_words(chunk: str, following: str, before: list[Word], quotes: _Quotes
 
 
 def _split_symbols(chunk: str, following: str, before: list[Word]) -> Iterator[Word]:
-    """Yield what a chunk without letters and digits says: a face, a sign, a question."""
+    """Yield the symbols of a chunk without letters and digits; punctuation marks the last word."""
     core = chunk.rstrip(".,!;") or chunk
     if _FACE.fullmatch(core):
         yield Word(core)
@@ -136,7 +136,7 @@ def _split_symbols(chunk: str, following: str, before: list[Word]) -> Iterator[W
 
 
 def _is_possible_sign(chunk: str, following: str, before: list[Word]) -> bool:
-    """Tell whether a mark between spaces may be a minus, or a colon of "3 : 2"."""
+    """Return whether a mark between spaces may be a minus, or the colon of "3 : 2"."""
     if chunk not in {"-", ":", "--", "!"} or not _is_operand(following):
         return False
     return chunk == "-" or (bool(before) and _is_operand(before[-1].text))
@@ -148,9 +148,9 @@ def _is_operand(text: str) -> bool:
 
 
 def _strip_leading(chunk: str, quotes: _Quotes) -> str:
-    """Return a chunk without opening quotes and brackets, and dots before it."""
+    """Return a chunk without its leading quotes, brackets and dots."""
     if _NUMBER_IN_BRACKETS.match(chunk):
-        return chunk  # in accounts (5) is -5
+        return chunk  # in accounting, (5) is -5
     start = 0
     while chunk.startswith(_LEADING, start):
         if chunk[start] == "'":
@@ -158,11 +158,11 @@ def _strip_leading(chunk: str, quotes: _Quotes) -> str:
         quotes.double = quotes.double or chunk[start] == '"'
         start += 1
     dots = len(chunk) - start - len(chunk[start:].lstrip("."))
-    return chunk[start + dots :] if dots > 1 else chunk[start:]  # ".NET" keeps its point
+    return chunk[start + dots :] if dots > 1 else chunk[start:]  # ".NET" keeps its dot
 
 
 def _strip_trailing(core: str, following: str, quotes: _Quotes) -> tuple[str, bool]:
-    """Return a word without the punctuation after it, and whether a question mark was there."""
+    """Return a word without trailing punctuation, and whether that had a question mark."""
     asks = False
     brackets = core.count(")") - core.count("(")
     end = len(core)
@@ -177,13 +177,13 @@ def _strip_trailing(core: str, following: str, quotes: _Quotes) -> tuple[str, bo
 
 
 def _is_punctuation(core: str, at: int, following: str, quotes: _Quotes, brackets: int) -> bool:
-    """Tell whether the mark at the end of `core[: at + 1]` is punctuation."""
+    """Return whether the last character of `core[: at + 1]` is punctuation."""
     mark = core[at]
     digit_before = at > 0 and core[at - 1].isdigit()
     if mark in "?;:،؛।":
         return True
     if mark in ".!":
-        # "3." may be an ordinal, "3!" a factorial; at the text's end they close it.
+        # "3." may be an ordinal, "3!" a factorial, but not at the end of the text.
         return not (digit_before and following)
     if mark == ",":
         # "2, 5" may be two numbers; "May 5, 2023" is a date.

@@ -178,6 +178,6 @@ def test_a_store_that_is_switched_off_keeps_the_conversation_in_mind_only(
     monkeypatch.setenv("MEMOLITH_ENABLED", "false")
     answer = memolith("chat", stdin="My kayak is red\nWhat colour is it?")
     assert answer.out == "You said My kayak is red\nYou said What colour is it?\n"
-    assert "not kept: memory is switched off" in answer.err
+    assert "not kept: memory is disabled" in answer.err
     assert ("user", "My kayak is red") in model.told
     assert answer.code == 7

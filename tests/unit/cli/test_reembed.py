@@ -37,7 +37,7 @@ def test_a_store_of_another_model_is_refused_until_its_vectors_are_made_anew(
 ) -> None:
     refused = filled("recall", "Oslo")
     assert refused.code == 8
-    assert "hashing (384 dimensions), not of other (16 dimensions)" in refused.err
+    assert "hashing (384 dimensions), not other (16 dimensions)" in refused.err
     assert "`memolith reembed --model other`" in refused.err
     assert filled.ok("reembed").out == (
         "The store's vectors are of other (16 dimensions): 2 vectors were made\n"
@@ -69,7 +69,7 @@ def test_a_length_that_is_configured_belongs_to_the_model_there(
 def test_ctrl_c_leaves_it_to_be_gone_on_with(filled: Program) -> None:
     filled.wiring.hashing = Interrupted(16, "other")
     assert filled("reembed").code == 130
-    assert "finish the change that is under way" in filled("recall", "Oslo").err
+    assert "finish the change in progress" in filled("recall", "Oslo").err
     filled.wiring.hashing = HashingEmbedder(8, "third")
     assert "vectors of other (16 dimensions) are being made" in filled("reembed").err
     filled.wiring.hashing = OTHER

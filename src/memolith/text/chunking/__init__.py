@@ -1,1 +1,1 @@
-"""Chunking: a long text cut where its meaning is, whole or as it streams."""
+"""Chunking: cut long texts at their structure, as a whole or as a stream."""

@@ -1,4 +1,7 @@
-"""Lines of a text that comes in pieces; the same ones however it is cut into pieces."""
+"""Split a stream of text into lines and blocks: paragraphs, headings, code, lists and tables.
+
+The result does not depend on how the stream is cut into pieces.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +14,18 @@ from typing import NamedTuple
 from memolith.text.passages import is_letter_boundary
 from memolith.text.segmentation import get_opening_fence, is_closing_fence
 
-# After these a line that is too long is cut, where they stand in it.
+# Oversized lines are cut after these characters.
 _CUT_CHARS = " \t。！？"
-# How far a cut moves back, to not part a letter from its marks. A guess.
+# Maximum distance that a cut moves back, to keep letters with their marks. A guess.
 _MAX_MARKS = 16
 
 
 class Line(NamedTuple):
-    """A line with its end, or a stretch of one that is too long.
+    """A line with its end, or a part of an oversized line.
 
     Attributes:
-        text: As it stands there.
-        fresh: It is a line's beginning.
+        text: The original text.
+        is_line_start: Whether it begins a line.
     """
 
     text: str
@@ -30,10 +33,10 @@ class Line(NamedTuple):
 
 
 def split_lines(pieces: Iterable[str], longest: int) -> Iterator[Line]:
-    """Yield the lines of the pieces, joined; together they are the whole text.
+    """Yield the lines of the joined pieces; together they are the whole text.
 
-    A line of more than `longest` characters comes in several stretches. Holds at most that much
-    beside a piece.
+    A line of more than `longest` characters is split into several parts. Buffers at most that many
+    characters in addition to a piece.
     """
     held: list[str] = []
     size = 0
@@ -55,7 +58,7 @@ def split_lines(pieces: Iterable[str], longest: int) -> Iterator[Line]:
 
 
 def _find_line_end(text: str, at: int, longest: int) -> int | None:
-    """Return where the line that begins there ends, or None where more must be seen."""
+    """Return the end of the line that begins at this position, or None if more text is needed."""
     end = text.find("\n", at, at + longest)
     if end >= 0:
         return end + 1
@@ -66,9 +69,9 @@ def _find_line_end(text: str, at: int, longest: int) -> int | None:
 
 
 def _find_letter_boundary(text: str, at: int, end: int) -> int:
-    """Return the last place before the end that parts no letter from its marks, if one is near.
+    """Return the last letter boundary before the end, if one is near, or else the end.
 
-    Not the end itself: what stands there may not have come yet.
+    Excludes the end itself: the next character may not have arrived yet.
     """
     for place in range(end - 1, max(at, end - _MAX_MARKS), -1):
         if is_letter_boundary(text, place):
@@ -76,11 +79,11 @@ def _find_letter_boundary(text: str, at: int, end: int) -> int:
     return end
 
 
-# --- Blocks of a text: its paragraphs, headings, fenced code, lists and tables
+# --- Blocks
 
 
-# An item of a list with blank lines between its items that is longer than this is a paragraph
-# that happens to be numbered, and a block of its own. About 50 tokens: the least of a chunk.
+# In a list with blank lines between its items, a longer item is a numbered paragraph, and a block
+# of its own. About 50 tokens, the minimum of a chunk.
 _LONG_ITEM_CHARS = 200
 
 _HEADING = re.compile(r" {0,3}#{1,6}(?:\s|$)")
@@ -89,16 +92,16 @@ LIST_ITEM = re.compile(
     r"(?:(?P<bullet>[-*+•‣◦▪·])|(?P<number>\d{1,3}|[a-z])[.)])[ \t]+\S",
     re.MULTILINE,
 )
-"""The beginning of a list's item, at a line's beginning."""
+"""The beginning of a list item, at the beginning of a line."""
 _ROW = re.compile(r"[ \t]*\|")
-# The row under a table's head: GitHub Flavored Markdown, "Tables".
+# The row under a table header: GitHub Flavored Markdown, "Tables".
 _RULE_ROW = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
-# With none of these at its beginning, and no pipe in it, a line is a line of prose.
+# A line that does not begin with one of these, and has no pipe, is prose.
 _SPECIAL = re.compile(r"[ \t]*(?:[`~#|+•‣◦▪·*-]|\w{1,3}[.)])")
 
 
 class BlockKind(Enum):
-    """What a block is."""
+    """Kinds of blocks."""
 
     PROSE = auto()
     HEADING = auto()
@@ -109,13 +112,13 @@ class BlockKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A stretch of lines that belong together, with the white space after it.
+    """A range of lines that belong together, with the white space after it.
 
     Attributes:
-        kind: What it is.
-        start: Where it begins in the whole text.
-        text: The stretch; of white space alone only where there is nothing before it, or more
-            of it than is looked at.
+        kind: The kind of block.
+        start: Its position in the whole text.
+        text: The text. It is only white space at the start of the text, or if the white space
+            exceeds the look-ahead.
     """
 
     kind: BlockKind
@@ -124,9 +127,9 @@ class Block:
 
 
 def blocks(pieces: Iterable[str], look_ahead_chars: int) -> Iterator[Block]:
-    """Yield the blocks of a text that comes in pieces; together they are the whole text.
+    """Yield the blocks of a text that arrives in pieces; together they are the whole text.
 
-    One of more than `look_ahead_chars` characters comes as several of its kind.
+    A block of more than `look_ahead_chars` characters is split into several of the same kind.
     """
     gathering = _BlockBuilder(look_ahead_chars)
     for line in split_lines(pieces, look_ahead_chars):
@@ -135,7 +138,7 @@ def blocks(pieces: Iterable[str], look_ahead_chars: int) -> Iterator[Block]:
 
 
 class _BlockBuilder:
-    """The lines of the block that is being read, and what must be known of them."""
+    """Collects the lines of the current block, with the state needed to find its end."""
 
     def __init__(self, longest: int) -> None:
         self._longest = longest
@@ -144,11 +147,11 @@ class _BlockBuilder:
         self._start = 0
         self._size = 0
         self._item_size = 0
-        self._opening: str | None = None  # the marks of the fence that is open
+        self._opening: str | None = None  # marks of the open fence
         self._after_blank = False
 
     def add(self, line: Line) -> Iterator[Block]:
-        """Take a line; yield the block that it ends."""
+        """Add a line; yield the block that it ends, if any."""
         text = line.text
         if line.is_line_start and self._is_under_table_head(text):
             head = self._lines.pop()
@@ -164,7 +167,7 @@ class _BlockBuilder:
         self._append(text)
 
     def take_block(self, kind: BlockKind) -> Iterator[Block]:
-        """Yield the block read so far, if any; the next is of the kind named."""
+        """Yield the current block, if any, and start a block of the given kind."""
         if self._lines:
             yield Block(self._kind, self._start, "".join(self._lines))
         self._lines = []
@@ -178,7 +181,7 @@ class _BlockBuilder:
         self._item_size += len(text)
 
     def _update_state(self, text: str) -> None:
-        """Note what the lines that follow depend on."""
+        """Update the state that later lines depend on."""
         if self._opening is not None:
             if is_closing_fence(text.rstrip("\n"), self._opening):
                 self._opening = None
@@ -201,7 +204,7 @@ class _BlockBuilder:
         )
 
     def _get_started_kind(self, text: str) -> BlockKind | None:
-        """Return the kind of the block that a line begins; None: it belongs to the one before."""
+        """Return the kind of block that a line starts; None if it continues the current one."""
         if self._opening is not None or not text.strip():
             return None
         special = _SPECIAL.match(text) is not None
@@ -219,7 +222,7 @@ class _BlockBuilder:
         return BlockKind.LIST if self._is_item(text) else None
 
     def _is_item(self, text: str) -> bool:
-        """Tell whether a line is a list's item; "1984." at a line's end in a paragraph is none."""
+        """Return whether a line is a list item; "1984." at the start of a wrapped line is not."""
         item = LIST_ITEM.match(text)
         if item is None:
             return False
@@ -227,7 +230,7 @@ class _BlockBuilder:
         return not within or item["number"] in (None, "1", "a")
 
     def _is_continuation(self, kind: BlockKind, text: str) -> bool:
-        """Tell whether a line that looks like that kind belongs to the block before it."""
+        """Return whether a line of that kind continues the current block."""
         if self._kind is BlockKind.LIST:
             return self._is_list_continuation(kind, text)
         if self._after_blank or kind in (BlockKind.CODE, BlockKind.HEADING):

@@ -1,4 +1,4 @@
-"""What chunking takes and gives."""
+"""Cut long texts into chunks of limited size, each about one topic."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from memolith.text.segmentation import sentence_ends, strip_span
 
 @dataclass(frozen=True, slots=True)
 class ChunkSizes:
-    """How large chunks are.
+    """Size limits of chunks.
 
     Attributes:
-        min_tokens: Neighbours under it are merged where they fit.
-        max_tokens: The most a chunk may have, but for one block of code, list or table.
-        hard_max_tokens: The most such a block may have before it is cut at its own seams. The
-            default is a guess: four times the maximum, and well under the 2,000 tokens that
-            recall gives by default, so that what is kept whole can still be recalled.
-        max_chars: The most characters of any chunk: the longest memory. A word piece can be long,
-            so that tokens alone bound nothing.
-        look_ahead_chars: The longest block that is looked at whole; a longer one is taken as
-            several. A guess: a dozen of the longest chunks.
+        min_tokens: Smaller neighbouring chunks are merged if they fit.
+        max_tokens: Maximum size of a chunk, except for a single code block, list or table.
+        hard_max_tokens: Maximum size of a code block, list or table that stays whole. The default
+            is a guess: four times the maximum. It is well below the default recall budget of 2,000
+            tokens, so that such chunks can still be recalled.
+        max_chars: Maximum number of characters of any chunk, equal to that of a memory. A word
+            piece can be long, so that a token limit alone is no bound.
+        look_ahead_chars: Maximum size of a block that is analysed as a whole; longer blocks are
+            split. A guess: a dozen of the longest chunks.
     """
 
     min_tokens: int = 50
@@ -45,27 +45,29 @@ class ChunkSizes:
     look_ahead_chars: int = 100_000
 
     def __post_init__(self) -> None:
-        """Check them.
+        """Validate the sizes.
 
         Raises:
-            InvalidInput: They contradict each other.
+            InvalidInput: The sizes contradict each other.
         """
         if not 0 <= self.min_tokens <= self.max_tokens <= self.hard_max_tokens:
-            raise InvalidInput("sizes", "needs 0 <= min_tokens <= max_tokens <= hard_max_tokens")
+            raise InvalidInput(
+                "sizes", "must satisfy 0 <= min_tokens <= max_tokens <= hard_max_tokens"
+            )
         if not 1 <= self.max_chars <= self.look_ahead_chars or self.max_tokens < 1:
             raise InvalidInput(
-                "sizes", "needs max_tokens and max_chars from 1, look_ahead_chars >= max_chars"
+                "sizes", "must satisfy 1 <= max_tokens and 1 <= max_chars <= look_ahead_chars"
             )
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A stretch of a text that says one thing, without white space around it.
+    """A part of a text about one topic, without surrounding white space.
 
     Attributes:
-        span: Where it stands in the whole text, in characters.
-        text: The stretch.
-        tokens: Its number of tokens.
+        span: Its location in the whole text, in characters.
+        text: The text.
+        tokens: Number of tokens.
     """
 
     span: Span
@@ -73,18 +75,18 @@ class Chunk:
     tokens: int
 
 
-# --- Where blocks that are too long are cut: for each kind, its seams from the best to the worst
+# --- Cuts by kind of block
 
 
 _LINE_END = re.compile(r"\n|[\u2028\u2029]")
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 _FIRST_WORD = re.compile(r"\s*\S*")
-# The width of running text is what this many of a hundred lines keep to; the rest have something
-# in them that can't be parted. A guess.
+# The width of wrapped text is the length that this percentage of lines does not exceed. Longer
+# lines contain unbreakable text. A guess.
 _MOST_LINES = 90
 _STRONG_MARK = re.compile(r"[;:](?=\s)|[；：]")
 _WEAK_MARK = re.compile(r",(?=\s)|[–—]|[，、،]")
-# Words before which a clause may be cut, English and German; from general knowledge.
+# A clause may be cut before these words. English and German, from general knowledge.
 _CONJUNCTION = re.compile(
     r"\s(?=(?:and|but|or|nor|because|although|though|while|whereas|which|who|that|if|when|where"
     r"|unless|until|so|und|aber|oder|sondern|denn|weil|obwohl|während|dass|wenn|wobei|sodass"
@@ -101,15 +103,15 @@ def _cut_after(pattern: re.Pattern[str]) -> CutStrategy:
 
 
 def _cut_after_sentences(text: str, span: Span, _parts: int) -> list[int]:
-    """Return where sentences end: at their marks, and where a line ends on purpose."""
+    """Return the ends of sentences: at their marks, and at deliberate line ends."""
     ends = sentence_ends(text, span.start, span.end)
     return sorted({*ends, *_find_deliberate_line_ends(text, span)})
 
 
 def _find_deliberate_line_ends(text: str, span: Span) -> list[int]:
-    """Return where lines end that had room for the next word: in a poem, a log, a chat.
+    """Return the ends of lines with room for the next word: in a poem, a log, a chat.
 
-    Lines of running text end where the next word would have been too long for the width of most.
+    Lines of wrapped text end because the next word would exceed the width.
     """
     ends = [mark.end() for mark in _LINE_END.finditer(text, span.start, span.end)]
     lines = [text[start:end].rstrip() for start, end in pairwise([span.start, *ends, span.end])]
@@ -128,7 +130,7 @@ def _get_first_word(line: str) -> str:
 
 
 def _cut_before_items(text: str, span: Span, _parts: int) -> list[int]:
-    """Return where the items of a list begin, those within items aside."""
+    """Return the starts of list items, except for nested ones."""
     found = [
         (item.start(), _get_indent(item[0]))
         for item in LIST_ITEM.finditer(text, span.start, span.end)
@@ -152,10 +154,10 @@ CUTS_BY_KIND = {
     BlockKind.LIST: (_cut_before_items, _LINE_CUT, *_PROSE_CUTS),
     BlockKind.TABLE: (_LINE_CUT,),
 }
-"""Ways to cut each kind, to be tried in turn; after them come spaces."""
+"""Cut strategies of each kind of block, in the order to try. Spaces come last."""
 
 
-# --- Pieces: blocks, and parts of those that are too long, on their way to be chunks
+# --- Pieces: blocks, or parts of oversized blocks
 
 
 _WHOLE_KINDS = (BlockKind.CODE, BlockKind.LIST, BlockKind.TABLE)
@@ -163,15 +165,15 @@ _WHOLE_KINDS = (BlockKind.CODE, BlockKind.LIST, BlockKind.TABLE)
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch of the whole text that may become a chunk.
+    """A part of the text that may become a chunk.
 
     Attributes:
-        start: Where it begins in the whole text.
-        text: The stretch, with the white space after it.
-        units: What it is made of, by stretches of the whole text, and their tokens.
-        tokens: The sum of these.
-        room: What it may cost.
-        kind: Of the block that it ends with.
+        start: Its position in the whole text.
+        text: The text, with the white space after it.
+        units: Its indivisible parts, as spans of the whole text with their tokens.
+        tokens: Sum of the tokens of its units.
+        limit: Its maximum size.
+        kind: The kind of its last block.
     """
 
     start: int
@@ -183,12 +185,12 @@ class Piece:
 
     @property
     def end(self) -> int:
-        """Where it ends, the white space after it aside."""
+        """The end position, without the white space after it."""
         return self.units[-1][0].end
 
 
 def build_pieces(batch: Sequence[Block], counter: Counter, sizes: ChunkSizes) -> list[Piece]:
-    """Return the pieces of blocks that follow each other, in order, counted together."""
+    """Return the pieces of consecutive blocks, in order, with tokens counted in one batch."""
     text = "".join(block.text for block in batch)
     starts = [block.start - batch[0].start for block in batch]
     kinds = [block.kind for block in batch]
@@ -200,7 +202,7 @@ def build_pieces(batch: Sequence[Block], counter: Counter, sizes: ChunkSizes) ->
 
 
 def get_size_limit(kind: BlockKind, sizes: ChunkSizes) -> SizeLimit:
-    """Return what a piece of a block of that kind may cost."""
+    """Return the maximum size of a piece from a block of that kind."""
     tokens = sizes.hard_max_tokens if kind in _WHOLE_KINDS else sizes.max_tokens
     return SizeLimit(tokens, sizes.max_chars)
 
@@ -212,7 +214,7 @@ def _split_blocks(
     counter: Counter,
     sizes: ChunkSizes,
 ) -> list[list[CountedSpan]]:
-    """Return each block's units: itself, or its parts where it is too long."""
+    """Return the units of each block: the block itself, or its parts if it is oversized."""
     ends = [*starts[1:], len(text)]
     wholes = [span for at in zip(starts, ends, strict=True) for span in strip_span(text, *at)]
     units: list[list[CountedSpan]] = [[] for _ in starts]
@@ -236,7 +238,7 @@ def _split_blocks(
 def _pack_units(
     units: list[CountedSpan], limit: SizeLimit, minimum: int
 ) -> list[list[CountedSpan]]:
-    """Group units greedily, in order; where the last group has too little, it takes some."""
+    """Group units greedily, in order; a small last group is balanced with the previous one."""
     groups: list[list[CountedSpan]] = []
     tokens = 0
     for span, cost in units:
@@ -252,7 +254,7 @@ def _pack_units(
 
 
 def _balance_units(units: list[CountedSpan], limit: SizeLimit) -> list[list[CountedSpan]]:
-    """Return units that are too many for one group as two, as even as they can be."""
+    """Return units that exceed one group as two groups, as even as possible."""
     total = sum(tokens for _, tokens in units)
     best: tuple[int, int] | None = None
     left = 0
@@ -282,10 +284,10 @@ def _place_groups(
         )
 
 
-# --- Merging: short pieces join a neighbour
+# --- Merging short pieces
 
 
-# A line this short that ends in no mark is a title. A guess.
+# A line this short without a final mark is a title. A guess.
 _TITLE_CHARS = 80
 _TAIL = 100
 _LEAD_IN = re.compile(r"[:：]\W*$|\n {0,3}(?:=+|-+)[ \t]*$")
@@ -293,10 +295,10 @@ _SENTENCE_MARK = re.compile(r"[.!?…。！？,;|)\]}\"'”’“‘»]\W*$")
 
 
 def merge_pieces(pieces: Iterable[Piece], sizes: ChunkSizes) -> Iterator[Piece]:
-    """Yield the pieces, those under the minimum joined to a neighbour where both fit in a chunk.
+    """Yield the pieces, with those below the minimum merged into a neighbour if both fit.
 
-    What introduces something (a heading, a title, what ends in a colon) joins what follows, all
-    else the smaller neighbour. Holds three pieces.
+    A lead-in (a heading, a title, text ending in a colon) joins the next piece; other pieces join
+    the smaller neighbour. Buffers three pieces.
     """
     before: Piece | None = None
     current: Piece | None = None
@@ -336,10 +338,10 @@ def _should_join_next(before: Piece | None, short: Piece, after: Piece, sizes: C
 
 
 def _can_join(first: Piece, second: Piece, sizes: ChunkSizes) -> bool:
-    """Tell whether two pieces that follow each other fit in one chunk.
+    """Return whether two consecutive pieces fit in one chunk.
 
-    Two with blocks of white space between them never do: these come only where there is more of it
-    than is looked at, which is no less than a chunk may have.
+    Never true if blocks of white space separate them. Such blocks only occur for more white space
+    than the look-ahead, which exceeds the size of a chunk.
     """
     room = SizeLimit(sizes.max_tokens, sizes.max_chars)
     return room.can_hold(Span(first.start, second.end), first.tokens + second.tokens)
@@ -357,7 +359,7 @@ def _join_pieces(first: Piece, second: Piece, sizes: ChunkSizes) -> Piece:
 
 
 def _is_lead_in(piece: Piece) -> bool:
-    """Tell whether a piece introduces what follows it."""
+    """Return whether a piece introduces the next one."""
     if piece.kind is BlockKind.HEADING:
         return True
     text = piece.text.rstrip()
@@ -371,11 +373,11 @@ def _is_lead_in(piece: Piece) -> bool:
     )
 
 
-# --- Chunks: a long text cut where its meaning is
+# --- Chunks
 
 
-# Blocks are counted together up to so many characters, and chunks up to so many. Guesses: enough
-# that a call costs little beside what it counts, and little memory.
+# Batch sizes for counting tokens. Guesses: large enough to make the overhead of calls negligible,
+# and small enough for memory.
 _BATCH_CHARS = 200_000
 _BATCH_CHUNKS = 200
 
@@ -383,26 +385,27 @@ DEFAULT_SIZES = ChunkSizes()
 
 
 def split_chunks(text: str, counter: Counter, *, sizes: ChunkSizes = DEFAULT_SIZES) -> list[Chunk]:
-    """Cut a cleaned text into chunks where its meaning is, in order.
+    """Cut a cleaned text into chunks at its structure, in order.
 
-    First at blank lines, headings, and around fenced code, lists and tables. A paragraph of more
-    than `max_tokens` is cut at its sentences; of a longer sentence its lines, then its clauses
-    (after ";" and ":", then after commas and dashes, then before conjunctions), then words are
-    parted. Code, lists and tables stay whole up to `hard_max_tokens`; a longer one is cut at its
-    seams (code at blank lines, then lines; lists at items, then lines; tables at rows) to parts
-    of at most as many. A word is cut only where it has by itself more than a chunk may have, or
-    in writing without spaces.
+    Cuts first at blank lines, headings, and around fenced code, lists and tables. A paragraph of
+    more than `max_tokens` is cut at sentences. A longer sentence is cut at lines, then at clauses,
+    then at words. Clauses end after ";" and ":", then after commas and dashes, then before
+    conjunctions.
 
-    Chunks under `min_tokens` are merged with a neighbour, never over `max_tokens`; a heading, or
-    what ends in a colon, rather with what follows. One that fits to neither stays.
+    Code, lists and tables stay whole up to `hard_max_tokens`. Larger ones are cut into parts of at
+    most that size: code at blank lines, then lines; lists at items, then lines; tables at rows. A
+    word is cut only if it exceeds a chunk by itself, or in scripts without spaces.
 
-    Chunks hold all that is not white space, each the true count of its text. Linear in the length
-    of the text. A single character that costs more than `max_tokens` is a chunk nevertheless.
+    Chunks below `min_tokens` are merged with a neighbour, up to `max_tokens`. Headings, and text
+    ending in a colon, prefer the next chunk. A chunk that fits neither neighbour stays small.
+
+    The chunks cover all text except white space, and each has the exact count of its text. Linear
+    in the length of the text. A single character that exceeds `max_tokens` is still a chunk.
 
     Args:
-        text: As `memolith.text.cleaning.clean` returns it.
-        counter: Called a few times for each 200,000 characters, with many texts each.
-        sizes: How large chunks are.
+        text: As returned by `memolith.text.cleaning.clean`.
+        counter: Called a few times per 200,000 characters, with many texts each.
+        sizes: Size limits of chunks.
     """
     return list(stream_chunks([text], counter, sizes=sizes))
 
@@ -410,16 +413,16 @@ def split_chunks(text: str, counter: Counter, *, sizes: ChunkSizes = DEFAULT_SIZ
 def stream_chunks(
     texts: Iterable[str], counter: Counter, *, sizes: ChunkSizes = DEFAULT_SIZES
 ) -> Iterator[Chunk]:
-    """Yield the chunks of a cleaned text that comes in pieces, as `chunks` would of all of it.
+    """Yield the chunks of a cleaned text that arrives in pieces, as `split_chunks` would.
 
-    They do not depend on how it was cut into pieces. Holds some 200,000 characters beside a
-    piece; to that end both forms take a block of more than `look_ahead_chars` as several, so that
-    a paragraph that long may be cut within a sentence where a better place lies further on.
+    The chunks do not depend on how the text is cut into pieces. Buffers about 200,000 characters in
+    addition to a piece. Both functions split a block of more than `look_ahead_chars` characters,
+    and may then cut inside a sentence.
 
     Args:
-        texts: The text's pieces, in order; empty ones do no harm.
-        counter: As for `chunks`.
-        sizes: As for `chunks`.
+        texts: The pieces of the text, in order; empty ones are allowed.
+        counter: As for `split_chunks`.
+        sizes: As for `split_chunks`.
     """
     batches = _batch_blocks(blocks(texts, sizes.look_ahead_chars))
     drafts = merge_pieces(
@@ -443,9 +446,9 @@ def _batch_blocks(found: Iterable[Block]) -> Iterator[list[Block]]:
 
 
 def _verify_chunks(drafts: Sequence[Piece], counter: Counter) -> list[Chunk]:
-    """Return each draft as a chunk, halving those whose joined text counts too much.
+    """Return each draft as a chunk; halve drafts whose joined text is too large.
 
-    A joined stretch may cost more than its units: a counter may count the space between them.
+    Joined text may have more tokens than its units: a counter may count the spaces between them.
     """
     joined = [draft for draft in drafts if len(draft.units) > 1]
     costs = iter(counter.count([_get_text(draft) for draft in joined]) if joined else [])

@@ -1,8 +1,8 @@
-"""German stop words: pronouns, auxiliaries, articles, prepositions, conjunctions.
+"""German word lists: stop words, cues, discourse markers and filler.
 
-After the list of the Snowball project, without what is an English word of weight ("die", "war",
-"man", "hat", "bin", "den", "mine", "will"): the lists hold for texts in either language, and a
-frequent word that is no stop word weighs little.
+The stop words follow the Snowball project, without those that are meaningful English words ("die",
+"war", "man", "hat", "bin", "den", "mine", "will"). Stop words apply to texts in either language,
+and frequent words weigh little anyway.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ werden wie wieder wir wird wirst wo wollen wollte während würde würden zu zum
 STOP_WORDS = word_set(_STOP_WORD_LIST)
 
 
-# --- German cues. The first ones of each kind are the companion profile's own
+# --- Cues. The companion profile defines the first ones of each kind
 
 
 CUES = Cues(
@@ -223,7 +223,7 @@ CUES = Cues(
 )
 
 
-# --- German signs; all of them guesses at what is frequent
+# --- Discourse markers, all of them guesses at frequent phrases
 
 
 _PREDICATES = """
@@ -404,7 +404,7 @@ DISCOURSE_MARKERS = DiscourseMarkers(
 )
 
 
-# --- German filler and pieces of sentences
+# --- Filler and incomplete sentences
 
 
 _MORE = r"(?: \S+){0,20}"

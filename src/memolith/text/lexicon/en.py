@@ -1,6 +1,6 @@
-"""English stop words: pronouns, auxiliaries, articles, prepositions, conjunctions.
+"""English word lists: stop words, cues, discourse markers and filler.
 
-After the list of the Snowball project. "will" and "may" are left out: they are names too, and
+The stop words follow the Snowball project, without "will" and "may": these are also names, and
 frequent words weigh little anyway.
 """
 
@@ -24,7 +24,7 @@ shan't shouldn't can't couldn't mustn't needn't mightn't ain't
 STOP_WORDS = word_set(_STOP_WORD_LIST)
 
 
-# --- English cues. The first ones of each kind are the companion profile's own
+# --- Cues. The companion profile defines the first ones of each kind
 
 
 CUES = Cues(
@@ -295,7 +295,7 @@ CUES = Cues(
 )
 
 
-# --- English signs; all of them guesses at what is frequent
+# --- Discourse markers, all of them guesses at frequent phrases
 
 
 _PREDICATES = """
@@ -523,7 +523,7 @@ DISCOURSE_MARKERS = DiscourseMarkers(
 )
 
 
-# --- English filler and pieces of sentences
+# --- Filler and incomplete sentences
 
 
 _HELP = r"(?:help|assist|support|be of (?:help|assistance|service)|lend a hand)"

@@ -1,4 +1,4 @@
-"""Lists of words, as data."""
+"""Types of the word lists that each language module defines."""
 
 from __future__ import annotations
 
@@ -8,44 +8,44 @@ from enum import StrEnum
 
 
 def word_set(words: str) -> frozenset[str]:
-    """Return the words of a list written with white space between them."""
+    """Return the words of a list separated by white space."""
     return frozenset(words.split())
 
 
-# --- What one language's data file holds
+# --- Cues
 
 
 class CueKind(StrEnum):
-    """What a phrase is a sign of."""
+    """Kinds of information that a phrase indicates."""
 
     NAMING = "naming"
     """The user gives the assistant a name."""
     IDENTITY = "identity"
-    """Who the user is, where they live, what they do."""
+    """The user's identity, home or occupation."""
     CORRECTION = "correction"
-    """Something was wrong, or must not be forgotten."""
+    """A correction, or something that must not be forgotten."""
     PREFERENCE = "preference"
-    """What the user likes, or wants done always."""
+    """A preference or a standing instruction."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cues:
     """The cues of one language.
 
-    A phrase is words with single blanks, any case, straight apostrophes; "#" stands for a number,
-    "*" at a word's end for any ending, "^" before a phrase for the beginning of a clause, and
-    "!" before words at its end that must not follow. It matches whole words, with any white space
-    between them.
+    A phrase consists of words with single spaces, in any case, with straight apostrophes. "#"
+    matches a number, and "*" at the end of a word any ending. "^" before a phrase requires the
+    start of a clause. Words with "!" at the end of a phrase must not follow it. Phrases match whole
+    words, with any white space between them.
 
     Attributes:
         language: ISO 639-1 code.
-        naming: See `CueKind`, as for the next three.
+        naming: Phrases of this `CueKind`, as for the next three attributes.
         identity: …
         correction: …
         preference: …
-        fillers: Words that may stand, up to two, after the first word of a phrase.
-        exceptions: Phrases that are no cue, though they begin like one or hold one.
-        asking: Words that make a clause a question, or part of one; "*" as above.
+        fillers: Optional words, up to two, after the first word of a phrase.
+        exceptions: Phrases that are no cues, although they begin like one or contain one.
+        question_words: Words that make a clause a question, or part of one; "*" as above.
     """
 
     language: str
@@ -67,39 +67,40 @@ class Cues:
         }[kind]
 
 
-# --- What one language's data file holds
+# --- Discourse markers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscourseMarkers:
-    """The signs of one language by which a sentence is about a habit, about now, or states a fact.
+    """The words of one language that mark habits, the present, and statements of fact.
 
-    Phrases are written as those of `memolith.text.cues.Cues`; all else is single words in small
-    letters.
+    Phrases use the syntax of `Cues`; other words are single and lower case.
 
     Attributes:
         language: ISO 639-1 code.
-        habits: Phrases by which the speaker says what they always do, beside the cues for
-            preferences.
-        no_habits: Phrases that are none, though they begin like one.
-        now: Phrases that are explicitly about now, or this session.
-        events: Phrases that say when something happened or will, so that it is no lasting fact.
-        happened: A regular expression, case counting, of tenses in which events are told.
-        chatter: Phrases of sentences that state nothing, though they look like it.
-        written_out: What contractions stand for.
-        predicates: Verbs that may follow any subject, and then state something.
-        plain: Verbs that do so after a pronoun or a plural only: elsewhere they may be nouns.
-        pronouns: What may stand before `plain`.
-        being: Forms of "to be"; they are predicates, too.
-        was: Past forms of "to be", which state something of others before `after_was` alone.
-        after_was: See `was`.
-        passing: What passes: after a form of "to be" it makes no lasting fact.
-        told: Past forms in which facts are told of others ("invented"), but of oneself events.
-        speakers: Who is present: of them `was` and `told` tell events.
-        no_subjects: Words that alone are no subject of a fact.
-        vague: Likewise, where a form of "to be" follows.
-        before_nouns: Words after which a verb of `predicates` is a noun.
-        adverbs: Words that may stand between a verb and what it is about.
+        habits: Phrases for habits of the speaker, in addition to the preference cues.
+        habit_exceptions: Phrases that are no habits, although they begin like one.
+        current: Phrases that refer to the present or to this session.
+        events: Phrases that date an event, so that the sentence is no lasting fact.
+        event_tense_pattern: A case-sensitive regular expression for tenses of events.
+        chatter: Phrases of sentences that state nothing, although they look like statements.
+        contractions: Contractions with their expanded forms.
+        predicates: Verbs that form a statement after any subject.
+        ambiguous_predicates: Verbs that form a statement only after a pronoun or a plural;
+            elsewhere they may be nouns.
+        pronouns: Possible subjects of `ambiguous_predicates`.
+        being: Forms of "to be", which are also predicates.
+        past_being: Past forms of "to be". They state facts about others, and only before
+            `past_complements`.
+        past_complements: See `past_being`.
+        transient_states: States that pass: after a form of "to be" they are no lasting fact.
+        past_predicates: Past forms that state facts about others ("invented"), but events about the
+            speaker.
+        speakers: People present; with `past_being` and `past_predicates` they mark events.
+        non_subjects: Words that alone are no subject of a fact.
+        vague_subjects: The same, if a form of "to be" follows.
+        noun_markers: Words after which a verb of `predicates` is a noun.
+        adverbs: Words that may separate a verb from its subject or complement.
     """
 
     language: str
@@ -125,34 +126,35 @@ class DiscourseMarkers:
     adverbs: frozenset[str]
 
 
-# --- What one language's data file holds
+# --- Filler
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FillerLexicon:
-    """What a language says without telling anything.
+    """The phrases of one language that carry no information.
 
-    Regular expressions are for words in small letters with one space between them and no marks
-    but "'": "i'd be happy to help". All of it is a guess at what is frequent.
+    Regular expressions are for lower-case words with single spaces, and no punctuation except "'":
+    "i'd be happy to help". All lists are guesses at frequent phrases.
 
     Attributes:
         language: ISO 639-1 code.
-        filler: By a name of what it is, what is said of which a whole sentence may consist.
-        replies: Beginnings of an assistant's reply, in which no fact is told.
-        recalling: Beginnings by which an assistant tells what it knows already.
-        orders: Beginnings of what a program tells a model, not a user.
-        unfinished: Words that end no sentence.
-        short_of: Words that end none of up to four words, unless one of `asking` or `being` stands
-            before.
-        lacking: What a whole text may not be, since it stops before what it is to say.
-        asking: Words after which one of `short_of` may end a sentence: "who he is".
+        phrases: Patterns of filler by type; a whole sentence may consist of them.
+        reply_openings: Openings of assistant replies without facts.
+        recollection_openings: Openings with which an assistant repeats known facts.
+        instruction_openings: Openings of text that a program, not a user, sends to a model.
+        incomplete_endings: Words that end no sentence.
+        short_incomplete_endings: Words that end no sentence of up to four words, unless one of
+            `question_words` or `being` precedes.
+        incomplete_texts: Patterns of whole texts that end before their point.
+        question_words: Words after which one of `short_incomplete_endings` may end a sentence: "who
+            he is".
         being: Forms of "to be": "the heating is on".
-        continuing: Words in small letters that begin no sentence.
-        subjects: Words for somebody who was named before, that open a sentence.
-        vague: How sentences open that speak of something said before.
-        objects: Words for something said before, at the end of a sentence.
-        determiners: Words that open a sentence or a mere part of one.
-        predicate: A regular expression of words that may be a verb.
+        continuation_words: Lower-case words that begin no sentence.
+        subjects: Opening words that refer to a person named before.
+        vague_openings: Openings that refer to something said before.
+        objects: Final words that refer to something said before.
+        determiners: Opening words of a sentence or of a mere part of one.
+        predicate_pattern: A regular expression of words that may be a verb.
     """
 
     language: str

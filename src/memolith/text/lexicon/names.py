@@ -1,8 +1,8 @@
-"""Names that are known: places, organisations, products and people, English and German.
+"""Known names of places, organisations, products and people, in English and German.
 
-From general knowledge: a guess at what is frequent, as data. A name is here only where the word,
-in small letters, means nothing else in either language; else it is among the capitalised ones, and
-counts only so; what begins a sentence often ("Will", "May", "Mark") is nowhere.
+From general knowledge: a guess at frequent names. The first lists have names that mean nothing else
+in lower case, in either language. Other names are listed as capitalised, and count only in that
+form. Words that often begin a sentence ("Will", "May", "Mark") are left out.
 """
 
 from __future__ import annotations
@@ -125,10 +125,10 @@ _NAME_PHRASES = (
 )
 
 LOWERCASE_NAMES = word_set(f"{_COUNTRIES} {_CITIES} {_ORGANISATIONS} {_PRODUCTS} {_PEOPLE}")
-"""Small letters; they count in any case."""
+"""Lower-case names, which count in any case."""
 
 CAPITALISED_NAMES = word_set(_CAPITALISED)
-"""They count as written alone."""
+"""Names that count only as written here."""
 
 NAME_PHRASES = re.compile(
     rf"(?<!\w)(?:{'|'.join(map(re.escape, _NAME_PHRASES))})(?!\w)", re.IGNORECASE

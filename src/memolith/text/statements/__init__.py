@@ -1,8 +1,8 @@
-"""Statements: what a sentence says of whom, where it says one plain thing that has one value.
+"""Parse statements: simple sentences that give an attribute of a subject a single value.
 
-"I live in Oslo", "My favourite colour is green", "Our meeting is on Friday now". Each language
-is one module here with a value `GRAMMAR`; adding a language is adding a file. What no pattern
-matches as a whole sentence is no statement: nothing is concluded of it.
+Examples: "I live in Oslo", "My favourite colour is green", "Our meeting is on Friday now". A
+sentence that matches no pattern as a whole yields no statement. To add a language, add a module
+with a value `GRAMMAR`.
 """
 
 from __future__ import annotations

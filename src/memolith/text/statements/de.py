@@ -1,4 +1,4 @@
-"""German statements: fewer than the English ones, those that people tell most."""
+"""German grammar of statements, limited to the most frequent ones."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _ATTRIBUTES = (
             "{S} (?:habe?|hat) (?:von {W} )?zu {V} gewechselt",
             "{S} (?:bin|ist) (?:von {W} )?zu {V} gewechselt",
         ),
-        # Many have a second job.
+        # Many people have a second job.
         is_exclusive=False,
         anchors=word_set("arbeite arbeitet arbeiten gewechselt"),
     ),
@@ -73,7 +73,7 @@ _ATTRIBUTES = (
         name="nickname",
         value="nickname",
         sentences=("nenn(?: (?P<s>mich)|e mich) {V}",),
-        # Friends have one name for somebody, colleagues another.
+        # Friends and colleagues may use different nicknames.
         is_exclusive=False,
         anchors=word_set("nenn nenne"),
     ),
@@ -96,7 +96,7 @@ _ATTRIBUTES = (
         name="relation",
         value="person",
         sentences=("{P} {hired} (?:ist|heißt) {V}",),
-        # One has had another before, or has another elsewhere.
+        # There may be another one before or elsewhere.
         is_exclusive=False,
     ),
     Attribute(

@@ -1,4 +1,4 @@
-"""English sentences that say an attribute: see `language.Attribute`."""
+"""English grammar of statements: the sentences of each attribute (see `grammar.Attribute`)."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ SEVERAL = (
     "|coworker|neighbou?r|grandmother|grandfather|grandma|grandpa|granny|dog|cat|horse"
     "|sister-in-law|brother-in-law|stepson|stepdaughter|godson|goddaughter"
 )
-"""Relations of which one may have several at a time."""
+"""Relations that a person may have several of."""
 IN_TURN = "|".join((*_HIRED.replace("line manager|team lead|", "").split("|"), "lead"))
-"""Relations of which one may have several, or another one later: the last words of `_HIRED`."""
+"""Relations that a person may have several of, or that may change: the last words of `_HIRED`."""
 
 _RELATION = f"{_AGE}(?:{_ONLY}|{_HIRED}|{_KIN}|{SEVERAL})"
 _NO_NOUN = (
@@ -80,7 +80,7 @@ _HOME = Attribute(
     ),
     weak_sentences=(
         "{S} (?:am|is) living in {V}",
-        "{P} home is in {V}",  # where one comes from, perhaps
+        "{P} home is in {V}",  # perhaps the place of origin
         "{P} home city is {V}",
         "{S} ha(?:ve|s) lived in {V} (?P<more>(?:since|for) .+)",
         "{S} lives? in {V} (?P<more>with my {family})",
@@ -122,7 +122,7 @@ _EMPLOYER = Attribute(
         "{S} works? (?:at|for) {V}{not} (?:(?:at|for) )?{W}",
         "{S} works? (?:at|for) {V} instead of (?:(?:at|for) )?{W}",
     ),
-    # Many have a second job.
+    # Many people have a second job.
     is_exclusive=False,
     anchors=word_set("works work working employed employer started job switched left"),
 )
@@ -144,7 +144,7 @@ _OCCUPATION = Attribute(
         "{S} works? as an? {V}{not} (?:as )?an? {W}",
         "{S} works? as an? {V} instead of an? {W}",
     ),
-    # A nurse may tend a bar at night.
+    # A nurse may also be a bartender.
     is_exclusive=False,
 )
 _WORKPLACE = Attribute(
@@ -170,7 +170,7 @@ _MAJOR = Attribute(
         "{I} {have}(?:changed|switched) my major to {V}",
         "{I} {have}(?:changed|switched) my major from {W} to {V}",
     ),
-    # There are double majors.
+    # Double majors exist.
     is_exclusive=False,
     anchors=word_set("major"),
 )
@@ -220,7 +220,7 @@ _NAME_ATTRIBUTES = (
             "(?:people|friends|everyone|everybody|my friends) call (?P<s>me) {V}",
             "{S} go(?:es)? by {V}",
         ),
-        # Friends have one name for somebody, colleagues another.
+        # Friends and colleagues may use different nicknames.
         is_exclusive=False,
         anchors=word_set("call nickname go goes"),
     ),
@@ -252,7 +252,7 @@ _PERSON_ATTRIBUTES = (
             "{P} {hired} is (?:called|named) {V}",
             "{V} is {P} {hired}",
         ),
-        # One has two bosses, or a doctor for the eyes and one for the teeth.
+        # A person may have two bosses, or several doctors.
         is_exclusive=False,
     ),
     Attribute(
@@ -285,7 +285,7 @@ _CONTACT_ATTRIBUTES = (
             "{P} {contact} (?:has )?changed from {W} to {V}",
             "{P} {contact} is {V}{not} {W}",
         ),
-        # Many have two numbers, and more addresses.
+        # Many people have several numbers and addresses.
         is_exclusive=False,
         anchors=word_set("email mail number phone mobile cell handle username extension"),
     ),
@@ -293,7 +293,7 @@ _CONTACT_ATTRIBUTES = (
         name="address",
         value="address",
         sentences=("{P} home address is {V}", "{S} lives? at {V}"),
-        weak_sentences=("{P} address is {V}",),  # for letters, perhaps
+        weak_sentences=("{P} address is {V}",),  # perhaps a postal address
         change_sentences=(
             "{P} new (?:home )?address is {V}",
             "{P} (?:home )?address (?:has )?changed to {V}",
@@ -325,7 +325,7 @@ _FAVOURITE_ATTRIBUTES = (
             "{P} {liked} (?:has )?changed (?:from {W} )?to {V}",
             "{P} {liked} is {V}{not} {W}",
         ),
-        # No superlative: one may prefer two.
+        # Not a superlative: two may be preferred.
         is_exclusive=False,
         anchors=word_set("preferred go-to"),
     ),
@@ -343,7 +343,7 @@ _FAVOURITE_ATTRIBUTES = (
         change_sentences=(
             "{S} {have}(?:switched|changed|moved|gone|went) from (?:the )?{W} to (?:the )?{V}",
         ),
-        # "I use Slack now" does not say that Notion is used no more.
+        # "I use Slack now" does not imply that Notion is no longer used.
         is_multiple=True,
         anchors=word_set(
             """
@@ -380,7 +380,7 @@ _POSSESSION_ATTRIBUTES = (
             "{I} {have}(?:traded|swapped|exchanged) my {W} for an? {V}",
             "{S} {have}(?:switched|changed) from an? {W} to an? {V}",
         ),
-        # A household may have two.
+        # A household may have two cars.
         is_exclusive=False,
         anchors=word_set("car drive drives traded swapped exchanged"),
     ),
@@ -396,7 +396,7 @@ _POSSESSION_ATTRIBUTES = (
         value="pronouns",
         sentences=("{P} pronouns are {V}",),
         change_sentences=("{P} new pronouns are {V}",),
-        # Some go by two.
+        # Some people use two sets.
         is_exclusive=False,
         anchors=word_set("pronouns"),
     ),
@@ -414,7 +414,7 @@ _POSSESSION_ATTRIBUTES = (
         name="measure",
         value="measure",
         sentences=("{P} {paid} is {V}",),
-        # A month's or a year's, before or after tax, one's share of it; European or American.
+        # May be monthly or yearly, before or after tax, shared, or in European or American sizes.
         is_exclusive=False,
         anchors=word_set("rent salary shoe rate"),
     ),
@@ -457,7 +457,7 @@ _SCHEDULE_ATTRIBUTES = (
             "{S} (?P<a>starts?|finish(?:es)?) work {V}",
         ),
         change_sentences=("{S} (?P<a>wakes?|gets?) up {V} instead of {W}",),
-        # Weekends differ.
+        # May differ on weekends.
         is_exclusive=False,
     ),
     Attribute(
@@ -514,14 +514,14 @@ ATTRIBUTES = (
 )
 
 
-# --- English statements. The lists are from general knowledge: a guess at what people tell
+# --- Grammar. The lists are guesses at frequent words
 
 
 _JOINED_BY_ALL = (
     "(?:Facebook|Instagram|Twitter|X|LinkedIn|Reddit|TikTok|Snapchat|WhatsApp|Discord|Slack"
     "|Netflix)"
 )
-"""What people quit that never worked there. A guess at the most frequent."""
+"""People quit these without having worked there. A guess at the most frequent ones."""
 
 _ENDINGS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"(?P<s>.+?) (?:can )?no longer (?!than\b)(?P<v>.+)", ("{s} {v}", "{s} can {v}")),

@@ -1,4 +1,4 @@
-"""What one language's data file holds."""
+"""Types of the grammars that each language module defines."""
 
 from __future__ import annotations
 
@@ -9,40 +9,38 @@ from types import MappingProxyType
 
 
 class Mark(StrEnum):
-    """What a sentence says of how it stands to what was said before."""
+    """Relations of a sentence to earlier statements."""
 
     NOW = "now"
-    """It has become so: "now", "moved to", "my new …"."""
+    """A change: "now", "moved to", "my new …"."""
     CORRECTED = "corrected"
-    """What was said before was wrong: "actually", "correction"."""
+    """A correction of an earlier statement: "actually", "correction"."""
     STILL = "still"
-    """Nothing has changed."""
+    """No change."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attribute:
-    """Something that has one value at a time, and the sentences that say it.
+    """An attribute with one value at a time, and the sentences that state it.
 
-    A sentence is a regular expression for a whole one, in which `{S}` stands for who does
-    something, `{P}` for whose it is, `{T}` for a named thing, `{V}` for the value and `{W}` for
-    the value that it had before. A group `a` tells attributes of one kind apart ("boss",
-    "dentist"), a group `how` the ways of saying it that need not be about the same ("at", "for"),
-    and a group `more` what is said besides.
+    Each sentence is a regular expression for a whole sentence, with slots: `{S}` is the subject,
+    `{P}` a possessive, `{T}` a named thing. `{V}` is the value and `{W}` the former value. The
+    group `a` distinguishes attributes of one kind ("boss", "dentist"). The group `how` captures
+    wordings that may differ in meaning ("at", "for"), and the group `more` additional information.
 
     Attributes:
-        name: What it is called.
-        value: The kind of its values: see `policies.changing.values`.
-        says: Sentences that say how things are.
-        weak: Sentences that may be about a time only ("I am living in …").
-        becomes: Sentences that say that something has become so.
-        alone: Whether another value by itself means that it has changed; else it takes a mark.
-        several: Whether one has several at a time, so that only a sentence that names the old
-            value says that it has gone.
-        fixed: Whether it never changes, so that another value must be a correction.
-        by_thing: Whether another value by itself means a change only of things that take place
-            once.
-        anchors: Words of which one stands in each of the sentences; none where the subject or
-            the group `a` say enough.
+        name: The name of the attribute.
+        value: The kind of its values: see `policies.supersession.relation`.
+        sentences: Sentences that state a lasting fact.
+        weak_sentences: Sentences that may be temporary ("I am living in …").
+        change_sentences: Sentences that state a change.
+        is_exclusive: Whether another value alone implies a change; otherwise it takes a mark.
+        is_multiple: Whether several values may hold at once, so that only a sentence with the
+            former value ends it.
+        is_fixed: Whether it never changes, so that another value must be a correction.
+        is_about_thing: Whether another value implies a change only for things that take place once.
+        anchors: Each sentence contains one of these words. Empty if the subject or the group `a` is
+            specific enough.
     """
 
     name: str
@@ -59,38 +57,35 @@ class Attribute:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grammar:
-    """What a language's statements look like. Patterns are regular expressions.
+    """The statements of one language. Patterns are regular expressions.
 
     Attributes:
         language: ISO 639-1 code.
-        attributes: What is known to have one value.
-        slots: What `{S}`, `{P}`, `{T}` and the language's own parts of sentences stand for.
-        spelled: Pairs of a pattern and what it is read as: contractions, spellings.
-        openings: What may stand before a sentence, and what it marks it as.
-        adverbs: Words that mark a sentence, wherever they stand in it.
-        needed: Words of which one stands in each of its statements; empty: not looked at.
-        blocked: Words with one of which a sentence is no plain statement.
-        lately: What may stand behind a sentence that says that something has become so, or is
-            over, and says that it was just now.
-        endings: Pairs of a sentence that says that something is over, and the sentences of which
-            one was said when it was not; `{ing}` there stands for forms of a verb.
-        user: Subjects that are the user.
-        ours: Subjects that are the user with others.
-        no_names: Capitalised words that are no names.
-        one_off: Nouns of things that take place once, where the words around name which.
-        frequent: Such nouns of which there are many: they must be told apart by any word.
-        named_once: Such nouns that stand for one thing only with one of `determined` before
-            them, and with what it is with, to, about.
-        determiners: What a named thing begins with.
-        determined: Those of them with which only one can be meant.
-        joining: Words that stand between a thing and what it is with, to, about.
-        mine: What stands before the user's relations.
-        several: Relations of which one may have several at a time, so that "my sister" may be
-            another.
-        in_turn: Relations of which one may have another one later, so that "my boss" may be
-            another.
-        superlatives: What stands before one of several where only one can be meant.
-        same: What a group `a` is read as, where there are several words for it.
+        attributes: The attributes with one value.
+        slots: Patterns of `{S}`, `{P}`, `{T}` and the language's own slots.
+        spellings: Pairs of a pattern and its replacement: contractions, spellings.
+        openings: Introductory phrases, with the mark that they imply.
+        adverbs: Words that imply a mark anywhere in the sentence.
+        required_words: Each statement contains one of these words; empty disables the check.
+        blocking_words: Words that never occur in simple statements.
+        recency_pattern: Optional ending of a sentence about a change, for a recent time.
+        endings: Pairs of a sentence that ends a fact, and alternative wordings of that fact;
+            `{third}`, `{base}` and `{base_third}` are forms of the verb.
+        user_subjects: Subjects that mean the user.
+        group_subjects: Subjects that mean the user and others.
+        non_names: Capitalised words that are no names.
+        one_off: Nouns of things that take place once, if the context identifies them.
+        named_once: Those of them that are unique only with one of `definite_determiners` and a
+            complement ("with", "to", "about").
+        frequent: Those of them that are frequent, and need another word to be unique.
+        determiners: First words of a named thing.
+        definite_determiners: Determiners that refer to a unique thing.
+        joining_words: Words between a thing and its complement ("with", "to", "about").
+        possessives: Words before the user's relations.
+        superlatives: Words that make one of several relations unique.
+        several: Relations that a person may have several of, so that "my sister" is ambiguous.
+        in_turn: Relations that may change, so that "my boss" may be another person.
+        canonical_details: Canonical form of each value of the group `a` with synonyms.
     """
 
     language: str

@@ -1,4 +1,4 @@
-"""Reading statements out of sentences."""
+"""Parse sentences into statements, using the grammar of each language."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import import_module
-from pkgutil import iter_modules
 
-from memolith.text import statements
 from memolith.text.analysis import terms
+from memolith.text.lexicon import load_languages
 from memolith.text.segmentation import sentences
 from memolith.text.statements.grammar import Attribute, Grammar, Mark
 from memolith.text.statements.vocabulary import (
@@ -23,10 +21,10 @@ from memolith.text.statements.vocabulary import (
 )
 
 MAX_CHARS = 160
-"""A longer sentence says more than one plain thing. A guess."""
+"""Longer sentences state more than one simple fact. A guess."""
 
 _OPENINGS = 3
-"""How many words of introduction are taken off, at most: "Oh, by the way, actually, …"."""
+"""Maximum number of introductory phrases to remove: "Oh, by the way, actually, …"."""
 
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "´": "'", "`": "'", "‑": "-", "–": "-"})
 _NO_STATEMENT = re.compile(r'[?"“”„«»;:()\[\]{}<>|\n…]|\.\.')
@@ -41,23 +39,23 @@ _SLOT = re.compile(r"\{(\w+)\} ")
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What a sentence says, where it says one plain thing.
+    """A simple fact: one attribute of one subject with one value.
 
     Attributes:
-        subject: Who or what it is about, in lower case; "user" for the user.
-        attribute: What is said of it.
-        kind: The kind of its value.
-        value: The value, as it stands.
-        former: The value that it had before, where that is said.
-        how: The way of saying it, where that may matter.
-        marks: How it stands to what was said before.
-        weak: Whether it may be so for a time only.
-        is_event: Whether it says that something became so.
-        says_more: Whether it says more than the value.
-        alone: Whether another value by itself means that it has changed.
-        several: Whether there may be several at a time, even where it is said to have become so.
-        fixed: Whether it never changes, so that another value must be a correction.
-        anchors: Words of which one stands in each sentence that says the attribute.
+        subject: The subject, in lower case; "user" for the user.
+        attribute: The name of the attribute.
+        kind: The kind of the value.
+        value: The value, as written.
+        former_value: The previous value, if the sentence names it.
+        manner: The wording, if it may affect the meaning ("at", "for").
+        marks: Relations to earlier statements.
+        is_weak: Whether it may be temporary.
+        is_event: Whether it states a change.
+        has_more: Whether it states more than the value.
+        is_exclusive: Whether another value alone implies a change.
+        is_multiple: Whether several values may hold at once, even after a change.
+        is_fixed: Whether it never changes, so that another value must be a correction.
+        anchors: Every sentence about the attribute contains one of these words.
     """
 
     subject: str
@@ -78,7 +76,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class _PreparedSentence:
-    """A sentence without what stands around a statement."""
+    """A sentence without introductory phrases and marking words."""
 
     text: str
     marks: frozenset[Mark]
@@ -86,7 +84,7 @@ class _PreparedSentence:
 
 @dataclass(frozen=True, slots=True)
 class _Pattern:
-    """A sentence that says an attribute; `slot` is the part that it begins with, if any."""
+    """A sentence that states an attribute; `slot` is the part that it begins with, if any."""
 
     regex: re.Pattern[str]
     attribute: Attribute
@@ -97,12 +95,12 @@ class _Pattern:
 
 @dataclass(frozen=True, slots=True)
 class ParsedText:
-    """What a text says, as far as it is a plain statement.
+    """The statements of a text, if it is a single simple sentence.
 
     Attributes:
-        statements: What it may state: one plain thing, by each pattern that matches all of it.
-        before: Sentences that were true before, where it says that something is over: "I live in
-            Oslo" for "I no longer live in Oslo". Of several, all are ways to say the same.
+        statements: Possible statements, one for each pattern that matches the whole text.
+        negated_sentences: Former facts that the text ends: "I live in Oslo" for "I no longer live
+            in Oslo". Several sentences are alternative wordings.
     """
 
     statements: tuple[Statement, ...] = ()
@@ -110,10 +108,10 @@ class ParsedText:
 
 
 def parse_text(text: str) -> ParsedText:
-    """Return what a text says.
+    """Return the statements of a text.
 
-    Nothing where it is more than one sentence, asks, quotes, is not sure, speaks of another time,
-    or says what nothing is known of.
+    Empty if the text has several sentences, is a question, quotation or guess, refers to another
+    time, or matches no pattern.
     """
     plain = _prepare_text(text)
     return ParsedText(
@@ -125,7 +123,7 @@ def parse_text(text: str) -> ParsedText:
 def parse_statements(
     text: str, attributes: AbstractSet[str] | None = None
 ) -> tuple[Statement, ...]:
-    """Return what a text may state, as `told` does; only of attributes of these names."""
+    """Return the statements of a text, as `parse_text` does, but only of the named attributes."""
     return tuple(
         found
         for grammar, each in _prepare_text(text)
@@ -134,11 +132,11 @@ def parse_statements(
 
 
 def search_terms(parsed: ParsedText) -> tuple[tuple[frozenset[str], ...], ...]:
-    """Return how to find what a text may restate or change, by keyword.
+    """Return keyword queries for texts that this text may restate or change.
 
     Returns:
-        Ways to find it: for each, groups of terms, of each of which one stands in a text that
-        is meant. None for a text that states nothing.
+        Alternative queries, each a sequence of groups of terms. A matching text contains a term
+        of every group. Empty for a text without statements.
     """
     stated = [
         *parsed.statements,
@@ -166,7 +164,7 @@ _OCCUPATION_WORDS = {word for group in OCCUPATIONS for name in group for word in
 
 
 def _get_shared_value_words(kind: str, value: str) -> set[str]:
-    """Return words of a value that stand in sentences with another value too."""
+    """Return words of a value that also occur in statements with other values."""
     if kind == "count":
         thing = value.rpartition(" ")[2]
         return {thing, "child", "children"} if thing.startswith("child") else {thing}
@@ -176,7 +174,7 @@ def _get_shared_value_words(kind: str, value: str) -> set[str]:
 
 
 def _get_age_words(value: str) -> set[str]:
-    """Return the words and figures of an age and of those shortly before it."""
+    """Return the words and digits of an age, and of the ages shortly before it."""
     years = parse_number(value)
     if years is None:
         return set()
@@ -188,11 +186,8 @@ def _get_age_words(value: str) -> set[str]:
 
 @lru_cache(maxsize=1)
 def load_grammars() -> tuple[Grammar, ...]:
-    """Return the grammars of every language there is a file for, by code."""
-    names = (module.name for module in iter_modules(statements.__path__))
-    modules = (import_module(f"{statements.__name__}.{name}") for name in names)
-    values = (getattr(module, "GRAMMAR", None) for module in modules)
-    return tuple(sorted((v for v in values if isinstance(v, Grammar)), key=lambda v: v.language))
+    """Return the grammars of all languages, ordered by language code."""
+    return load_languages(Grammar, "memolith.text.statements")
 
 
 def _match_patterns(
@@ -222,7 +217,7 @@ def _find_ended_statements(prepared: _PreparedSentence, grammar: Grammar) -> Ite
 
 
 def _prepare_text(text: str) -> list[tuple[Grammar, _PreparedSentence]]:
-    """Return a text as each grammar reads it that may; nothing where `told` has nothing."""
+    """Return the prepared text for each grammar that may match; empty if none can."""
     if len(text) > MAX_CHARS or _NOT_NOW.search(text) or len(sentences(text)) != 1:
         return []
     words = _WORD.findall(text.lower())
@@ -236,7 +231,7 @@ def _prepare_text(text: str) -> list[tuple[Grammar, _PreparedSentence]]:
 
 
 def _prepare_sentence(plain: str, grammar: Grammar) -> _PreparedSentence | None:
-    """Return a sentence in plain spelling, without introduction and marking words."""
+    """Return a sentence in normalised spelling, without introductory phrases and marking words."""
     marks: set[Mark] = set()
     for _ in range(_OPENINGS):
         whole = plain
@@ -260,7 +255,7 @@ def _prepare_sentence(plain: str, grammar: Grammar) -> _PreparedSentence | None:
 
 
 def _lowercase_start(plain: str, grammar: Grammar) -> str:
-    """Return a sentence whose first word is in lower case where it is no name, but for "I"."""
+    """Return a sentence with its first word in lower case, unless it is a name or "I"."""
     first, blank, rest = plain.partition(" ")
     if first in {"i", "I"} or first.startswith(("i'", "I'")):
         return f"I{first[1:]}{blank}{rest}"
@@ -304,7 +299,7 @@ def _build_statements(
 
 
 def _get_subject(name: str, grammar: Grammar) -> str | None:
-    """Return who is meant, in one spelling; None where it is no name after all."""
+    """Return the canonical name of a subject; None if it is no name after all."""
     if name.split(" ", maxsplit=1)[0] in grammar.non_names and name != "I":
         return None
     lower = name.lower()
@@ -323,7 +318,7 @@ def _is_exclusive(subject: str, attribute: Attribute, grammar: Grammar) -> bool:
 
 
 def _is_one_of(subject: str, relations: frozenset[str], grammar: Grammar) -> bool:
-    """Tell whether somebody is named by a relation alone, which another may have too."""
+    """Return whether the subject is named only by a relation that several people may have."""
     words = subject.split(" ")
     is_relation = words[0] in grammar.possessives and words[-1] in relations
     return is_relation and words[1] not in grammar.superlatives
@@ -333,7 +328,7 @@ _BARE_THING_WORDS = len(("the", "meeting"))
 
 
 def _is_one_thing(words: list[str], grammar: Grammar) -> bool:
-    """Tell whether a named thing takes place once, and there is no other of that name."""
+    """Return whether a named thing takes place once, and no other has its name."""
     at = next((at for at, word in enumerate(words) if word in grammar.joining_words), len(words))
     head = words[at - 1]
     if head in grammar.named_once:
@@ -344,9 +339,9 @@ def _is_one_thing(words: list[str], grammar: Grammar) -> bool:
 
 
 def _get_verb_forms(verb: str) -> Iterator[dict[str, str]]:
-    """Yield forms of a verb with what follows it: in the third person, and without -ing.
+    """Yield forms of a verb, with its complement: in the third person, and without -ing.
 
-    What the verb was without -ing is guessed: a wrong guess is a sentence that nobody has said.
+    The form without -ing is a guess. A wrong guess is a sentence that nobody said.
     """
     first, blank, rest = verb.partition(" ")
     stem = first.removesuffix("ing")
@@ -398,7 +393,7 @@ def _compile_patterns(language: str) -> tuple[_Pattern, ...]:
 
 @lru_cache(maxsize=64)
 def _get_patterns_starting_with(language: str, slots: frozenset[str]) -> tuple[_Pattern, ...]:
-    """Return the patterns of sentences that may begin with any of these parts, or with none."""
+    """Return the patterns that begin with one of these slots, or with none."""
     patterns = _compile_patterns(language)
     return tuple(each for each in patterns if each.slot is None or each.slot in slots)
 
@@ -410,7 +405,7 @@ def _get_slot(pattern: str, grammar: Grammar) -> str | None:
 
 @lru_cache(maxsize=8)
 def _compile_slots(language: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """Return the parts that patterns begin with: a sentence begins with few of them."""
+    """Return the slots that patterns begin with; a sentence matches few of them."""
     slots = sorted({pattern.slot for pattern in _compile_patterns(language) if pattern.slot})
     return tuple((slot, _compile_pattern(f"{{{slot}}}", _get_grammar(language))) for slot in slots)
 

@@ -1,9 +1,9 @@
-"""Places that people live in, and what lies in what: cities, regions, countries.
+"""Gazetteer of cities, regions and countries, with their containment.
 
-From general knowledge, a guess at those that are talked of most. What is left out is not known to
-lie elsewhere: whoever lives in Berlin and moves to Kreuzberg lives in Berlin still, so that of a
-place that is not listed nothing is concluded. Suburbs and boroughs are left out on purpose, for
-people name the city for them. A name that is both a region's and a city's is listed as both.
+From general knowledge: a guess at the most frequent places. Nothing is concluded about unlisted
+places: after a move from Berlin to Kreuzberg, a person still lives in Berlin. Suburbs and boroughs
+are deliberately left out, since people use the city's name instead. A name of both a region and a
+city is listed as both.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from types import MappingProxyType
 
 from memolith.text.lexicon.language import word_set
 
-# A line each, indented where it goes on: a region, or region < country, then its cities. Other
-# spellings after a slash.
+# One region per line, with indented continuation lines: a region, or region < country, then its
+# cities. Slashes separate alternative spellings.
 _PLACE_LIST = """
 Norway: Oslo, Bergen, Trondheim, Stavanger, Tromsø/Tromso, Kristiansand, Drammen, Bodø/Bodo,
   Ålesund/Alesund, Lillehammer, Hamar, Molde, Narvik, Fredrikstad, Sandnes
@@ -228,20 +228,20 @@ _STATES_OF_THEIR_OWN = "Singapore/Singapur, Monaco"
 
 
 def find_place(name: str) -> frozenset[str] | None:
-    """Return what a place may be, for `are_apart`; None: it is not listed.
+    """Return the possible places of a name, for `is_disjoint`; None if it is not listed.
 
-    A name may be of several places ("Portland"): any of them.
+    The name may be shared by several places ("Portland"), which are combined.
     """
     return _load_places().get(name.casefold().removeprefix("the "))
 
 
 def is_disjoint(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Tell whether neither place may lie in the other, or be it.
+    """Return whether neither place can be, or be inside, the other.
 
     Args:
-        one: As `place` returned it: a place's own first names, and those of all it may lie in,
-            each place's own marked by a full stop.
-        other: Likewise.
+        one: As returned by `find_place`: canonical names of the place itself, marked by a full
+            stop, and of all places that may contain it.
+        other: The same for the other place.
     """
     return not (
         _get_own_names(one) & _strip_own_marks(other)
@@ -250,14 +250,14 @@ def is_disjoint(one: frozenset[str], other: frozenset[str]) -> bool:
 
 
 def is_same_place(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Tell whether two names are of the same place."""
+    """Return whether two names mean the same place."""
     return _get_own_names(one) == _get_own_names(other)
 
 
 def is_same_level(one: str, other: str) -> bool:
-    """Tell whether two names are both of cities, or both of countries, that no district has too.
+    """Return whether both names are cities, or both countries, and no likely names of districts.
 
-    Many cities have their names from others: "Paris" may lie in Texas, "Richmond" in London.
+    Many places share names: "Paris" may be in Texas, "Richmond" in London.
     """
     names = {name.casefold().removeprefix("the ") for name in (one, other)}
     return names.isdisjoint(_AMBIGUOUS_CITIES) and any(
@@ -271,7 +271,7 @@ _AMBIGUOUS_CITIES = word_set(
     lancaster cleveland norfolk sunderland florence hamilton kensington mülheim potsdam
     """
 )
-"""Cities whose names parts of other cities have too: a guess at the most frequent."""
+"""City names that districts of other cities share. A guess at the most frequent ones."""
 
 
 @lru_cache(maxsize=1)

@@ -1,7 +1,7 @@
-"""Words of which it is known what they name, and which of them exclude each other.
+"""Vocabulary with known meaning: synonyms, and groups whose members exclude each other.
 
-English and German. From general knowledge: a guess at what is frequent. Of what is not listed
-nothing is concluded.
+English and German, from general knowledge: a guess at frequent words. Nothing is concluded from
+unlisted words.
 """
 
 from __future__ import annotations
@@ -34,25 +34,25 @@ zero|ten|twenty zwanzig|thirty dreißig|forty vierzig|fifty fünfzig|sixty sechz
 
 
 def _index_groups(names: str) -> Mapping[str, str]:
-    """Return, for each name in groups of names for one thing, the first of its group."""
+    """Return a map from each name to the first name of its group."""
     groups = (group.split() for group in names.split("|"))
     return MappingProxyType({name: group[0] for group in groups for name in group})
 
 
 def _index_numbers(names: str, step: int) -> Mapping[str, int]:
-    """Return, for each name in groups of names for one number, that number."""
+    """Return a map from each number word to its value; groups are in numeric order."""
     groups = enumerate(group.split() for group in names.split("|"))
     return MappingProxyType({name: at * step for at, group in groups for name in group})
 
 
 UNIT_VALUES = _index_numbers(_UNITS, 1)
-"""The numbers up to twenty by their names."""
+"""Number words up to twenty."""
 
 TENS_VALUES = _index_numbers(_TENS, 10)
-"""The tens by their names."""
+"""Number words for the tens."""
 
 COLOURS = _index_groups(_COLOURS)
-"""A colour's first name by each of its names; see `SHADES` for those that may be another's."""
+"""Canonical name of each colour; `SHADES` has colours that overlap."""
 
 SHADES = (
     word_set("red crimson burgundy maroon"),
@@ -66,10 +66,10 @@ SHADES = (
     word_set("red ginger orange"),
     word_set("blond ginger"),
 )
-"""Colours of which one may be called another."""
+"""Groups of colours that people may use for each other."""
 
 MAKES = _index_groups(_MAKES)
-"""A car maker's first name by each of its names."""
+"""Canonical name of each car maker."""
 
 OCCUPATIONS = tuple(
     frozenset(name.strip() for name in line.split(","))
@@ -109,8 +109,8 @@ ingenieur, ingenieurin
     postman, mail carrier, briefträger
     """.strip().replace("\\\n", " ").splitlines()
 )  # fmt: skip
-"""Groups of occupations: one of a group may be another name of one, or a kind of it. One person
-rarely has two of different groups."""
+"""Groups of related occupations: synonyms and specialisations. One person rarely has two from
+different groups."""
 
 ORGANISATIONS = tuple(
     frozenset(name.strip() for name in line.split(","))
@@ -137,7 +137,7 @@ ORGANISATIONS = tuple(
     unilever, ben & jerry's
     """.strip().splitlines()
 )
-"""Groups of organisations that are parts of one."""
+"""Groups of organisations that belong together."""
 
 WELL_KNOWN_ORGANISATIONS = frozenset().union(*ORGANISATIONS) | word_set(
     """
@@ -154,7 +154,7 @@ WELL_KNOWN_ORGANISATIONS = frozenset().union(*ORGANISATIONS) | word_set(
     cloudflare nasa
     """
 )
-"""Organisations of one name that nobody takes for a person's."""
+"""Organisations with one-word names that are not mistaken for people."""
 
 SHORT_NAMES = tuple(
     word_set(line)
@@ -193,7 +193,7 @@ SHORT_NAMES = tuple(
     max maximilian maxine
     """.strip().splitlines()
 )
-"""Names of which one may be short for another."""
+"""Groups of first names that may be short for each other."""
 
 NON_PERSON_WORDS = word_set(
     """
@@ -207,7 +207,7 @@ NON_PERSON_WORDS = word_set(
     capricorn aquarius pisces deutsch deutscher deutsche
     """
 )
-"""Capitalised words that say what somebody is, not who."""
+"""Capitalised words that describe a person, but are no names."""
 
 BROAD_VALUES = word_set(
     """
@@ -218,22 +218,22 @@ BROAD_VALUES = word_set(
     nothing something food spicy asian football ball
     """
 )
-"""Values under which another may fall: "pasta" and "lasagne" may both be the favourite food."""
+"""Values that include others: "pasta" and "lasagne" may both be the favourite food."""
 
 
-# --- Numbers up to 99, in figures and words, English and German
+# --- Numbers up to 99, in digits and words
 
 
 AGE_STEP = 10
-"""By how many years somebody may have grown older where it is said that time has passed: a guess;
-more is rather a slip, or somebody else."""
+"""Maximum plausible increase of an age between two statements, in years. A guess: more suggests a
+slip or another person."""
 
 _TEN = 10
 _HYPHEN = "-"
 
 
 def parse_number(text: str) -> int | None:
-    """Return what a text says in figures ("34") or words ("thirty-four"); None: no number."""
+    """Return the value of a number in digits ("34") or words ("thirty-four"); None if invalid."""
     lower = text.casefold()
     if lower.isdecimal():
         return int(lower)
@@ -245,7 +245,7 @@ def parse_number(text: str) -> int | None:
 
 
 def get_number_words(value: int) -> set[str]:
-    """Return the figures of a number, and the words of which its name is made."""
+    """Return the digits of a number, and the words of its name."""
     tens, unit = divmod(value, _TEN)
     parts = {tens * _TEN, unit, value}
     words = {
@@ -257,7 +257,7 @@ def get_number_words(value: int) -> set[str]:
     return {str(value), *(word for word in words if value)}
 
 
-# --- Kinds of things of which none is a kind of another: two of one list exclude each other
+# --- Groups of values that exclude each other
 
 
 def _parse_groups(text: str) -> tuple[frozenset[str], ...]:
@@ -300,7 +300,7 @@ english, german, french, spanish, italian, dutch, norwegian, swedish, danish, po
 chess, go, scrabble, monopoly, catan, poker, bridge, risk, backgammon
 """
 )
-"""Values of which only one can be what somebody likes best."""
+"""Groups of values that exclude each other as favourites."""
 
 NAMED = word_set(
     """
@@ -308,7 +308,7 @@ NAMED = word_set(
     footballer actor actress director comedian rapper composer artist
     """
 )
-"""What names are of, where one is no part of another."""
+"""Kinds of favourites whose names exclude each other."""
 
 FIRST_NAMES = word_set(
     """
@@ -353,4 +353,4 @@ FIRST_NAMES = word_set(
     yasmin yusuf yvonne zack zara zoe zoey
     """
 )
-"""Names that are first names: that "Karen" and "Smith" differ does not make them two people."""
+"""First names only: "Karen" and "Smith" may be the same person."""
