@@ -244,7 +244,7 @@ def build_app(  # noqa: PLR0913 - the options of `Memolith.open`
     default = own[0].name if own else named
     if default not in book:
         raise InvalidConfiguration(
-            "profile", f"{default!r} is none of {', '.join(book)}", loaded.origins["profile"]
+            "profile", f"{default!r} is not one of {', '.join(book)}", loaded.origins["profile"]
         )
     store = stores.open_store(
         settings.store if url is None else stores.store_url(url), settings, ciphers
