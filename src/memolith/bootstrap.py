@@ -105,7 +105,6 @@ class Services:
     """All services of an open store, configured by the settings."""
 
     def __init__(self, dependencies: Dependencies, settings: Settings) -> None:
-        """Build every service."""
         access, indexer, models = (
             dependencies.access,
             dependencies.indexer,

@@ -38,8 +38,8 @@ T = TypeVar("T")
 
 MAX_EXAMPLES = 1_000
 MAX_COMPARED = 20_000
-"""Memories compared by meaning, at most; only the first ones. The comparison takes quadratic time,
-for this number about ten seconds. A guess."""
+"""The maximum number of memories compared by meaning; later ones are skipped. The comparison takes
+quadratic time, about ten seconds for this number. A guess."""
 
 MAX_COMPARED_CHARS = 500
 """Characters, the maximum length of a fact: longer texts make several statements and are similar
@@ -77,7 +77,6 @@ class Auditor:
     """Audits an owner's memories; changes nothing and calls no model."""
 
     def __init__(self, access: Access, indexer: Indexer) -> None:
-        """Configure the auditor."""
         self._access = access
         self._indexer = indexer
 

@@ -56,7 +56,6 @@ class BaseMemoryService:
     """Reads, replaces and rolls back base memories."""
 
     def __init__(self, access: Access) -> None:
-        """Configure the service."""
         self._access = access
 
     def get(self, owner_id: str, *, as_of: datetime | None = None) -> BaseMemory | None:
@@ -154,7 +153,6 @@ class BaseMemoryComposer:
     """Composes the text of a base memory."""
 
     def __init__(self, models: ChatModels, summariser: Summariser) -> None:
-        """Configure the composer."""
         self._models = models
         self._summariser = summariser
 
@@ -270,7 +268,6 @@ class BaseMemoryRewriter:
     """Incorporates summaries and facts into base memories."""
 
     def __init__(self, summary_writer: SummaryWriter, composer: BaseMemoryComposer) -> None:
-        """Configure the rewriter."""
         self._summary_writer = summary_writer
         self._access = summary_writer.access
         self._composer = composer

@@ -39,7 +39,7 @@ class NoChatModel:
 T = TypeVar("T")
 
 MAX_ATTEMPTS = 2
-"""Requests at most, while the reply can't be parsed."""
+"""The maximum number of requests while replies can't be parsed."""
 
 _NONCE_BYTES = 16
 
@@ -69,7 +69,6 @@ class ChatArbitrator:
     """An arbitrator that asks a language model."""
 
     def __init__(self, model: ChatModel) -> None:
-        """Configure the model."""
         self._model = model
 
     def arbitrate(self, existing: str, candidate: str) -> Verdict:
@@ -106,7 +105,6 @@ class UsageReporter:
     """Reports model usage and its cost."""
 
     def __init__(self, access: Access, prices: Prices) -> None:
-        """Configure the reporter."""
         self._access = access
         self._prices = prices
 

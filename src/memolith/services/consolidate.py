@@ -64,7 +64,6 @@ class MessageSummariser:
     """Summarises messages by age, or by ended conversation."""
 
     def __init__(self, summary_writer: SummaryWriter, summariser: Summariser) -> None:
-        """Configure the summariser."""
         self._summary_writer = summary_writer
         self._access = summary_writer.access
         self._summariser = summariser
@@ -213,7 +212,6 @@ class SessionSummariser:
     """Replaces the memories of old sessions by one summary for each session."""
 
     def __init__(self, summary_writer: SummaryWriter, summariser: Summariser) -> None:
-        """Configure the summariser."""
         self._summary_writer = summary_writer
         self._access = summary_writer.access
         self._summariser = summariser
@@ -353,7 +351,6 @@ class Consolidator:
         *,
         has_model: bool,
     ) -> None:
-        """Configure the steps."""
         self._access = access
         self._messages = messages
         self._sessions = sessions

@@ -94,7 +94,6 @@ class FactExtractor:
     def __init__(
         self, access: Access, indexer: Indexer, write_pipeline: WritePipeline, models: ChatModels
     ) -> None:
-        """Configure the extractor."""
         self._access = access
         self._indexer = indexer
         self._write_pipeline = write_pipeline

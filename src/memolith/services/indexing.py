@@ -108,7 +108,6 @@ class UnembeddedEntries:
     """
 
     def __init__(self, texts: Sequence[IndexText], entries: Sequence[IndexEntry]) -> None:
-        """Combine texts with their entries."""
         self._pairs = list(zip(texts, entries, strict=True))
         self.texts_by_digest: dict[bytes, str] = {
             passage.digest: build_embedded_text(text.speaker, passage.span.extract(text.content))
@@ -129,7 +128,6 @@ class Indexer:
     """Builds index entries. Thread-safe."""
 
     def __init__(self, embedder: Embedder, token_counter: TokenCounter, store: Store) -> None:
-        """Configure the embedder and the counter for a store."""
         self._embedder = embedder
         # A re-embedded store keeps its original digests.
         self._digest_model = store.meta.digest_name or embedder.name

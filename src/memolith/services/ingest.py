@@ -67,7 +67,6 @@ class ChunkScorer:
     """Splits texts into chunks and scores them."""
 
     def __init__(self, access: Access, indexer: Indexer) -> None:
-        """Configure the scorer."""
         self._access = access
         self._indexer = indexer
 
@@ -162,7 +161,6 @@ class Ingester:
     def __init__(
         self, access: Access, chunk_scorer: ChunkScorer, write_pipeline: WritePipeline
     ) -> None:
-        """Configure the ingester."""
         self._access = access
         self._chunk_scorer = chunk_scorer
         self._write_pipeline = write_pipeline
@@ -223,7 +221,7 @@ class Ingester:
         made = self._build_run(owner_id, kind, session, origin, source, tags, happened_at)
         return made.store_batches(pieces, batch=BATCH_SIZE)
 
-    def _build_run(  # the arguments of both entry points
+    def _build_run(
         self,
         owner_id: str,
         kind: str | None,
@@ -255,7 +253,7 @@ class Ingester:
 class _IngestionRun:
     """The ingestion of one text."""
 
-    def __init__(  # constructed once, in `Ingester`
+    def __init__(
         self,
         access: Access,
         chunk_scorer: ChunkScorer,

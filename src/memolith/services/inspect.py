@@ -41,7 +41,6 @@ class MemoryReader:
     """Reads single records, lists and statistics."""
 
     def __init__(self, access: Access) -> None:
-        """Configure the reader."""
         self._access = access
 
     def get(self, owner_id: str, id: str | None, key: str | None = None) -> Memory:

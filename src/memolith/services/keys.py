@@ -85,7 +85,6 @@ class ApiKeyService:
     """Creates, finds and revokes API keys."""
 
     def __init__(self, access: Access) -> None:
-        """Configure the service."""
         self._access = access
 
     def create(self, name: str, role: str, owner: str | None) -> NewApiKey:

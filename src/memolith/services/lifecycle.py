@@ -135,7 +135,6 @@ class MemoryEditor:
     """Changes memories under their owner's lock."""
 
     def __init__(self, access: Access, indexer: Indexer) -> None:
-        """Configure the editor."""
         self._access = access
         self._indexer = indexer
         self._runner = TransactionRunner(access.store, indexer)

@@ -90,7 +90,6 @@ class Maintenance:
     """Applies decay, expiry, cleanup and promotion to an owner's memories."""
 
     def __init__(self, access: Access) -> None:
-        """Configure the service."""
         self._access = access
 
     def decay(self, owner_id: str) -> tuple[str, ...]:
@@ -264,7 +263,6 @@ class Retention:
     """Removes inactive memories and conversations after the retention period."""
 
     def __init__(self, access: Access, indexer: Indexer) -> None:
-        """Configure the service."""
         self._access = access
         self._indexer = indexer
 

@@ -94,7 +94,6 @@ class Purger:
     """Removes records permanently, under the owner's lock."""
 
     def __init__(self, access: Access, indexer: Indexer) -> None:
-        """Configure the purger."""
         self._access = access
         self._indexer = indexer
         self._runner = TransactionRunner(access.store, indexer)

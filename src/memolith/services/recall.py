@@ -47,7 +47,6 @@ class RerankerClient:
     """Calls a reranker; logs only its first failure. Thread-safe."""
 
     def __init__(self, reranker: Reranker) -> None:
-        """Configure the reranker."""
         self._reranker = reranker
         self._lock = threading.Lock()
         self._has_warned = False
@@ -153,8 +152,8 @@ _QUERY_TAIL = 700
 DEFAULT_TOP_K = 5
 
 _MAX_RERANK_ROUNDS = 2
-"""Repeated searches at most, if concurrent writes bring up texts that are not reranked yet.
-A guess."""
+"""The maximum number of repeated searches, needed if concurrent writes bring up texts that are not
+reranked yet. A guess."""
 
 _MODES = ("hybrid", "vector", "keyword")
 

@@ -24,7 +24,6 @@ class ReviewQueue:
     """Lists quarantined records, and approves or rejects them."""
 
     def __init__(self, access: Access, indexer: Indexer, editor: MemoryEditor) -> None:
-        """Configure the queue."""
         self._access = access
         self._indexer = indexer
         self._runner = TransactionRunner(access.store, indexer)

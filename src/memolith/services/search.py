@@ -46,8 +46,8 @@ Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 MAX_PERIODS = 3
-"""Periods of a query to search at most, the latest ones. A month without a year stands for ten
-periods, and each is one search. A guess."""
+"""The maximum number of a query's periods to search, the latest ones. A month without a year stands
+for ten periods, and each is one search. A guess."""
 CANDIDATES_PER_PERIOD = 20
 """Candidates from each period. A guess: twice the usual maximum of ten results."""
 

@@ -26,7 +26,6 @@ class PlannedVectors:
     """Vectors of memories in the write in progress, in one growing array."""
 
     def __init__(self) -> None:
-        """Start empty."""
         self._rows: NDArray[np.int8] = np.empty((0, 0), dtype=np.int8)
         self._norms: NDArray[np.float64] = np.empty(0)
         self._row_positions: NDArray[np.int64] = np.empty(0, dtype=np.int64)

@@ -72,7 +72,6 @@ class Summariser:
     """Summarises texts."""
 
     def __init__(self, access: Access, models: ChatModels, indexer: Indexer) -> None:
-        """Configure the summariser."""
         self._access = access
         self._models = models
         self._indexer = indexer

@@ -45,7 +45,6 @@ class ProfileSwitcher:
     """Switches owners between profiles."""
 
     def __init__(self, access: Access, indexer: Indexer) -> None:
-        """Configure the switcher."""
         self._access = access
         self._indexer = indexer
         self._runner = TransactionRunner(access.store, indexer)

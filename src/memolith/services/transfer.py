@@ -131,7 +131,6 @@ class OwnerTransfer:
     """Exports and imports all records of an owner."""
 
     def __init__(self, access: Access, indexer: Indexer, write_pipeline: WritePipeline) -> None:
-        """Configure the transfer."""
         self._access = access
         self._indexer = indexer
         self._write_pipeline = write_pipeline

@@ -25,7 +25,6 @@ class HealthProbe:
     """Probes the store and the embedder; each method raises an error if something is wrong."""
 
     def __init__(self, access: Access, indexer: Indexer) -> None:
-        """Configure the probe."""
         self._access = access
         self._indexer = indexer
         self._schema = access.store.meta.schema
@@ -113,7 +112,6 @@ class StoreVerifier:
     """Checks derived data against its source records, and repairs it."""
 
     def __init__(self, access: Access, indexer: Indexer) -> None:
-        """Configure the verifier."""
         self._access = access
         self._store = access.store
         self._indexer = indexer

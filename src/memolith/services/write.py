@@ -64,7 +64,6 @@ class WriteTransaction:
     """
 
     def __init__(self, tx: Transaction, indexer: Indexer, vectors: Vectors) -> None:
-        """Configure the transaction."""
         self.tx = tx
         self.missing: dict[bytes, str] = {}
         self._indexer = indexer
@@ -87,7 +86,6 @@ class TransactionRunner:
     """Runs changes whose texts must be embedded."""
 
     def __init__(self, store: Store, indexer: Indexer) -> None:
-        """Configure the runner."""
         self._store = store
         self._indexer = indexer
 
