@@ -214,7 +214,7 @@ class HistoryCompressor:
     ) -> list[tuple[Memory, bool]]:
         """Return a conversation's entries, oldest first, each with whether it may be shown.
 
-        Forgotten and quarantined ones may not be shown, but their messages are not compressed again.
+        Forgotten and quarantined ones may not be shown. Their messages are not compressed again.
         """
         if not snapshot.progress(session_id).consolidated_to:
             return []

@@ -164,7 +164,7 @@ class Planner:
         entry = self._get_entry(draft.content, draft.kind, draft.key)
         same = self._similar.find_exact_duplicates(entry, draft.key)
         if draft.key is not None:
-            # A new memory must not get the key of another one: its author could not reach it.
+            # A more trusted memory must not adopt the key: the key's author could not change it.
             same = [one for one in same if one.key or not self._is_outranked(draft, one.id)]
         nearest = self._similar.find_nearest(entry, draft.key) if merging.uses_similarity else None
         candidate = self._build_candidate(draft)
