@@ -41,7 +41,7 @@ def test_a_superseded_memory_cant_be_updated_and_both_expiries_are_one_too_many(
     alice.supersede(a, b)
     with pytest.raises(NotFound, match="active memory"):
         alice.update(a, "Three fish")
-    with pytest.raises(InvalidInput, match="either"):
+    with pytest.raises(InvalidInput, match="only one"):
         alice.remember("x", expires_in="1d", expires_at=datetime(2030, 1, 1, tzinfo=UTC))
     alice.remember("Four fish")
     with pytest.raises(Conflict, match="already has that content"):
