@@ -1,4 +1,4 @@
-"""The services of an open store: each use case, built once with what it depends on."""
+"""Builds the application: reads settings, opens the store, and wires adapters to services."""
 
 from __future__ import annotations
 
@@ -78,17 +78,17 @@ from memolith.worker.background import BackgroundWorker
 
 @dataclass(frozen=True, slots=True)
 class Dependencies:
-    """What all use cases stand on.
+    """Dependencies that all services share.
 
     Attributes:
-        access: The way to the memories.
-        indexer: Makes index entries.
-        touches: Counts what was recalled.
-        models: The language model, by owner.
-        condensers: The one that makes histories shorter, which may be another.
-        reranker: Scores anew what was found, where something does.
-        arbitrators: Who tells what becomes of a memory near to a known one, by owner.
-        awaits: Called when something waits for a model; None: there is none.
+        access: The store, the clock, ids and profiles.
+        indexer: Builds index entries.
+        access_counter: Counts recalled memories.
+        chat_models: The language model for each owner.
+        compression_models: The model that compresses histories; may be the same model.
+        reranker: Rescores search results; None: no reranking.
+        find_arbitrator: Returns the arbitrator for an owner's near-duplicates; None: no arbitrator.
+        on_pending: Called when learning work is pending; None: there is no language model.
     """
 
     access: Access
@@ -102,10 +102,9 @@ class Dependencies:
 
 
 class Services:
-    """All use cases of an open store, with the settings they take."""
+    """All services of an open store, configured by the settings."""
 
     def __init__(self, dependencies: Dependencies, settings: Settings) -> None:
-        """Build every service from its dependencies."""
         access, indexer, models = (
             dependencies.access,
             dependencies.indexer,
@@ -191,16 +190,16 @@ class Services:
 
 
 def prices(chat: Chat) -> Prices:
-    """Return what the tokens of a model cost, as the settings have it."""
+    """Return the configured token prices of the chat model."""
     return Prices(chat.input_price, chat.output_price)
 
 
-# --- The one place that wires adapters to services; `stores` opens what they stand on
+# --- Application
 
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """What an open `Memolith` consists of."""
+    """An open store with its services, as used by `Memolith`."""
 
     store: Store
     services: Services
@@ -210,15 +209,15 @@ class App:
     closeables: tuple[ResilientChat | RemoteEmbedder, ...]
 
     def close(self) -> None:
-        """Let go of all that is held open; what a model was asked is waited for, some seconds."""
-        with ExitStack() as ending:  # an interrupt of the waiting leaves nothing open
+        """Close everything; wait up to `DRAIN_S` seconds for model calls in progress."""
+        with ExitStack() as ending:  # close the rest even if one is interrupted
             for each in reversed(
                 (self.background, self.access_counter, self.store, *self.closeables)
             ):
                 ending.callback(each.close)
 
 
-def build_app(  # noqa: PLR0913 - what `Memolith.open` takes
+def build_app(  # noqa: PLR0913 - the options of `Memolith.open`
     url: str | os.PathLike[str] | None,
     *,
     profile: str | Profile | None,
@@ -232,7 +231,7 @@ def build_app(  # noqa: PLR0913 - what `Memolith.open` takes
     chat: ChatModel | Callable[[list[dict[str, str]]], str] | None = None,
     worker: bool | None = None,
 ) -> App:
-    """Open a store and put the services around it; see `Memolith.open`."""
+    """Open a store and build its services; see `Memolith.open`."""
     own = () if profile is None or isinstance(profile, str) else (_require_profile(profile),)
     loaded = load_settings(config, profile if isinstance(profile, str) else None)
     clock = clock or SystemClock()
@@ -244,7 +243,7 @@ def build_app(  # noqa: PLR0913 - what `Memolith.open` takes
     default = own[0].name if own else named
     if default not in book:
         raise InvalidConfiguration(
-            "profile", f"{default!r} is none of {', '.join(book)}", loaded.origins["profile"]
+            "profile", f"{default!r} is not one of {', '.join(book)}", loaded.origins["profile"]
         )
     store = stores.open_store(
         settings.store if url is None else stores.store_url(url), settings, ciphers
@@ -288,10 +287,10 @@ def build_app(  # noqa: PLR0913 - what `Memolith.open` takes
 
 
 def _require_profile(given: object) -> Profile:
-    """Return a profile of somebody's own making.
+    """Return the argument if it is a `Profile`.
 
     Raises:
-        InvalidInput: It is none.
+        InvalidInput: It is neither a name nor a `Profile`.
     """
     if not isinstance(given, Profile):
         raise InvalidInput("profile", f"must be a name or a Profile, not {type(given).__name__}")
@@ -301,7 +300,7 @@ def _require_profile(given: object) -> Profile:
 def load_settings(
     config: LoadedSettings | str | os.PathLike[str] | None, profile: str | None
 ) -> LoadedSettings:
-    """Return the settings as they were loaded, or from a file and the environment."""
+    """Return already loaded settings unchanged, or load them from a file and the environment."""
     if isinstance(config, LoadedSettings):
         return config
     path = None if config is None else Path(config)
@@ -311,26 +310,22 @@ def load_settings(
 def resolve_embedder(
     given: Embedder | Callable[[list[str]], ArrayLike] | None, settings: Settings
 ) -> Embedder:
-    """Return the embedder that was given, or else the one that is configured.
+    """Return the embedder passed in, or else the configured one.
 
     Raises:
-        InvalidInput: What was given is neither a port nor a function.
+        InvalidInput: The argument is neither an `Embedder` nor a function.
         InvalidConfiguration: See `open_embedder`.
     """
     if given is None:
         return open_embedder(settings)
     if hasattr(given, "embed"):
-        return given  # type: ignore[return-value] # an object with `embed` is the port
+        return given  # type: ignore[return-value] # any object with `embed` implements the port
     _require_callable("embedder", given)
     return CallableEmbedder(given)
 
 
 def _require_callable(field: str, given: object) -> None:
-    """Refuse what is neither a port nor a function.
-
-    Raises:
-        InvalidInput: It is not.
-    """
+    """Raise `InvalidInput` unless the argument is callable."""
     if not callable(given):
         raise InvalidInput(field, f"must be a port or a function, not {type(given).__name__}")
 
@@ -338,7 +333,7 @@ def _require_callable(field: str, given: object) -> None:
 def _resolve_reranker(
     given: Reranker | Callable[[str, list[str]], Sequence[float]] | None, settings: Settings
 ) -> Reranker | None:
-    """Return what scores anew what was found, where something is to; its model loads later."""
+    """Return the reranker, or None if reranking is disabled; its model loads at first use."""
     if given is None:
         own = settings.chunks
         if not own.reranker_enabled:
@@ -371,29 +366,29 @@ def _resolve_chat(
 ) -> ResilientChat | None:
     if given is None:
         return open_chat(settings)
-    if isinstance(given, ResilientChat):  # with a care of its own
+    if isinstance(given, ResilientChat):  # has its own retries and timeouts
         return given
     if hasattr(given, "complete"):
-        return build_resilient_chat(given, settings.chat)  # type: ignore[arg-type] # what has it is the port
+        return build_resilient_chat(given, settings.chat)  # type: ignore[arg-type] # has the method
     _require_callable("chat", given)
     timeout_s = settings.chat.timeout_ms / 1000
     return build_resilient_chat(CallableChat(given, timeout_s), settings.chat)
 
 
 def open_chat(settings: Settings) -> ResilientChat | None:
-    """Return the language model that is configured, None where none is; nothing is asked yet.
+    """Return the configured language model, or None; no request is made yet.
 
     Raises:
-        InvalidConfiguration: The model's name, the key, or the service's client is missing.
+            InvalidConfiguration: The model's name, the API key or the client package is missing.
     """
     if settings.chat.provider == "none":
-        return None  # before anything of models is imported
+        return None  # avoids importing the model clients
     model = build_chat_model(settings.chat, os.environ)
     return None if model is None else build_resilient_chat(model, settings.chat)
 
 
 def _open_compression_model(settings: Settings) -> ResilientChat | None:
-    """Return the model that makes histories shorter, where that is another."""
+    """Return the separate model for compressing histories, or None if none is configured."""
     own, chat = settings.timeline, settings.chat
     if not (own.consolidation_provider or own.consolidation_model):
         return None
@@ -405,7 +400,7 @@ def _open_compression_model(settings: Settings) -> ResilientChat | None:
 def _build_arbitrator_lookup(
     given: Arbitrator | None, models: MeteredChatProvider | NoChatModel, settings: Settings
 ) -> Callable[[str], Arbitrator | None]:
-    """Return who arbitrates for an owner: who was given, else the language model, else nobody."""
+    """Return a lookup by owner: the arbitrator passed in, else the language model, else None."""
 
     def arbitrator(owner_id: str) -> Arbitrator | None:
         model = models.for_owner(owner_id)
@@ -419,7 +414,7 @@ def _build_arbitrator_lookup(
 def _build_pending_callback(
     model: ResilientChat | None, background: BackgroundWorker, *, works: bool
 ) -> Callable[[], None] | None:
-    """Return what is called when something waits for a model; None: there is no model."""
+    """Return the callback for pending learning work; None: there is no model."""
     if model is None:
         return None
     return background.wake if works else lambda: None
@@ -432,7 +427,7 @@ def _meter_model(
     tokens: TokenCounter,
     settings: Settings,
 ) -> MeteredChatProvider | NoChatModel:
-    """Return a model whose calls are counted in the store, owner by owner."""
+    """Return a provider that counts each owner's model calls in the store."""
     if model is None:
         return NoChatModel()
     own = settings.chat
@@ -447,11 +442,11 @@ def _meter_model(
 
 
 def open_embedder(settings: Settings) -> Embedder:
-    """Return the embedder that is configured; its model loads, or is asked, at first use.
+    """Return the configured embedder; its model is loaded or contacted at first use.
 
     Raises:
-        InvalidConfiguration: There is no such model, or it has no vectors of that length; or a
-            service's client or key is not there.
+        InvalidConfiguration: The model does not exist or does not support the dimension; or a
+            service's client package or API key is missing.
     """
     own = settings.embedding
     if own.provider != "local":
@@ -460,13 +455,13 @@ def open_embedder(settings: Settings) -> Embedder:
     if own.dimension and own.dimension != local.dimension:
         raise InvalidConfiguration(
             "embedding.dimension",
-            f"{local.name} has vectors of {local.dimension} numbers, not {own.dimension}",
+            f"{local.name} has dimension {local.dimension}, not {own.dimension}",
         )
     return local
 
 
 def open_counter(settings: Settings) -> TokenCounter:
-    """Return the counter of the local embedder's word pieces."""
+    """Return the token counter of the local embedder."""
     return WordPieceCounter(model_dir=_model_dir(settings))
 
 
@@ -478,11 +473,11 @@ def _model_dir(settings: Settings) -> Path | None:
 
 
 def _check_embedder(store: Store, embedder: Embedder) -> None:
-    """Refuse a store whose vectors are of another model, from now on too."""
-    if store.meta.embedder is None:  # nothing is asked for which there is nothing to compare
+    """Refuse a store with vectors of another model; later writes are checked too."""
+    if store.meta.embedder is None:  # nothing to compare with
         dimension = None
     else:
-        # Opening asks no service: what only a service knows is compared when it has told it.
+        # Opening makes no requests: a remote embedder's dimension is checked once it is known.
         dimension = (
             embedder.known_dimension if isinstance(embedder, RemoteEmbedder) else embedder.dimension
         )

@@ -1,4 +1,4 @@
-"""Opens stores and their keys as the settings and the environment say."""
+"""Opens stores and key rings as configured by the settings and the environment."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 IN_MEMORY = ":memory:"
 KEY_VARIABLE = "MEMOLITH_KEY"
-"""The environment variable that holds the master key, or `passphrase:` and one."""
+"""The environment variable with the master key, or with `passphrase:` and a passphrase."""
 
 _POSTGRES_SCHEMES = ("postgresql", "postgres")
-"""The schemes that libpq takes."""
+"""The URL schemes that libpq accepts."""
 
 _BYTES_PER_MB = 1 << 20
 _MS_PER_S = 1000
@@ -38,30 +38,30 @@ _MS_PER_S = 1000
 def open_store(
     url: str, settings: Settings, ciphers: CipherProvider | None = None, *, unfinished: bool = False
 ) -> Store:
-    """Open the store that a URL or path names.
+    """Open the store at a URL or path.
 
     Args:
         url: The URL or path.
-        settings: How it is opened.
-        ciphers: What it is sealed with, or known by; None: by the settings.
-        unfinished: Whether it may be one that a migration has not come to the end with.
+        settings: The loaded settings.
+        ciphers: Encrypts new stores and opens encrypted ones; None: configured by the settings.
+        unfinished: Whether to accept the target of an incomplete migration.
 
     Raises:
-        InvalidConfiguration: There is no such kind of store.
-        StoreUnavailable: It can't be opened.
-        StoreDamaged: It is no store.
+        InvalidConfiguration: The URL's scheme is not supported.
+        StoreUnavailable: It can't be opened, or holds an incomplete migration.
+        StoreDamaged: It is not a Memolith store.
         StoreTooNew: A newer Memolith wrote it.
-        KeyUnavailable: It is encrypted, and its key is missing or another.
+        KeyUnavailable: It is encrypted, and its key is missing or wrong.
     """
     store = _open(url, settings, ciphers)
-    # Only what is `Movable` has it; to ask for all that this is would read the store.
+    # Not `isinstance(store, SupportsMigration)`: that reads every property, and so the store.
     moved: Migration | None = None if unfinished else getattr(store, "migration", None)
     if moved is None or moved.states is not None:
         return store
     place = getattr(store, "location", url)
     store.close()
     raise StoreUnavailable(
-        f"{place} holds a part of {moved.place} only: go on with `memolith migrate --to …`"
+        f"{place} holds an incomplete copy of {moved.place}: finish with `memolith migrate --to …`"
     )
 
 
@@ -76,7 +76,7 @@ def _open(url: str, settings: Settings, ciphers: CipherProvider | None) -> Store
     _reject_conninfo(url)
     if separator and scheme != "sqlite":
         raise InvalidConfiguration(
-            "store", f"there is no store for {scheme}://; give a file's path or postgresql://…"
+            "store", f"unsupported scheme {scheme}://; give a file path or postgresql://…"
         )
     from memolith.adapters.sqlite.factory import open_sqlite
 
@@ -85,14 +85,14 @@ def _open(url: str, settings: Settings, ciphers: CipherProvider | None) -> Store
 
 
 def is_postgres(url: str) -> bool:
-    """Tell whether a store is in a PostgreSQL database."""
+    """Return whether the URL names a PostgreSQL database."""
     scheme, separator, _ = url.partition("://")
     return bool(separator) and scheme in _POSTGRES_SCHEMES
 
 
 def _reject_conninfo(url: str) -> None:
-    if is_conninfo(url):  # else it would be a file of that name
-        raise InvalidConfiguration("store", "give a database as a URL: postgresql://…")
+    if is_conninfo(url):  # otherwise it would be taken for a file name
+        raise InvalidConfiguration("store", "use a database URL: postgresql://…")
 
 
 def _open_postgres(url: str, settings: Settings, ciphers: CipherProvider | None) -> Store:
@@ -121,26 +121,26 @@ def _open_postgres(url: str, settings: Settings, ciphers: CipherProvider | None)
 
 
 def open_ciphers(settings: Settings, url: str | None = None) -> ConfiguredCiphers:
-    """Return what new stores are encrypted with, and known ones are; `url` as in `open_ring`."""
+    """Return the provider of ciphers for new and existing stores; `url` as in `open_key_ring`."""
     from memolith.adapters.crypto.ciphers import ConfiguredCiphers
 
     ring = partial(open_key_ring, settings, url)
     if os.environ.get(KEY_VARIABLE, "").strip() or is_postgres(
         settings.store if url is None else url
     ):
-        ring()  # says what is wrong with the key or the database, whatever the store is
+        ring()  # report a bad key or database URL early, even for unencrypted stores
     return ConfiguredCiphers(ring, encrypt=settings.enable_encryption)
 
 
 def open_key_ring(settings: Settings, url: str | None = None) -> KeyRing:
-    """Return the key ring; nothing is read or made yet.
+    """Return the key ring; nothing is read or created yet.
 
     Args:
-        settings: What is configured.
-        url: Of the store whose keys they are, where that is another.
+        settings: The loaded settings.
+        url: The store that the keys belong to; None: the configured one.
 
     Raises:
-        InvalidConfiguration: `MEMOLITH_KEY` is no key.
+        InvalidConfiguration: `MEMOLITH_KEY` is not a valid key.
     """
     from memolith.adapters.crypto.key_ring import KeyRing
     from memolith.adapters.crypto.master_key import parse_master_key
@@ -157,10 +157,10 @@ def open_key_ring(settings: Settings, url: str | None = None) -> KeyRing:
 
 
 def key_file(settings: Settings, url: str | None = None) -> KeyFile:
-    """Return the file of the master key, whether it is there or not.
+    """Return the location of the master key file, whether or not the file exists.
 
-    Each ring in a database has one of its own, named for where it is: what changes the key of one
-    ring must not take that of another away.
+    Each key ring in a database has its own file, named after the database: rotating the master key
+    of one ring must not affect another.
     """
     from memolith.adapters.crypto.master_key import KeyFile
 
@@ -176,10 +176,10 @@ def _is_key_ring_in_database(settings: Settings, url: str) -> bool:
 
 
 def postgres_location(settings: Settings, url: str) -> DatabaseLocation:
-    """Return where the database of a store is.
+    """Return the location of a store's database.
 
     Raises:
-        InvalidConfiguration: The URL is none, or psycopg is not installed.
+        InvalidConfiguration: The URL is not valid, or psycopg is not installed.
     """
     require_package("psycopg", "store", extra="postgres")
     from memolith.adapters.postgres.dsn import parse_dsn
@@ -188,14 +188,14 @@ def postgres_location(settings: Settings, url: str) -> DatabaseLocation:
 
 
 def reset_store(settings: Settings) -> list[str]:
-    """Delete the store that is configured and its keys, and return what was there.
+    """Delete the configured store and its keys; return the names of everything deleted.
 
     Raises:
-        InvalidConfiguration: There is no such kind of store.
-        StoreDamaged: It is not a store of Memolith.
-        StoreReadOnly: It is in a database, and not this role's to delete.
+        InvalidConfiguration: The URL's scheme is not supported.
+        StoreDamaged: It is not a Memolith store.
+        StoreReadOnly: The database role may not delete it.
         StoreUnavailable: It is being written to.
-        ServiceFailed: Chroma has vectors of it, and can't be reached.
+        ServiceFailed: Chroma holds its vectors and can't be reached.
     """
     from memolith.adapters.sqlite.factory import remove_vectors
 
@@ -221,20 +221,20 @@ def _reset_postgres(place: DatabaseLocation, forget: Callable[[bytes], None]) ->
 
 
 def store_exists(url: str) -> bool:
-    """Tell whether a store is there to be opened: where it is in a file, whether that is."""
+    """Return whether the store exists; assumed for databases and `:memory:`."""
     return url == IN_MEMORY or is_postgres(url) or store_path(url).exists()
 
 
 def store_path(url: str) -> Path:
-    """Return the file that a URL or path names."""
+    """Return the file of a store's URL or path."""
     scheme, separator, rest = url.partition("://")
     _reject_conninfo(url)
     if url == IN_MEMORY or (separator and scheme != "sqlite"):
         shown = f"{scheme}://…" if separator else url  # the rest may hold a password
-        raise InvalidConfiguration("store", f"there is no file for {shown}; give a file's path")
+        raise InvalidConfiguration("store", f"{shown} is not a file; give a file path")
     return parse_file_path(rest if separator else url, "store")
 
 
 def store_url(url: str | os.PathLike[str]) -> str:
-    """Return a store's URL or path, given as such or as a path."""
+    """Return a store's URL or path as text."""
     return url if isinstance(url, str) else str(parse_file_path(url, "store"))

@@ -358,7 +358,7 @@ def test_since_and_until_choose_by_time(alice: OwnerMemory, clock: SettableClock
 
 
 def test_a_search_by_vector_is_refused(alice: OwnerMemory) -> None:
-    with pytest.raises(InvalidInput, match="has no vectors"):
+    with pytest.raises(InvalidInput, match="does not use vectors"):
         alice.recall("tokio", mode="vector")
 
 

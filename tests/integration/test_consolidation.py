@@ -441,7 +441,7 @@ def test_a_bad_summary_is_asked_for_again_once_then_made_of_sentences(
         assert text.startswith(EXTRACT_MARK)
         said = {sentence(number) for number in range(20)}
         assert sum(each in text for each in said) >= 3
-        assert caplog.text.count("a summary was not taken") == 2
+        assert caplog.text.count("a model's summary was rejected") == 2
         assert "Hall" not in caplog.text
 
 

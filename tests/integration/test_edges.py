@@ -41,10 +41,10 @@ def test_a_superseded_memory_cant_be_updated_and_both_expiries_are_one_too_many(
     alice.supersede(a, b)
     with pytest.raises(NotFound, match="active memory"):
         alice.update(a, "Three fish")
-    with pytest.raises(InvalidInput, match="either"):
+    with pytest.raises(InvalidInput, match="only one"):
         alice.remember("x", expires_in="1d", expires_at=datetime(2030, 1, 1, tzinfo=UTC))
     alice.remember("Four fish")
-    with pytest.raises(Conflict, match="says that already"):
+    with pytest.raises(Conflict, match="already has that content"):
         alice.update(b, "Four fish")
 
 
@@ -131,7 +131,7 @@ def test_a_use_that_cant_be_noted_is_logged_and_the_answer_comes(
     with caplog.at_level(logging.WARNING):
         assert len(alice.recall("tea").memories) == 1
         memory.flush()
-    assert "could not note 1 recalls: StoreUnavailable" in caplog.text
+    assert "could not record 1 recalls: StoreUnavailable" in caplog.text
     assert "tea" not in caplog.text
 
 

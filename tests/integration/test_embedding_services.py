@@ -504,7 +504,7 @@ def test_openai_itself_wants_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_length_that_the_local_model_has_not_is_refused() -> None:
-    with pytest.raises(InvalidConfiguration, match="384 numbers, not 256"):
+    with pytest.raises(InvalidConfiguration, match="dimension 384, not 256"):
         Memolith.open(":memory:", config=load(env={}, overrides={"embedding.dimension": 256}))
     with Memolith.open(":memory:", config=load(env={}, overrides={"embedding.dimension": 384})):
         pass

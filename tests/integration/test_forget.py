@@ -125,7 +125,7 @@ def test_what_is_active_cant_be_restored(memory: Memolith, alice: OwnerMemory) -
         memory.owner("bob").restore(stored.id)
     same = alice.remember("Lives in Oslo")
     assert same.id != stored.id
-    with pytest.raises(Conflict, match="says that already"):
+    with pytest.raises(Conflict, match="already has that content"):
         alice.restore(stored.id)
 
 

@@ -81,7 +81,7 @@ def test_a_message_restored_brings_its_summary_back(memory: Memolith) -> None:
     first, second = alice.messages("s")[:2]
     alice.forget(first.id)
     alice.forget(second.id)
-    with pytest.raises(Conflict, match="stands for"):
+    with pytest.raises(Conflict, match="are forgotten"):
         alice.restore(summary.id)
     alice.restore(first.id)
     assert alice.summaries() == ()

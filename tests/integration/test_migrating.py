@@ -356,9 +356,9 @@ def test_a_target_that_holds_something_else_is_left_as_it_is(plain: Places, tmp_
         memory.remember("Mine too", owner="eve")
     rows = plain.rows("back"), plain.rows("server")
     for to in ("back", "server"):
-        with pytest.raises(Conflict, match="holds a store already"):
+        with pytest.raises(Conflict, match="already holds a store"):
             plain.move("file", to)
-    with pytest.raises(Conflict, match="itself"):
+    with pytest.raises(Conflict, match="same store"):
         plain.move("file", "file")
     (tmp_path / "linked.db").symlink_to(plain.urls["file"])
     with pytest.raises(Conflict):
@@ -370,12 +370,12 @@ def test_a_target_of_another_move_or_written_to_since_is_left_as_it_is(plain: Pl
     furnished(plain).move("file", "server")
     with plain.opened("back") as memory:
         memory.remember("Mine", owner="eve")
-    with pytest.raises(Conflict, match="moved from"):
+    with pytest.raises(Conflict, match="copy of another store"):
         plain.move("back", "server")
     with plain.opened("server") as memory:
         memory.remember("New here", owner="alice")
     rows = plain.rows("server")
-    with pytest.raises(Conflict, match="written to since"):
+    with pytest.raises(Conflict, match="written to after"):
         plain.move("file", "server")
     assert plain.rows("server") == rows
 
@@ -486,7 +486,7 @@ def test_the_command_says_what_a_store_that_is_not_whole_lacks(
     for command in ("stats", "verify"):
         refused = program(command, "--store", at.urls["server"])
         assert refused.code == 10
-        assert f"a part of {at.urls['file']} only" in refused.err
+        assert f"an incomplete copy of {at.urls['file']}" in refused.err
         assert "`memolith migrate --to …`" in refused.err
 
 

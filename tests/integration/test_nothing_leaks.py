@@ -243,7 +243,7 @@ def test_an_embedder_that_answers_nonsense_changes_nothing(
             lambda: memory.learn("I live in Bergen.", "Nice.", owner="alice"),
             lambda: memory.recall("Bergen", owner="alice"),
         ):
-            with pytest.raises(ServiceFailed, match="far away: gave"):
+            with pytest.raises(ServiceFailed, match="far away: returned"):
                 use()
         assert list(memory.export(owner="alice")) == before
         assert memory.recall("Oslo", owner="alice", mode="keyword").memories

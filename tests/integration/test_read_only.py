@@ -122,7 +122,7 @@ def _is_read_but_not_written(folder: Path, kind: str) -> None:
             claims.acquire("alice", WorkKind.CONSOLIDATE, now=now, lease_s=60)
         assert shown(memory) == before
     told = {record.getMessage().split(": ")[0] for record in warned.records}
-    assert told <= {"a history could not be made shorter"}  # `compress` never raises
+    assert told <= {"a history could not be compressed"}  # `compress` never raises
     assert bytes_of(folder) == files
 
 

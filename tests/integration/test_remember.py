@@ -152,7 +152,7 @@ def test_updating_nothing_a_stranger_or_a_taken_key_is_refused(
 ) -> None:
     stored = alice.remember("Drinks tea", key="drink")
     other = alice.remember("Eats bread", key="food")
-    with pytest.raises(InvalidInput, match="nothing to change"):
+    with pytest.raises(InvalidInput, match="at least one field"):
         alice.update(stored.id)
     with pytest.raises(InvalidInput, match="id"):
         alice.update("not-an-id", "x")

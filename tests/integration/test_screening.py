@@ -117,7 +117,7 @@ def test_texts_without_secrets_are_kept_as_they_are(alice: OwnerMemory) -> None:
 @pytest.mark.parametrize("field", ["key", "tags", "session"])
 def test_a_name_with_a_secret_is_refused(alice: OwnerMemory, field: str) -> None:
     given: dict[str, Any] = {field: [TOKEN] if field == "tags" else TOKEN}
-    with pytest.raises(InvalidInput, match="holds a secret") as caught:
+    with pytest.raises(InvalidInput, match="contains a secret") as caught:
         alice.remember("Something", **given)
     assert caught.value.field == field
     assert TOKEN not in str(caught.value)
@@ -125,9 +125,9 @@ def test_a_name_with_a_secret_is_refused(alice: OwnerMemory, field: str) -> None
 
 def test_a_speaker_or_an_id_with_a_secret_is_refused(alice: OwnerMemory) -> None:
     for message in (Message(TOKEN, "Hi"), Message("Bob", "Hi", external_id=TOKEN)):
-        with pytest.raises(InvalidInput, match="holds a secret"):
+        with pytest.raises(InvalidInput, match="contains a secret"):
             alice.log([message])
-    with pytest.raises(InvalidInput, match="holds a secret"):
+    with pytest.raises(InvalidInput, match="contains a secret"):
         alice.log([Message("Bob", "Hi")], session=TOKEN)
 
 

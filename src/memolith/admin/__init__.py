@@ -1,1 +1,1 @@
-"""Admin."""
+"""Administration of stores: backups, migration, re-embedding, and databases."""

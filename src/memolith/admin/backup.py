@@ -1,4 +1,4 @@
-"""Wires what makes copies of stores: backups, what brings them back, and migrations."""
+"""Backs up, restores and migrates stores."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def back_up(
     overwrite: bool,
     advance: Callable[[int], None] | None,
 ) -> int:
-    """Copy an open store; see `Memolith.backup`."""
+    """Back up an open store; see `Memolith.backup`."""
     store = app.store
     if not isinstance(store, SupportsBackup):
-        raise InvalidInput("store", "is kept in memory only: there is nothing to copy")
+        raise InvalidInput("store", "is in memory only and can't be backed up")
     app.access_counter.flush()
     return store.back_up(Path(path), overwrite=overwrite, advance=advance)
 
@@ -55,7 +55,7 @@ def restore_backup(
     config: Config,
     ciphers: CipherProvider | None,
 ) -> RestoreResult:
-    """Put a backup in a store's place; see `Memolith.restore_backup`."""
+    """Replace a store with a backup; see `Memolith.restore_backup`."""
     settings = load_settings(config, None).settings
     target = settings.store if url is None else store_url(url)
     with ExitStack() as opened:
@@ -90,7 +90,7 @@ def migrate(
     ciphers: CipherProvider | None,
     advance: Callable[[int], None] | None,
 ) -> MigrationResult:
-    """Move a store to another place, or compare both; see `Memolith.migrate`."""
+    """Move a store to another location, or compare both; see `Memolith.migrate`."""
     settings = _without_statement_timeout(load_settings(config, None).settings)
     origin = settings.store if source is None else store_url(source)
     target = store_url(to)
@@ -103,7 +103,7 @@ def migrate(
         )
         new = _require_movable(open_store(target, settings, twins, unfinished=True), opened)
         if old.location == new.location:
-            raise Conflict(f"{old.location} is the store itself")
+            raise Conflict(f"the source and the target are the same store: {old.location}")
         moving = StoreMigrator(old, new, advance)
         if verify:
             return moving.compare()
@@ -113,7 +113,7 @@ def migrate(
         _require_same_cipher(old, new)
         moving.begin(twins.create())
         if isinstance(new.cipher, SupportsKeyRotation):
-            new.cipher.delete_store_keys()  # of nothing that there is
+            new.cipher.delete_store_keys()  # the fresh target's own keys; it has no rows yet
     with ExitStack() as opened:
         old = _require_movable(open_store(origin, settings, ciphers), opened)
         new = _require_movable(open_store(target, settings, ciphers, unfinished=True), opened)
@@ -121,7 +121,7 @@ def migrate(
 
 
 class _CloningCiphers:
-    """Ciphers whose new ones have the keys of another store."""
+    """Creates ciphers with the keys of another store."""
 
     def __init__(self, ciphers: CipherProvider, source: Cipher) -> None:
         self._ciphers = ciphers
@@ -129,31 +129,31 @@ class _CloningCiphers:
         self.has_cloned = False
 
     def create(self) -> Cipher:
-        """See the port."""
+        """Return a cipher with the source store's keys."""
         if not isinstance(self._ciphers, SupportsClone):
-            raise InvalidInput("cipher", "gives no keys of another store's")
+            raise InvalidInput("cipher", "can't be given another store's keys")
         self.has_cloned = True
         return self._ciphers.clone(self._source)
 
     def load(self, name: str, store_id: bytes, check: bytes) -> Cipher:
-        """See the port."""
+        """Return the cipher of an existing store."""
         return self._ciphers.load(name, store_id, check)
 
 
 def _without_statement_timeout(settings: Settings) -> Settings:
-    """Return settings under which no statement is given up for taking long."""
+    """Return settings without a statement timeout: copying may take long."""
     return replace(settings, postgres=replace(settings.postgres, statement_timeout_ms=0))
 
 
 def _require_store(url: str, settings: Settings) -> None:
-    """Refuse a store that is not there: opening would make it.
+    """Refuse a missing store, which opening would create.
 
     Raises:
-        NotFound: It is not.
-        InvalidInput: It is kept in memory.
+        NotFound: There is no such store.
+        InvalidInput: The store is in memory.
     """
     if url == IN_MEMORY:
-        raise InvalidInput("store", "is kept in memory only: there is nothing to move")
+        raise InvalidInput("store", "is in memory only and can't be migrated")
     if is_postgres(url):
         place = postgres_location(settings, url)
         from memolith.adapters.postgres.dsn import session
@@ -175,15 +175,15 @@ def _open_closing_ciphers(settings: Settings, url: str, opened: ExitStack) -> Ci
 
 
 def _require_movable(store: object, opened: ExitStack) -> SupportsMigration:
-    opened.enter_context(closing(store))  # type: ignore[type-var] # every store has it
+    opened.enter_context(closing(store))  # type: ignore[type-var] # every store has `close`
     if not isinstance(store, SupportsMigration):
-        raise InvalidInput("store", "is kept in memory only: it can't be moved")
+        raise InvalidInput("store", "is in memory only and can't be migrated")
     return store
 
 
 def _require_same_cipher(old: SupportsMigration, new: SupportsMigration) -> None:
     if old.meta.cipher != new.meta.cipher:
         raise Conflict(
-            f"{new.location} is there, empty, with the cipher {new.meta.cipher!r}, and {old.location}"
-            f" has {old.meta.cipher!r}: remove it, and it is made anew"
+            f"{new.location} is an empty store with cipher {new.meta.cipher!r}, but {old.location}"
+            f" has {old.meta.cipher!r}: delete the empty store and run the migration again"
         )

@@ -1,4 +1,4 @@
-"""Wires what looks after the database of a store: `memolith db`."""
+"""Inspects and maintains a store's database, for `memolith db`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class VectorIndex:
-    """An index of vectors, or a part of one; see `adapters.postgres.vector_index`."""
+    """A vector index, or the part of one in a partition; see `adapters.postgres.vector_index`."""
 
     name: str
     kind: str
@@ -32,26 +32,26 @@ class VectorIndex:
 
 @dataclass(frozen=True, slots=True)
 class DatabaseStatus:
-    """A store and its database, without what is secret in its URL.
+    """The status of a store and its database, without passwords.
 
     Attributes:
-        store: Where it is.
-        database: Which database, with its version.
-        schema_found: The schema of its tables; 0: there is no store.
-        schema_needed: The schema that this Memolith needs.
-        encryption: The cipher; None: it is not encrypted.
-        key_ring: Where its keys are; None: it has none.
-        embedder: The model of its vectors; None: none was adopted yet.
-        dimension: The length of its vectors.
-        vectors: How they stand in their column.
-        vector_indexes: The indexes of them.
-        partitions: Into how many parts its tables are parted by owner; 0: none.
-        is_distributed: Whether its tables are on several machines.
-        role: As whom it would be opened.
-        made_by: Who owns its tables.
-        unbound: Why the role is not kept to one owner's rows; "" where it is.
-        owners: How many owners there are; None: it can't be told.
-        size_bytes: What it takes on disk, with its indexes.
+        store: The store's location.
+        database: The database product and its version.
+        schema_found: The schema version of the tables; 0: there is no store.
+        schema_needed: The schema version that this Memolith needs.
+        encryption: The cipher's name; None: not encrypted.
+        key_ring: The location of the keys; None: not encrypted.
+        embedder: The embedding model of the vectors; None: nothing was embedded yet.
+        dimension: The length of the vectors.
+        vectors: The type of the vector column.
+        vector_indexes: The indexes of the vectors.
+        partitions: The number of partitions by owner; 0: not partitioned.
+        is_distributed: Whether Citus distributes the tables over several machines.
+        role: The database role that opens the store.
+        table_owner: The role that owns the tables.
+        row_level_security_problem: Why row-level security is not in force for the role, or "".
+        owners: The number of owners; None: unknown.
+        size_bytes: The size on disk, including indexes.
     """
 
     store: str
@@ -75,19 +75,19 @@ class DatabaseStatus:
 
 @dataclass(frozen=True, slots=True)
 class UpgradeResult:
-    """What became of a store: the schema it had, 0 where there was none, and the one it has."""
+    """The schema versions before (0: a new store) and after an upgrade."""
 
     from_schema: int
     to_schema: int
 
 
 def get_status(settings: Settings) -> DatabaseStatus:
-    """Look at the store that is configured; nothing is changed.
+    """Return the status of the configured store; changes nothing.
 
     Raises:
-        InvalidConfiguration: There is no such kind of store.
-        StoreUnavailable: It can't be reached.
-        StoreDamaged: It is not a store of Memolith.
+        InvalidConfiguration: The URL's scheme is not supported.
+        StoreUnavailable: The store can't be reached.
+        StoreDamaged: It is not a Memolith store.
     """
     if is_postgres(settings.store):
         return _get_postgres_status(settings)
@@ -159,18 +159,18 @@ def _key_ring_location(settings: Settings) -> str:
 
 
 def upgrade(settings: Settings, on_progress: Callable[[int], None]) -> UpgradeResult | None:
-    """Make the store that is configured, or bring its tables up to date.
+    """Create the configured store's tables, or migrate them to the current schema.
 
-    None: it is a file, which opening brings up to date.
+    Returns None for a file, which is migrated when it is opened.
 
     Args:
-        settings: What is configured.
-        told: Is called with each schema that is reached.
+        settings: The loaded settings.
+        on_progress: Called with each schema version reached.
 
     Raises:
-        StoreReadOnly: Who the URL names may not change the tables.
-        StoreTooNew: A newer Memolith has written it.
-        StoreUnavailable: The database can't be reached, or somebody holds a table for too long.
+        StoreReadOnly: The database role may not change the tables.
+        StoreTooNew: A newer Memolith wrote the store.
+        StoreUnavailable: The database can't be reached, or a table stays locked for too long.
     """
     if not is_postgres(settings.store):
         return None
@@ -189,16 +189,19 @@ def upgrade(settings: Settings, on_progress: Callable[[int], None]) -> UpgradeRe
 def build_index(
     settings: Settings, on_statement: Callable[[str], None], advance: Callable[[int], None]
 ) -> bool:
-    """Build the index of vectors that is configured; return whether anything was done.
+    """Build the configured vector index, or drop it if none is configured.
+
+    Returns:
+        Whether anything changed.
 
     Args:
-        settings: What is configured; where no index is, one that is there is dropped.
-        told: Is called with each statement before it is run.
-        advance: Is called with how many vectors were taken up since the last call.
+        settings: The loaded settings.
+        on_statement: Called with each SQL statement before it runs.
+        advance: Called with the number of vectors indexed since the last call.
 
     Raises:
-        InvalidInput: It is in a file, which needs none; or it has no vectors yet.
-        StoreReadOnly: Who the URL names does not own the tables.
+        InvalidInput: The store is a file, which needs no index; or it has no vectors yet.
+        StoreReadOnly: The database role does not own the tables.
         StoreUnavailable: The database can't be reached.
     """
     own = settings.postgres
@@ -211,7 +214,7 @@ def build_index(
 
 
 def drop_index(settings: Settings, on_statement: Callable[[str], None]) -> bool:
-    """Remove the indexes of vectors, and return whether there was one; errors as `build_index`."""
+    """Drop the vector indexes; return whether there were any. Raises as `build_index` does."""
     place = _require_indexable(settings)
     from memolith.adapters.postgres.vector_index import drop_indexes
 
@@ -219,21 +222,19 @@ def drop_index(settings: Settings, on_statement: Callable[[str], None]) -> bool:
 
 
 def _require_indexable(settings: Settings) -> DatabaseLocation:
-    return _require_postgres(settings, "is a file: it is searched without an index in a database")
+    return _require_postgres(settings, "is a file: only PostgreSQL has a vector index")
 
 
 def distribute(settings: Settings, on_statement: Callable[[str], None]) -> bool:
-    """Spread the store over the machines of a Citus cluster; return whether it was not yet.
+    """Distribute the tables over a Citus cluster; return False if they already are.
 
     Raises:
-        InvalidInput: It is in a file, or its tables are in parts.
-        InvalidConfiguration: The server has no Citus.
-        StoreReadOnly: Who the URL names does not own the tables.
+        InvalidInput: The store is a file, or its tables are partitioned.
+        InvalidConfiguration: Citus is not installed on the server.
+        StoreReadOnly: The database role does not own the tables.
         StoreUnavailable: The database can't be reached.
     """
-    place = _require_postgres(
-        settings, "is a file: only a PostgreSQL store can be on several machines"
-    )
+    place = _require_postgres(settings, "is a file; only a PostgreSQL store can be distributed")
     from memolith.adapters.postgres.admin import distribute as distribute_database
 
     return distribute_database(place, on_statement)

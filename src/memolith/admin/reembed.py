@@ -1,4 +1,4 @@
-"""Making all vectors of a store anew by another model, while it is in use."""
+"""Replaces all vectors of a store with those of another model, while the store is in use."""
 
 from __future__ import annotations
 
@@ -28,26 +28,25 @@ Config = LoadedSettings | str | PathLike[str] | None
 Url = str | PathLike[str]
 
 BATCH_SIZE = 512
-"""How many passages get their vectors in one transaction, and how many texts an embedder is given
-at once: writers wait for it some 20 ms (a guess)."""
+"""Passages per transaction, and texts per call of the embedder. A guess: writers wait about 20 ms
+for a transaction."""
 
 _REMOVAL_BATCH_SIZE = 2_048
-"""From how many passages unused vectors are removed in one transaction (a guess)."""
+"""Passages per transaction when unused vectors are removed. A guess."""
 
 MAX_SWITCH_ATTEMPTS, UNLOCKED_ATTEMPTS = 12, 3
-"""How often the switch is tried at most while others write, and how often before they are asked to
-wait for a moment. Each try has only what was written during the one before to make up for, so that
-after three little is left (a guess)."""
+"""Attempts to switch while others write, in total and before writers are paused. Each attempt only
+embeds the passages written during the previous one, so that little is left after three. A guess."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReembedResult:
-    """What came of it.
+    """The result of a re-embedding.
 
     Attributes:
-        model: The name of the model that all vectors are of now.
-        dimension: Their length.
-        made: How many passages got a new vector by this call.
+        model: The name of the model that all vectors now belong to.
+        dimension: The length of the vectors.
+        vectors_created: The number of passages embedded by this call.
     """
 
     model: str
@@ -56,35 +55,35 @@ class ReembedResult:
 
 
 class Reembedder:
-    """Makes a store's vectors anew.
+    """Replaces a store's vectors with those of another model.
 
-    Vectors are made beside those in use, which others go on with. Killed anywhere, calling it
-    again goes on; the switch is one commit. What is left of the vectors of before is removed after
-    that.
+    The new vectors are built next to the current ones, which stay in use until one commit
+    switches to the new ones. The old vectors are removed after that. An interrupted run resumes
+    when called again.
     """
 
     def __init__(self, store: Store) -> None:
-        """Use this store, whatever model its vectors are of.
+        """Configure the store; its vectors may belong to any model.
 
         Raises:
-            InvalidInput: Its vectors can't be made anew.
+            InvalidInput: The store does not support re-embedding.
         """
         if not isinstance(store, SupportsReembedding):
-            raise InvalidInput("store", "its vectors can't be made anew while it is in use")
+            raise InvalidInput("store", "does not support re-embedding")
         self._store: Store = store
         self._vectors: SupportsReembedding = store
 
     def run(self, embedder: Embedder, advance: Advance | None = None) -> ReembedResult:
-        """Make all vectors anew, switch to them, and remove those of before.
+        """Embed all passages again, switch to the new vectors, and remove the old ones.
 
         Args:
-            embedder: Makes the new ones.
-            advance: Called with how many were made since the last call, and how many there are to
-                be made, as far as is known.
+            embedder: Creates the new vectors.
+            advance: Called with the number of vectors created since the last call, and with the
+                expected total.
 
         Raises:
-            Conflict: Vectors of another model are being made.
-            ServiceFailed: The embedder failed; calling it again goes on.
+            Conflict: A re-embedding with another model is in progress.
+            ServiceFailed: The embedder failed; call again to resume.
             StoreUnavailable: The store can't be written, or others write without a pause.
             StoreReadOnly: The store can't be written.
         """
@@ -98,13 +97,13 @@ class Reembedder:
         return ReembedResult(model.name, model.dimension, made)
 
     def abandon(self) -> bool:
-        """Give up what is under way, and remove what was made; return whether anything was."""
+        """Cancel a re-embedding and remove its vectors; return whether one was in progress."""
         was_under_way = self._vectors.abandon_reembedding()
         self._remove_unused()
         return was_under_way
 
     def _is_current(self, model: EmbeddingModel) -> bool:
-        """Whether there is nothing to do: the store has the model, and is to keep it."""
+        """Return whether the store uses the model and no re-embedding is in progress."""
         meta = self._store.meta
         is_in_use = (meta.embedder, meta.dimension) == (model.name, model.dimension)
         return is_in_use and self._vectors.reembedding_model is None
@@ -123,7 +122,7 @@ class Reembedder:
                     return work.vectors_created
         finally:
             self._vectors.resume_writers()
-        raise StoreUnavailable("others write without a pause: run it again to finish")
+        raise StoreUnavailable("other processes keep writing: run it again to finish")
 
     def _remove_unused(self) -> None:
         if not self._vectors.has_unused_vectors:
@@ -137,7 +136,7 @@ class Reembedder:
 
 
 class _VectorBuild:
-    """What there is to embed, and how much of it is done."""
+    """Embeds the passages without a new vector, and counts them."""
 
     def __init__(
         self, store: SupportsReembedding, embedder: Embedder, advance: Advance | None
@@ -149,7 +148,7 @@ class _VectorBuild:
         self.vectors_created = 0
 
     def count_expected(self) -> None:
-        """Find out how much there is, where anybody wants to know."""
+        """Count the passages to embed, if progress is reported."""
         if self._advance is not None:
             self._expected = sum(
                 map(self._store.count_missing_vectors, self._store.owners_missing_vectors())
@@ -157,13 +156,13 @@ class _VectorBuild:
             self._report_progress(0)
 
     def build(self) -> None:
-        """Give all passages a new vector that have none as yet."""
+        """Embed all passages without a new vector."""
         for owner_id in self._store.owners_missing_vectors():
             while self._build_batch(owner_id):
                 pass
 
     def _build_batch(self, owner_id: str) -> bool:
-        """Give some of an owner's passages their vectors; return whether there may be more."""
+        """Embed one batch of an owner's passages; return whether there may be more."""
         bare = self._store.passages_missing_vectors(owner_id, BATCH_SIZE)
         vectors = self._embed(bare.passages)
         is_given = self._store.add_vectors(owner_id, bare, vectors)
@@ -172,7 +171,7 @@ class _VectorBuild:
         return bool(bare.passages) and not (is_given and bare.is_last)
 
     def _embed(self, passages: Sequence[UnembeddedPassage]) -> Vectors:
-        """Return the new vectors of passages by place; each text is embedded once."""
+        """Return the new vectors of passages by position; equal texts are embedded once."""
         texts = {each.position: build_embedded_text(each.speaker, each.text) for each in passages}
         wanted = list(dict.fromkeys(texts[e.position] for e in passages if e.vector is None))
         fresh = quantise(embed_texts(self._embedder, wanted, "document")) if wanted else ()
@@ -188,7 +187,7 @@ class _VectorBuild:
             self._advance(count, max(self._expected, self.vectors_created))
 
 
-# --- Wires what makes the vectors of a store anew
+# --- Entry points
 
 
 def reembed(
@@ -199,7 +198,7 @@ def reembed(
     ciphers: CipherProvider | None,
     advance: Callable[[int, int], None] | None,
 ) -> ReembedResult:
-    """Make a store's vectors anew; see `Memolith.reembed`."""
+    """Embed a store again with another model; see `Memolith.reembed`."""
     settings = load_settings(config, None).settings
     chosen = resolve_embedder(embedder, settings)
     try:
@@ -211,7 +210,7 @@ def reembed(
 
 
 def abandon(url: Url | None, *, config: Config, ciphers: CipherProvider | None) -> bool:
-    """Give up making a store's vectors anew; see `Memolith.abandon_reembed`."""
+    """Cancel a re-embedding; see `Memolith.abandon_reembed`."""
     with _open_reembedder(url, load_settings(config, None).settings, ciphers) as reembedding:
         return reembedding.abandon()
 
@@ -220,9 +219,9 @@ def abandon(url: Url | None, *, config: Config, ciphers: CipherProvider | None) 
 def _open_reembedder(
     url: Url | None, settings: Settings, ciphers: CipherProvider | None
 ) -> Iterator[Reembedder]:
-    """Open a store, whatever model its vectors are of."""
+    """Open a store for re-embedding, whichever model its vectors belong to."""
     named = settings.store if url is None else store_url(url)
     if named == IN_MEMORY:
-        raise InvalidInput("store", "is kept in memory only: open another with the new model")
+        raise InvalidInput("store", "is in memory only and can't be re-embedded")
     with closing(stores.open_store(named, settings, ciphers)) as store:
         yield Reembedder(store)

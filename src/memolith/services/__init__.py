@@ -1,1 +1,1 @@
-"""Use cases: each takes what it needs by ports and policies, and does one thing."""
+"""Use cases. Each service does one task and reaches the outside only through ports."""

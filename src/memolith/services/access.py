@@ -1,4 +1,4 @@
-"""What every use case shares: the store, the time, new ids, and the owners' profiles."""
+"""The store, the clock, ids, and owners' profiles, as shared by all services."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from memolith.ports.store import Snapshot, Store
 from memolith.profiles.model import Profile
 
 _UNUSED_BITS = 7
-"""Of the random ones, so many that adding one never runs over."""
+"""Leading random bits left zero, so that incrementing an id can't overflow."""
 
 
 class IdGenerator:
-    """Makes ids that sort by when they were made, within a millisecond too. Thread-safe."""
+    """Generates UUIDv7 ids that increase even within a millisecond. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._last = (0, 0)
 
     def new_id(self, now: datetime) -> str:
-        """Return a new id."""
+        """Return a new id, greater than all earlier ones of the same millisecond."""
         millisecond = int(now.timestamp() * 1000)
         with self._lock:
             last, entropy = self._last
@@ -42,14 +42,15 @@ class IdGenerator:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The way to the memories.
+    """Shared access to stored memories.
 
     Attributes:
-        store: Where they are.
-        clock: The time.
+        store: The open store.
+        clock: The current time.
         profiles: All profiles by name.
         default_profile: The name of the profile of new owners.
-        enabled: Whether writes are taken.
+        enabled: Whether writes are accepted.
+        id_generator: Generates ids of new records.
     """
 
     store: Store
@@ -60,7 +61,7 @@ class Access:
     id_generator: IdGenerator = field(default_factory=IdGenerator)
 
     def get_profile(self, owner_id: str) -> Profile:
-        """Return the owner's profile; errors as in `profile_of`."""
+        """Return the owner's profile; raises as `get_snapshot_profile` does."""
         with self.store.read(owner_id) as snapshot:
             return self.get_snapshot_profile(snapshot)
 
@@ -68,38 +69,38 @@ class Access:
         """Return the profile of a snapshot's owner.
 
         Raises:
-            InvalidConfiguration: It was added by a configuration or a package that is not there.
+            InvalidConfiguration: The configuration or package that defines it is missing.
         """
         name = snapshot.profile or self.default_profile
         found = self.profiles.get(name)
         if found is None:
             raise InvalidConfiguration(
                 "profile",
-                f"{snapshot.owner_id!r} has {name!r}, which no configuration and no package here"
-                " adds: bring it back, or switch the owner to another profile",
+                f"owner {snapshot.owner_id!r} has the profile {name!r}, which no configuration or"
+                " package defines: add it again, or switch the owner to another profile",
             )
         return found
 
     def find_profile(self, owner_id: str) -> Profile | None:
-        """Return the owner's profile; None where it is not there."""
+        """Return the owner's profile; None: its definition is missing."""
         return self.profiles.get(self.get_profile_name(owner_id))
 
     def get_profile_name(self, owner_id: str) -> str:
-        """Return the name of the owner's profile, whether it is there or not."""
+        """Return the name of the owner's profile, even if its definition is missing."""
         with self.store.read(owner_id) as snapshot:
             return snapshot.profile or self.default_profile
 
     def new_id(self, now: datetime) -> str:
-        """Return a new id that sorts after all made before, by this process or earlier."""
+        """Return a new id that sorts after all ids generated before."""
         return self.id_generator.new_id(now)
 
     def check_enabled(self) -> None:
-        """Raise `Disabled` where writes are not taken."""
+        """Raise `Disabled` if memory is switched off."""
         if not self.enabled:
             raise Disabled
 
 
-# --- Going through all memories of an owner
+# --- Iterating over memories
 
 
 _PAGE_SIZE = 1_000
@@ -108,7 +109,7 @@ _PAGE_SIZE = 1_000
 def iter_memories(
     snapshot: Snapshot, states: frozenset[State], kinds: frozenset[str] | None = None
 ) -> Iterator[Memory]:
-    """Yield the memories in these states, newest first; of all kinds, or of these."""
+    """Yield the memories in these states, newest first; `kinds` None: of all kinds."""
     cursor: str | None = None
     while True:
         page = snapshot.page(states=states, kinds=kinds, tags=(), limit=_PAGE_SIZE, cursor=cursor)
@@ -118,23 +119,23 @@ def iter_memories(
             return
 
 
-# --- Access counts, gathered and written off the critical path
+# --- Access counts
 
 
 _log = logging.getLogger(__name__)
 
 FLUSH_INTERVAL_S = 1.0
-"""How long a touch may wait: short enough for a demo to show it, long enough to gather a burst."""
+"""Seconds between writes of access counts: short enough to be seen soon, long enough to batch."""
 
 
 class AccessCounter:
-    """Gathers touches and writes them from a thread of its own. Thread-safe.
+    """Counts recalled memories and writes the counts from a background thread. Thread-safe.
 
-    Losing a touch is fine, delaying a read is not: a write that fails is logged and left.
+    A lost count is harmless, a delayed read is not: a failed write is logged and dropped.
     """
 
     def __init__(self, store: Store, clock: Clock) -> None:
-        """Write to this store, with the time of this clock."""
+        """Write to the store, timed by the clock."""
         self._store = store
         self._clock = clock
         self._lock = threading.Lock()
@@ -143,7 +144,7 @@ class AccessCounter:
         self._thread: threading.Thread | None = None
 
     def add(self, owner_id: str, ids: Iterable[str]) -> None:
-        """Note that these memories were recalled now."""
+        """Count one access, now, of each memory."""
         now = self._clock.now()
         with self._lock:
             waiting = self._pending.setdefault(owner_id, {})
@@ -158,19 +159,19 @@ class AccessCounter:
                 self._thread.start()
 
     def flush(self) -> None:
-        """Write what waits."""
+        """Write the pending counts."""
         with self._lock:
             waiting, self._pending = self._pending, {}
         for owner_id, accessed in waiting.items():
             try:
                 self._store.record_access(owner_id, accessed)
             except StoreReadOnly:
-                continue  # nobody expects a use to be counted there
+                continue  # a read-only store counts no accesses
             except MemolithError as error:
-                _log.warning("could not note %d recalls: %s", len(accessed), type(error).__name__)
+                _log.warning("could not record %d recalls: %s", len(accessed), type(error).__name__)
 
     def close(self) -> None:
-        """Write what waits and end the thread."""
+        """Write the pending counts and end the thread."""
         self._closing.set()
         if self._thread is not None:
             self._thread.join()

@@ -1,4 +1,4 @@
-"""Auditing memories: how many of them are duplicates, fragments, filler or echoes."""
+"""Audits memories: counts duplicates, fragments, filler and echoes."""
 
 from __future__ import annotations
 
@@ -38,11 +38,12 @@ T = TypeVar("T")
 
 MAX_EXAMPLES = 1_000
 MAX_COMPARED = 20_000
-"""So many memories are compared by meaning, the first: a guess at what is worth some ten seconds,
-for it takes time with the square of their number."""
+"""The maximum number of memories compared by meaning; later ones are skipped. The comparison takes
+quadratic time, about ten seconds for this number. A guess."""
 
 MAX_COMPARED_CHARS = 500
-"""Characters: a longer text says several things, and is near to much. As long as a fact may be."""
+"""Characters, the maximum length of a fact: longer texts make several statements and are similar
+to many others."""
 
 _BATCH_SIZE = 500
 _EXCERPT_CHARS = 200
@@ -54,8 +55,8 @@ class SemanticComparison:
     """How memories are compared by meaning.
 
     Attributes:
-        vectors: Gives the vectors of texts; None for one that has none.
-        thresholds: From when on texts are near, for whoever made them.
+        vectors: Returns the vectors of texts; None for a text without a vector.
+        thresholds: The cosine similarities that count as near, for the embedding model.
     """
 
     vectors: Vectors
@@ -63,7 +64,7 @@ class SemanticComparison:
 
     @classmethod
     def from_embedder(cls, embedder: Embedder) -> SemanticComparison:
-        """Return how an embedder compares texts, which it embeds."""
+        """Return a comparison that embeds the texts."""
 
         def vectors(told: Sequence[AuditEntry]) -> list[NDArray[np.int8] | None]:
             texts = [each.text for each in told]
@@ -73,20 +74,19 @@ class SemanticComparison:
 
 
 class Auditor:
-    """Audits the memories of owners; changes nothing and asks no model."""
+    """Audits an owner's memories; changes nothing and calls no model."""
 
     def __init__(self, access: Access, indexer: Indexer) -> None:
-        """Use these."""
         self._access = access
         self._indexer = indexer
 
     def audit(
         self, owner_id: str, *, examples: int, near: bool, advance: Advance | None = None
     ) -> Audit:
-        """Look at all active memories of an owner, oldest first.
+        """Audit all active memories of an owner, oldest first.
 
         Raises:
-            InvalidInput: There can't be so many examples.
+            InvalidInput: `examples` is out of range.
         """
         most = arguments.check_count(examples, "examples", minimum=0, maximum=MAX_EXAMPLES)
         name = self._access.store.meta.embedder
@@ -97,7 +97,7 @@ class Auditor:
             return audit_memories(_iter_active(snapshot), comparing, examples=most, advance=advance)
 
     def _stored_vectors(self, snapshot: Snapshot) -> Vectors:
-        """Return what gives the vectors that the store has; none is made."""
+        """Return a function that reads stored vectors; missing ones are not computed."""
 
         def vectors(told: Sequence[AuditEntry]) -> list[NDArray[np.int8] | None]:
             digests = [self._indexer.vector_digest(each.text) for each in told]
@@ -108,7 +108,7 @@ class Auditor:
 
 
 def get_thresholds(embedder: str) -> SimilarityThresholds:
-    """Return what counts as near for an embedder of that name."""
+    """Return the similarity thresholds for an embedding model."""
     return FITTED_THRESHOLDS.get(embedder, SOURCE_THRESHOLDS)
 
 
@@ -119,15 +119,15 @@ def audit_memories(
     examples: int = DEFAULT_AUDIT_EXAMPLES,
     advance: Advance | None = None,
 ) -> Audit:
-    """Audit memories, in the order they were stored.
+    """Audit memories in the order in which they were stored.
 
-    Holds some 200 bytes of each, and texts and vectors of those that are compared.
+    Uses about 200 bytes for each memory, plus the texts and vectors of the compared ones.
 
     Args:
-        told: The memories.
-        comparing: How they are compared by meaning; None: they are not.
-        examples: How many of each kind to show.
-        advance: Called with a number of memories as they are looked at.
+        memories: The memories.
+        comparison: How to compare them by meaning; None: don't.
+        examples: The number of examples for each category.
+        advance: Called with the number of memories audited since the last call.
     """
     tally = _Tally(examples)
     clean: list[tuple[AuditEntry, NDArray[np.int8]]] = []
@@ -169,7 +169,7 @@ def _find_near(
     thresholds: SimilarityThresholds,
     tally: _Tally,
 ) -> _Findings:
-    """Return which are near to one before; what an assistant told again is counted as an echo."""
+    """Return near-duplicates of earlier memories; count assistant echoes in the tally instead."""
     near = _Findings(tally.examples)
     if not clean:
         return near
@@ -184,7 +184,7 @@ def _find_near(
 
 
 def _is_assistant_echo(memory: AuditEntry, before: AuditEntry) -> bool:
-    """Tell whether an assistant says what a memory says already, in its words."""
+    """Return whether an assistant's memory only repeats an earlier one."""
     return memory.origin is Origin.ASSISTANT and bool(
         find_support(memory.text, read_sources([before.text]))
     )
@@ -192,7 +192,7 @@ def _is_assistant_echo(memory: AuditEntry, before: AuditEntry) -> bool:
 
 @dataclass(slots=True)
 class _Findings:
-    """What was found of one kind."""
+    """The memories of one category."""
 
     max_examples: int
     ids: list[str] = field(default_factory=list)
@@ -225,7 +225,7 @@ class _Findings:
 
 
 class _Tally:
-    """What was found so far."""
+    """The results so far."""
 
     def __init__(self, examples: int) -> None:
         self.examples = examples
@@ -234,7 +234,7 @@ class _Tally:
         self._memories = self._junk = 0
 
     def add(self, memory: AuditEntry) -> bool:
-        """Look at a memory; tell whether it is junk."""
+        """Audit a memory; return whether it is junk."""
         found = classify_junk(
             memory.text, has_key=memory.key is not None, by_user=memory.origin is Origin.USER
         )
@@ -252,7 +252,7 @@ class _Tally:
         return is_junk
 
     def add_echo(self, memory: AuditEntry, before: AuditEntry) -> None:
-        self._findings[JunkKind.ECHO].add(memory, "told again by the assistant", before.id)
+        self._findings[JunkKind.ECHO].add(memory, "repeated by the assistant", before.id)
         self._junk += 1
 
     def build_audit(self, near: _Findings | None, compared: int) -> Audit:

@@ -1,4 +1,4 @@
-"""The base memory: one living document of an owner, read, replaced, and put back."""
+"""The base memory: one document for each owner, with versions, and its rewriting."""
 
 from __future__ import annotations
 
@@ -46,21 +46,20 @@ from memolith.text.canonical_form import content_key
 from memolith.text.injection import is_suspicious
 
 MAX_BASE_MEMORY_CHARS = 20_000
-"""The longest document: a guess, several times the 400 words that a model is asked for, so that
-one kept by hand may hold more."""
+"""Characters. A guess: several times the 400 words requested from a model, so that a document
+edited by hand may be longer."""
 
 _FORGOTTEN_STATES = frozenset({State.FORGOTTEN})
 
 
 class BaseMemoryService:
-    """Keeps the base memory, every version of it."""
+    """Reads, replaces and rolls back base memories."""
 
     def __init__(self, access: Access) -> None:
-        """Use this."""
         self._access = access
 
     def get(self, owner_id: str, *, as_of: datetime | None = None) -> BaseMemory | None:
-        """Return the document, as it stands or stood then; None where there is none."""
+        """Return the document, now or as of a time; None: there is none."""
         at = None if as_of is None else arguments.check_instant(as_of, "as_of")
         with self._access.store.read(owner_id) as snapshot:
             found = snapshot.base_memory(as_of=at)
@@ -72,12 +71,12 @@ class BaseMemoryService:
             )
 
     def list_versions(self, owner_id: str) -> tuple[BaseMemory, ...]:
-        """Return all its versions, oldest first."""
+        """Return all versions, oldest first."""
         with self._access.store.read(owner_id) as snapshot:
             return get_visible_versions(snapshot)
 
     def replace_content(self, owner_id: str, content: str) -> BaseMemory:
-        """Let the document say this from now on; return it.
+        """Replace the document and return it.
 
         Raises:
             Disabled: Memory is switched off.
@@ -88,7 +87,7 @@ class BaseMemoryService:
         return self._write(owner_id, text)
 
     def roll_back(self, owner_id: str, version: int) -> BaseMemory:
-        """Let the document say what it said in an earlier version, as a new one; return it.
+        """Write an earlier version's content as a new version and return it.
 
         Raises:
             Disabled: Memory is switched off.
@@ -112,10 +111,10 @@ class BaseMemoryService:
 
 
 def hide_forgotten_sentences(snapshot: Snapshot, document: BaseMemory) -> BaseMemory:
-    """Return a document as it is now without the sentences of what is forgotten.
+    """Return the current document without the sentences of forgotten memories.
 
-    What tells of that in other words was left out when it was forgotten; a version of before is
-    shown by `all_shown`.
+    Paraphrases of those were already removed when the memories were forgotten; for earlier
+    versions, see `get_visible_versions`.
     """
     forgotten = iter_memories(snapshot, _FORGOTTEN_STATES)
     gone = frozenset[str]().union(
@@ -129,7 +128,7 @@ def hide_forgotten_sentences(snapshot: Snapshot, document: BaseMemory) -> BaseMe
 
 
 def get_visible_versions(snapshot: Snapshot) -> tuple[BaseMemory, ...]:
-    """Return all versions of the document without what tells of anything that is forgotten."""
+    """Return all versions of the document without anything about forgotten memories."""
     told = cache(build_forgotten_matcher(snapshot).__call__)
     return tuple(
         replace(each, content=remove_from_document(each.content, told))
@@ -137,33 +136,32 @@ def get_visible_versions(snapshot: Snapshot) -> tuple[BaseMemory, ...]:
     )
 
 
-# --- Writing the base memory anew: by a model, checked against what the user said, or without one
+# --- Composing the document
 
 
 MAX_REWRITE_ATTEMPTS = 2
-"""How often a model is asked whose document can't be kept."""
+"""Attempts to get an acceptable document from a model."""
 
 MIN_KEPT_SHARE = 0.5
-"""The share of a model's notes that the user's words must tell of, and of the notes there were
-before that must stay in some words; with less it is not believed. A guess."""
+"""The share of a model's notes that the sources must support, and of the previous notes that must
+remain in some wording. A reply with less is rejected. A guess."""
 
 _log = logging.getLogger(__name__)
 
 
 class BaseMemoryComposer:
-    """Writes base memories."""
+    """Composes the text of a base memory."""
 
     def __init__(self, models: ChatModels, summariser: Summariser) -> None:
-        """Use these."""
         self._models = models
         self._summariser = summariser
 
     def compose(self, owner_id: str, profile: Profile, material: BaseMemoryMaterial) -> Summary:
-        """Return what the base memory is to say.
+        """Return the new text of the base memory.
 
-        What neither it nor the user has said is left out. Where a model can't be believed, or
-        there is none, it is the notes there were, the facts by their kinds, and sentences of the
-        user's.
+        Notes that neither the sources nor the previous document support are left out. Without a
+        model, or if its reply is rejected, the text consists of the previous notes, the facts by
+        kind, and extracted user sentences.
 
         Raises:
             ServiceFailed: The model failed.
@@ -173,7 +171,7 @@ class BaseMemoryComposer:
             text = self._ask_model(owner_id, model, material)
             if text is not None:
                 return Summary(text, by_model=True)
-            _log.info("a base memory was not believed: it loses or adds too much")
+            _log.info("a model's base memory was rejected: it drops or adds too much")
         return Summary(self._compose_without_model(owner_id, profile, material), by_model=False)
 
     def _ask_model(
@@ -218,7 +216,7 @@ class BaseMemoryComposer:
 
 
 def _build_evidence(material: BaseMemoryMaterial, owner_id: str) -> Sources:
-    """Return what a note may rest on."""
+    """Return the sources that may support a note."""
     facts = [TranscriptTurn(each.content, at=each.happened_at) for each in material.facts]
     told = [
         each
@@ -231,7 +229,7 @@ def _build_evidence(material: BaseMemoryMaterial, owner_id: str) -> Sources:
 
 
 def _keeps_enough(material: BaseMemoryMaterial, notes: Mapping[str, Sequence[str]]) -> bool:
-    """Tell whether enough of what the document said is still told by a new one."""
+    """Return whether a new document retains enough of the previous notes."""
     before = [note for texts in parse_notes(material.current_text).values() for note in texts]
     now = read_sources([note for texts in notes.values() for note in texts])
     kept = sum(bool(find_support(note, now)) for note in before)
@@ -242,20 +240,20 @@ def _count_notes(notes: Mapping[str, Sequence[str]]) -> int:
     return sum(len(texts) for texts in notes.values())
 
 
-# --- Rewriting the base memory from summaries that have gathered, and the facts that matter most
+# --- Rewriting the document from summaries and facts
 
 
 @dataclass(frozen=True, slots=True)
 class BaseMemoryMaterial:
-    """What a base memory is made of.
+    """The material for a base memory.
 
     Attributes:
-        base: What it says now; empty where there is none.
-        version: Of what it says now; 0 where there is none.
-        summaries: The summaries to take up, oldest first.
-        facts: The memories that matter most, all of the user's own word.
-        words: What the user said that the summaries stand for: nothing else may come in.
-        retired: What memories said that were superseded, in normal form: no note says it.
+        current_text: The current document; empty: there is none.
+        version: The current document's version; 0: there is none.
+        summaries: The summaries to incorporate, oldest first.
+        facts: The most important memories, all stated by the user.
+        user_words: The user's messages behind the summaries; notes must be supported by them.
+        superseded_keys: Content keys of superseded memories; notes with these are dropped.
     """
 
     current_text: str
@@ -267,10 +265,9 @@ class BaseMemoryMaterial:
 
 
 class BaseMemoryRewriter:
-    """Rewrites base memories."""
+    """Incorporates summaries and facts into base memories."""
 
     def __init__(self, summary_writer: SummaryWriter, composer: BaseMemoryComposer) -> None:
-        """Use these."""
         self._summary_writer = summary_writer
         self._access = summary_writer.access
         self._composer = composer
@@ -278,9 +275,9 @@ class BaseMemoryRewriter:
     def rewrite(
         self, owner_id: str, profile: Profile, claim: WorkLease | None
     ) -> Iterator[ConsolidationResult]:
-        """Take up the oldest summaries where many have gathered; yield what was made.
+        """Incorporate the oldest summaries once enough have accumulated; yield each result.
 
-        Of very many some at a time, as many as a prompt holds.
+        Summaries are processed in batches that fit into one prompt.
         """
         rule = profile.consolidation
         if rule.summaries is None:
@@ -331,7 +328,7 @@ class BaseMemoryRewriter:
 
 
 def _take_fitting(summaries: Sequence[Memory]) -> list[Memory]:
-    """Return as many of the first summaries as a prompt has room for, one in any case."""
+    """Return as many of the first summaries as fit into a prompt, at least one."""
     taken: list[Memory] = []
     left = MAX_TRANSCRIPT_CHARS
     for each in summaries:
@@ -343,9 +340,9 @@ def _take_fitting(summaries: Sequence[Memory]) -> list[Memory]:
 
 
 def _find_most_important(snapshot: Snapshot, profile: Profile) -> list[Memory]:
-    """Return the user's memories that matter most; of equals those that were said last.
+    """Return the user's most important memories; of equally important ones, the latest first.
 
-    Not those that were stored last: when that was hangs on when a model had the time.
+    Ordered by when they were stated: the time of storing depends on when a model was available.
     """
     vitals = snapshot.memory_stats(states=frozenset({State.ACTIVE}))
     kinds = frozenset(profile.kinds) - {profile.consolidation.kind}
@@ -361,7 +358,7 @@ def _find_most_important(snapshot: Snapshot, profile: Profile) -> list[Memory]:
 
 
 def _iter_user_words(snapshot: Snapshot, summaries: Sequence[Memory]) -> Iterator[TranscriptTurn]:
-    """Yield what the user said of all that summaries stand for."""
+    """Yield the user's messages that the summaries cover."""
     ids = [
         source.id
         for each in summaries

@@ -1,4 +1,4 @@
-"""Which language model an owner has."""
+"""Language models for owners: requests, arbitration, and usage reports."""
 
 from __future__ import annotations
 
@@ -19,41 +19,41 @@ from memolith.services.access import Access
 
 
 class ChatModels(Protocol):
-    """The language model as each owner may use it."""
+    """Provides the language model for each owner."""
 
     def for_owner(self, owner_id: str) -> ChatModel | None:
-        """Return what answers for an owner, each call counted; None where there is no model."""
+        """Return the owner's model, with its calls counted; None: there is no model."""
         ...
 
 
 class NoChatModel:
-    """No language model, for nobody."""
+    """The provider when no language model is configured."""
 
     def for_owner(self, owner_id: str) -> None:
         """Return None."""
 
 
-# --- Asking a language model on behalf of an owner, and reading what it replies
+# --- Requests
 
 
 T = TypeVar("T")
 
 MAX_ATTEMPTS = 2
-"""How often a model is asked that replies in another form than it was told to."""
+"""The maximum number of requests while replies can't be parsed."""
 
 _NONCE_BYTES = 16
 
 
 def new_nonce() -> str:
-    """Return a fresh code for the fences of a prompt."""
+    """Return a random code for the fences of a prompt."""
     return secrets.token_hex(_NONCE_BYTES)
 
 
 def ask_model(model: ChatModel, prompt: Prompt, parse: Callable[[str], T]) -> T:
-    """Return a model's reply as what it was asked for; ask again where it has another form.
+    """Return a model's parsed reply; ask again if it can't be parsed.
 
     Raises:
-        ServiceFailed: There is no reply, or none in the form asked for.
+        ServiceFailed: There is no reply, or it can't be parsed.
     """
     problem = ""
     for _ in range(MAX_ATTEMPTS):
@@ -61,7 +61,7 @@ def ask_model(model: ChatModel, prompt: Prompt, parse: Callable[[str], T]) -> T:
         try:
             return parse(reply.text)
         except InvalidReply as error:
-            problem = error.problem if reply.is_complete else f"was cut, and {error.problem}"
+            problem = error.problem if reply.is_complete else f"was truncated, and {error.problem}"
     raise ServiceFailed(model.name, f"its reply {problem}")
 
 
@@ -69,31 +69,30 @@ class ChatArbitrator:
     """An arbitrator that asks a language model."""
 
     def __init__(self, model: ChatModel) -> None:
-        """Ask this one."""
         self._model = model
 
     def arbitrate(self, existing: str, candidate: str) -> Verdict:
         """Return the model's verdict.
 
         Raises:
-            ServiceFailed: It gave none.
+            ServiceFailed: There is no valid verdict.
         """
         prompt = build_arbitration_prompt(existing, candidate, new_nonce())
         return ask_model(self._model, prompt, parse_verdict)
 
 
-# --- What language models were asked for an owner, and what it cost
+# --- Usage reports
 
 
 @dataclass(frozen=True, slots=True)
 class UsageReport:
-    """What was spent on calls of a language model.
+    """An owner's usage of the language model.
 
     Attributes:
-        since: From when on: the beginning of an hour.
-        by_purpose: For what: "extraction", "arbitration", "summary", "base memory", "chat".
-        total: All of it.
-        cost: In whatever money the prices are configured in; None where there are none.
+        since: The start of the period: the beginning of an hour, in UTC.
+        by_purpose: Usage for "extraction", "arbitration", "summary", "base memory" and "chat".
+        total: The sum.
+        cost: In the currency of the configured prices; None: no prices are configured.
     """
 
     since: datetime
@@ -103,18 +102,17 @@ class UsageReport:
 
 
 class UsageReporter:
-    """Says what was spent."""
+    """Reports model usage and its cost."""
 
     def __init__(self, access: Access, prices: Prices) -> None:
-        """Use these."""
         self._access = access
         self._prices = prices
 
     def report(self, owner_id: str, since: datetime | None) -> UsageReport:
-        """Return what was spent for an owner from the hour of a time on; None: this hour.
+        """Return an owner's usage since the hour of a time; None: the current hour.
 
         Raises:
-            InvalidInput: The time has no zone.
+            InvalidInput: The time has no time zone.
         """
         at = self._access.clock.now() if since is None else arguments.check_instant(since, "since")
         found = self._access.store.usage.get_usage(owner_id, at)

@@ -1,4 +1,4 @@
-"""Compressing a history that a caller holds: what is old becomes an entry of the memory."""
+"""Compresses chat histories: old messages become summaries in the memory."""
 
 from __future__ import annotations
 
@@ -49,27 +49,27 @@ from memolith.text.cleaning import clean_text
 from memolith.text.screening import redact
 
 RAW_PREFIX = "[RAW]"
-"""What an entry begins with that holds messages as they were: nothing could summarise them."""
+"""The prefix of an entry with original messages, stored because summarising failed."""
 
 COMPRESSION_ACTOR = "compression"
 
 _TOLERATED_ERRORS = (ServiceFailed, StoreUnavailable, StoreReadOnly)
-"""What makes no history wait: it stays as it is."""
+"""Errors after which the history stays unchanged."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class CompressionResult:
-    """A history after it was made shorter, or not.
+    """A history after compression.
 
     Attributes:
-        history: What to send to a model in place of the history.
-        context: What is remembered for the last thing that the user says, as text for the system
-            prompt; empty: nothing.
-        fired: Why it was made shorter; empty: it was not.
-        memories: The entries stored for what it no longer holds.
-        failed: Whether it was to be made shorter, and could not be as usual.
+        history: The messages to send to a model instead of the original history.
+        context: Memories relevant to the last user message, as text for the system prompt; may be
+            empty.
+        triggers: Why the history was compressed; empty: it was not.
+        memories: The entries stored for the removed messages.
+        failed: Whether the compression was due and failed.
     """
 
     history: tuple[Mapping[str, Any], ...]
@@ -81,17 +81,17 @@ class CompressionResult:
 
 @dataclass(frozen=True, slots=True)
 class _CompressionInput:
-    """A history to make shorter, and what is known of its conversation.
+    """A history to compress, with the state of its conversation.
 
     Attributes:
-        owner_id: Whose.
-        profile: The owner's.
+        owner_id: The owner.
+        profile: The owner's profile.
         session_id: The conversation.
-        parts: The history, taken apart.
-        window: What the model's window holds, in tokens.
-        progress: How far the conversation's history was made shorter.
-        last_at: When anything of it was logged last; None: nothing was.
-        lines: What stands for what is gone of the history, oldest first.
+        parts: The parsed history.
+        window: The model's context window, in tokens.
+        progress: The stored progress of the compression.
+        last_at: The time of the conversation's last logged message; None: none is logged.
+        lines: The summaries of the removed messages, oldest first.
     """
 
     owner_id: str
@@ -105,7 +105,7 @@ class _CompressionInput:
 
     @property
     def consolidated_to(self) -> int:
-        """How many messages will have been made shorter once the new ones are."""
+        """The number of compressed messages once the new ones are."""
         before = (
             self.progress.consolidated_to if self.parts.summary else self.parts.compressed_count
         )
@@ -113,7 +113,7 @@ class _CompressionInput:
 
 
 class HistoryCompressor:
-    """Makes histories shorter."""
+    """Compresses chat histories."""
 
     def __init__(
         self,
@@ -125,15 +125,15 @@ class HistoryCompressor:
         context_window: int,
         max_failures: int,
     ) -> None:
-        """Use these.
+        """Configure the compressor.
 
         Args:
-            access: The way to the memories.
-            staging: Makes the entries.
-            summarising: Writes summaries.
-            recalled: Returns what an owner's memory has for a text, as text for a prompt.
-            context_window: What the model's window holds, in tokens, where it is not said.
-            max_failures: After how many failures in a row messages are stored as they are.
+            access: The store, the clock and profiles.
+            summary_writer: Stores the entries.
+            summariser: Writes summaries.
+            recall_context: Returns the owner's relevant memories for a text, as text for a prompt.
+            context_window: The default context window, in tokens.
+            max_failures: Consecutive failures after which messages are stored unsummarised.
         """
         self._access = access
         self._summary_writer = summary_writer
@@ -150,19 +150,19 @@ class HistoryCompressor:
         session_id: str,
         context_window: int | None = None,
     ) -> CompressionResult:
-        """Return a history, made shorter where that is due; what goes is stored.
+        """Compress a history if that is due; store entries for the removed messages.
 
-        What fails is logged and never raised: the history is then as it was. After so many
-        failures in a row the messages are stored as they are.
+        Failures of the model or the store are logged, not raised: the history then stays unchanged.
+        After `max_failures` consecutive failures, the messages are stored unsummarised.
 
         Args:
-            owner_id: Whose.
-            history: In order, as chat services take it.
+            owner_id: The owner.
+            history: The messages in order, in the format of chat services.
             session_id: The conversation.
-            context_window: What the model's window holds, in tokens; None: as configured.
+            context_window: The model's context window, in tokens; None: as configured.
 
         Raises:
-            InvalidInput: An argument can't be taken.
+            InvalidInput: An argument is not valid.
         """
         given = tuple(_validate_entry(each, place) for place, each in enumerate(history))
         session = validate_name(session_id, "session")
@@ -172,7 +172,7 @@ class HistoryCompressor:
         try:
             made = self._compress(self._load(owner_id, session, given, window), given)
         except _TOLERATED_ERRORS as error:
-            _log.warning("a history could not be made shorter: %s", error)
+            _log.warning("a history could not be compressed: %s", error)
             made = CompressionResult(given, failed=True)
         return replace(made, context=self._build_context(owner_id, given))
 
@@ -183,7 +183,7 @@ class HistoryCompressor:
         try:
             return self._recall_context(owner_id, said)
         except _TOLERATED_ERRORS as error:
-            _log.warning("nothing could be recalled for a history: %s", error)
+            _log.warning("no context could be recalled for a history: %s", error)
             return ""
 
     def _load(
@@ -212,9 +212,9 @@ class HistoryCompressor:
     def _get_entries(
         self, snapshot: Snapshot, profile: Profile, session_id: str
     ) -> list[tuple[Memory, bool]]:
-        """Return the entries of a conversation, oldest first, each with whether it may be told.
+        """Return a conversation's entries, oldest first, each with whether it may be shown.
 
-        What is forgotten, or waits for a review, may not; but its messages are not written again.
+        Forgotten and quarantined ones may not be shown. Their messages are not compressed again.
         """
         if not snapshot.progress(session_id).consolidated_to:
             return []
@@ -234,7 +234,7 @@ class HistoryCompressor:
     def _get_lines(
         self, parts: HistoryParts, done: CompressedPrefix, entries: Sequence[tuple[Memory, bool]]
     ) -> list[str]:
-        """Return what stands for what is gone: as the history has it, or as it is stored."""
+        """Return the summaries of the removed messages: from the history, or else as stored."""
         if parts.summary:
             return parts.summary.splitlines()
         if not parts.compressed_count:
@@ -244,7 +244,7 @@ class HistoryCompressor:
         ]
 
     def _entry_line(self, content: str) -> str:
-        """Return what stands for an entry in a prompt: of messages as they were, an extract."""
+        """Return an entry as one line of a prompt; of unsummarised messages, return an extract."""
         if not content.startswith(RAW_PREFIX):
             return " ".join(content.split())
         return self._summariser.extract_by_words(
@@ -262,7 +262,7 @@ class HistoryCompressor:
         if not fired:
             return CompressionResult(whole)
         told = _build_transcript(parts.new)
-        if not told:  # they say nothing
+        if not told:  # without any text
             return CompressionResult(whole)
         try:
             summary = self._summariser.summarise(inputs.owner_id, told, HISTORY_STYLE)
@@ -278,7 +278,7 @@ class HistoryCompressor:
     def _build_history(
         self, parts: HistoryParts, inputs: _CompressionInput, *new: str
     ) -> tuple[HistoryMessage, ...]:
-        """Return a history with as much of what stands for the rest as there is room for."""
+        """Return the history with as many of the newest summaries as fit."""
         lines = [*inputs.lines, *new]
         room = SUMMARY_SHARE * inputs.window
         return tuple(
@@ -312,7 +312,7 @@ class HistoryCompressor:
         transcript: Sequence[TranscriptTurn],
         whole: tuple[HistoryMessage, ...],
     ) -> CompressionResult:
-        """Count a failure; after too many, store the messages as they are."""
+        """Record a failure; after too many, store the messages unsummarised."""
         failures = inputs.progress.failures + 1
         if failures < self._max_failures:
             self._count_failure(inputs, failures)
@@ -328,7 +328,7 @@ class HistoryCompressor:
         )
 
     def _count_failure(self, inputs: _CompressionInput, failures: int) -> None:
-        """Keep that it failed, unless another call has come further meanwhile."""
+        """Store the number of failures, unless a concurrent call has made progress."""
         if not self._access.enabled:
             return
         with self._access.store.write(inputs.owner_id) as tx:
@@ -336,7 +336,7 @@ class HistoryCompressor:
                 tx.set_progress(inputs.session_id, replace(inputs.progress, failures=failures))
 
     def _store(self, inputs: _CompressionInput, summaries: Sequence[Summary]) -> tuple[Memory, ...]:
-        """Store entries and how far the history has been made shorter, both or neither."""
+        """Store entries and the progress of the compression in one transaction."""
         if not self._access.enabled:
             return ()
         now = self._access.clock.now()
@@ -355,7 +355,7 @@ class HistoryCompressor:
             for each in summaries
         ]
         with self._access.store.write(inputs.owner_id) as tx:
-            if tx.progress(inputs.session_id) != inputs.progress:  # another call was first
+            if tx.progress(inputs.session_id) != inputs.progress:  # a concurrent call was faster
                 return ()
             for each, (memory, entry) in zip(summaries, staged, strict=True):
                 self._summary_writer.insert(
@@ -381,17 +381,17 @@ class HistoryCompressor:
 
 def _validate_entry(given: object, place: int) -> Mapping[str, Any]:
     if not isinstance(given, Mapping) or not isinstance(given.get("role"), str):
-        raise InvalidInput(f"history[{place}]", "must be a mapping with a role and a content")
+        raise InvalidInput(f"history[{place}]", "must be a mapping with `role` and `content`")
     return given
 
 
 def _redacted_text(entry: HistoryMessage) -> str:
-    """Return a message as it may leave the process: without secrets."""
+    """Return a message's role and text without secrets, for hashing."""
     return f"{_role_name(entry)}\n{redact(clean_text(describe_message(entry)))[0]}"
 
 
 def _build_transcript(entries: Sequence[HistoryMessage]) -> list[TranscriptTurn]:
-    """Return messages as a model may read them: without secrets, and those that say something."""
+    """Return non-empty messages without secrets, as shown to a model."""
     told = (
         TranscriptTurn(redact(clean_text(describe_message(each)))[0], _role_name(each))
         for each in entries

@@ -1,4 +1,4 @@
-"""Summaries of messages: of the oldest that have gathered, or of a conversation that has ended."""
+"""Consolidates memory: summarises messages and sessions, and rewrites the base memory."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from memolith.services.summarise import (
 )
 
 _EXCLUDED_ROLES = frozenset({Role.TOOL, Role.SYSTEM})
-"""Whose messages no summary is made of: their words are data, not what was talked about."""
+"""Roles left out of summaries: their messages are data, not conversation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +47,11 @@ class _MessageBatch:
     """Messages to summarise.
 
     Attributes:
-        messages: All that the summary stands for, in order.
-        told: Those that it is made of: not what tools said, nor what waits for a review, nor what
-            a prompt of ours brought in.
-        before: What tools and other people said shortly before.
-        session_id: The conversation, where it is of one that has ended.
+        messages: All messages that the summary covers, in order.
+        readable: Those shown to the model: not tool results, quarantined messages, or injected
+            context.
+        preceding: Messages of tools and other people shortly before.
+        session_id: The conversation, if an ended one is summarised.
     """
 
     messages: Sequence[Message]
@@ -61,10 +61,9 @@ class _MessageBatch:
 
 
 class MessageSummariser:
-    """Summarises messages."""
+    """Summarises messages by age, or by ended conversation."""
 
     def __init__(self, summary_writer: SummaryWriter, summariser: Summariser) -> None:
-        """Use these."""
         self._summary_writer = summary_writer
         self._access = summary_writer.access
         self._summariser = summariser
@@ -72,7 +71,7 @@ class MessageSummariser:
     def summarise_oldest(
         self, owner_id: str, profile: Profile, claim: WorkLease | None
     ) -> Iterator[ConsolidationResult]:
-        """Summarise the oldest messages, where so many have no summary; yield what was made."""
+        """Summarise the oldest messages once enough are unsummarised; yield each result."""
         cascade = profile.consolidation.messages
         if cascade is not None:
             yield from self._summarise_all(
@@ -82,7 +81,7 @@ class MessageSummariser:
     def summarise_ended_sessions(
         self, owner_id: str, profile: Profile, claim: WorkLease | None
     ) -> Iterator[ConsolidationResult]:
-        """Summarise conversations that have ended and have none; yield what was made."""
+        """Summarise ended conversations; yield each result."""
         rule = profile.consolidation.conversations
         if rule is not None:
             yield from self._summarise_all(
@@ -96,7 +95,7 @@ class MessageSummariser:
         claim: WorkLease | None,
         find_batch: Callable[[Snapshot], _MessageBatch | None],
     ) -> Iterator[ConsolidationResult]:
-        """Summarise what is taken, until nothing is."""
+        """Summarise batches until `find_batch` returns None."""
         while True:
             with self._access.store.read(owner_id) as snapshot:
                 taken = find_batch(snapshot)
@@ -104,7 +103,7 @@ class MessageSummariser:
                 return
             if taken.readable:
                 yield self._summarise(owner_id, profile, taken, claim)
-            else:  # results of tools alone
+            else:  # tool results only
                 with self._access.store.write(owner_id) as tx:
                     self._mark_summarised(tx, taken, claim)
 
@@ -167,7 +166,7 @@ class MessageSummariser:
     def _mark_summarised(
         self, tx: Transaction, batch: _MessageBatch, claim: WorkLease | None
     ) -> None:
-        """Mark what was summarised, if nobody else has, and it still says what was read."""
+        """Mark a batch as summarised; raise `SourcesChanged` if its messages have changed."""
         self._summary_writer.check_claim(tx, claim)
         count = len(batch.messages)
         if tx.unsummarised_messages(count, session_id=batch.session_id) != list(batch.messages):
@@ -176,27 +175,27 @@ class MessageSummariser:
 
 
 def _source_origins(batch: _MessageBatch) -> list[Origin]:
-    """Return the origins of what a summary is made of."""
+    """Return the origins of the messages that a summary is made of."""
     told = {message.id for message in batch.readable}
     heard = [*batch.preceding, *batch.messages]
     origins = resolve_origins(message.role for message in heard)
     return [origin for message, origin in zip(heard, origins, strict=True) if message.id in told]
 
 
-# --- Compressing the memories of old sessions: one memory stands for each session's
+# --- Compressing sessions
 
 
 _MAX_SESSION_ROUNDS = 3
-"""How often the summary of a session is made anew whose memories others change."""
+"""Attempts to summarise a session whose memories change concurrently."""
 
 
 @dataclass(frozen=True, slots=True)
 class _StagedSummary:
-    """The summary of a session, not written yet.
+    """A session's summary before it is written.
 
     Attributes:
         session_id: The session.
-        sources: What it was made of, as read.
+        sources: The summarised memories, as read.
         memory: The summary.
         entry: Its index entry.
         by_model: Whether a model wrote it.
@@ -210,10 +209,9 @@ class _StagedSummary:
 
 
 class SessionSummariser:
-    """Compresses sessions."""
+    """Replaces the memories of old sessions by one summary for each session."""
 
     def __init__(self, summary_writer: SummaryWriter, summariser: Summariser) -> None:
-        """Use these."""
         self._summary_writer = summary_writer
         self._access = summary_writer.access
         self._summariser = summariser
@@ -221,10 +219,10 @@ class SessionSummariser:
     def compress_oldest(
         self, owner_id: str, profile: Profile, claim: WorkLease | None
     ) -> Iterator[ConsolidationResult]:
-        """Compress the oldest sessions, where there are too many; yield what was made.
+        """Compress the oldest sessions if there are too many; yield each result.
 
-        All that are chosen are summarised before the first is written: with one written, the
-        others might be too few to be chosen again after a failure.
+        All chosen sessions are summarised before the first summary is written. Otherwise, after a
+        failure in between, the remaining sessions might be too few to be chosen again.
         """
         rule = profile.consolidation.sessions
         if rule is None:
@@ -242,7 +240,7 @@ class SessionSummariser:
     def _find_uncompressed(
         self, snapshot: Snapshot, rule: SessionCompressionPolicy
     ) -> dict[str, list[Memory]]:
-        """Return the memories of each session that are not compressed, where any are."""
+        """Return the uncompressed memories of each session."""
         scope = SearchFilter(
             now=self._access.clock.now(),
             kinds=frozenset({rule.source_kind}),
@@ -265,7 +263,7 @@ class SessionSummariser:
         staged: _StagedSummary,
         claim: WorkLease | None,
     ) -> ConsolidationResult:
-        """Write a summary; one whose sources have changed meanwhile is made anew."""
+        """Write a summary; rebuild it if its sources have changed."""
         for _ in range(_MAX_SESSION_ROUNDS):
             try:
                 return self._write(owner_id, profile, staged, claim)
@@ -328,11 +326,11 @@ def _started_at(memories: Sequence[Memory]) -> int:
     return int(first.timestamp() * 1e6)
 
 
-# --- All that a profile makes shorter, in its order, and the way back
+# --- Consolidation
 
 
 _MAX_STEP_ROUNDS = 3
-"""How often a step that others were first with is begun anew; then it waits for the next time."""
+"""Attempts at a step that conflicts with concurrent writes, before it waits for the next run."""
 
 ShouldStop = Callable[[], bool]
 
@@ -342,7 +340,7 @@ _log = logging.getLogger(__name__)
 
 
 class Consolidator:
-    """Makes an owner's memory shorter, by the rules of the owner's profile."""
+    """Runs the consolidation steps of the owner's profile."""
 
     def __init__(
         self,
@@ -353,7 +351,6 @@ class Consolidator:
         *,
         has_model: bool,
     ) -> None:
-        """Use these."""
         self._access = access
         self._messages = messages
         self._sessions = sessions
@@ -361,22 +358,22 @@ class Consolidator:
         self._has_model = has_model
 
     def runs_automatically(self, profile: Profile) -> bool:
-        """Tell whether it is done without being asked for."""
+        """Return whether consolidation runs without being requested."""
         return self._has_model or profile.consolidation.runs_without_model
 
     def consolidate(
         self, owner_id: str, claim: WorkLease | None = None, should_stop: ShouldStop = lambda: False
     ) -> Iterator[ConsolidationResult]:
-        """Make shorter what is due, and yield each thing once it is written.
+        """Run all due steps; yield each result once it is written.
 
         Args:
-            owner_id: Whose.
-            claim: The right to do it for that owner; None: nobody else does.
-            stopped: Asked between steps: whether to leave the rest for later.
+            owner_id: The owner.
+            claim: The lease on the owner's work; None: run without a lease.
+            should_stop: Called between steps; if true, the rest is left for later.
 
         Raises:
             Disabled: Memory is switched off.
-            ServiceFailed: The model failed; what was made before stays.
+            ServiceFailed: The model failed; earlier results remain.
         """
         self._access.check_enabled()
         profile = self._access.get_profile(owner_id)
@@ -390,14 +387,14 @@ class Consolidator:
                 yield from self._run_step(step, owner_id, profile, claim, should_stop)
 
     def undo(self, owner_id: str, id: str) -> Memory:
-        """Take back a summary: what it stands for is recalled again; return it, no longer active.
+        """Undo a summary, so that its sources are recalled again; return it, now inactive.
 
-        Its sources are not summarised again. `restore` brings it back.
+        The sources are not summarised again. `restore` reactivates the summary.
 
         Raises:
             Disabled: Memory is switched off.
-            InvalidInput: That is no id.
-            NotFound: There is no active summary with it.
+            InvalidInput: `id` is not a valid id.
+            NotFound: There is no active summary with this id.
         """
         self._access.check_enabled()
         id_ = arguments.parse_id(id)
@@ -423,7 +420,7 @@ class Consolidator:
         claim: WorkLease | None,
         should_stop: ShouldStop,
     ) -> Iterator[ConsolidationResult]:
-        """Do a step as long as it has something to do, anew where others were first."""
+        """Run a step; start again if concurrent writes changed its sources."""
         for _ in range(_MAX_STEP_ROUNDS):
             try:
                 for made in step(owner_id, profile, claim):
@@ -433,4 +430,4 @@ class Consolidator:
             except SourcesChanged:
                 continue
             return
-        _log.info("a consolidation is left for later: others write at the same time")
+        _log.info("consolidation postponed: concurrent writes changed its sources")

@@ -1,4 +1,4 @@
-"""Text for a prompt, of what is relevant."""
+"""Builds text for a prompt from relevant memories."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from memolith.text.cleaning import clean
 from memolith.tracing import traced
 
 _OVERSAMPLING = 3
-"""How much more is recalled than fits, where some of it is left out. A guess."""
+"""How much more is recalled if some records are excluded. A guess."""
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Text for a prompt, and what stands in it.
+    """Text for a prompt, with the memories in it.
 
     Attributes:
-        text: The text; empty where there is nothing to say.
-        results: What it shows, best first.
-        tokens: What it costs.
+        text: The text; may be empty.
+        results: The records in the text, best first.
+        tokens: The number of tokens of the text.
     """
 
     text: str
@@ -35,7 +35,7 @@ class Context:
 
 
 class ContextBuilder:
-    """Makes prompts of memories."""
+    """Builds contexts for prompts."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class ContextBuilder:
         *,
         enabled: bool = True,
     ) -> None:
-        """Use these; not `enabled`: there is never anything to say."""
+        """Configure the builder; if not `enabled`, all contexts are empty."""
         self._access = access
         self._indexer = indexer
         self._retriever = retriever
@@ -63,16 +63,20 @@ class ContextBuilder:
         state: str = "",
         exclude_ids: frozenset[str] = frozenset(),
     ) -> Context:
-        """Return what is relevant as text, at most `request.token_budget` tokens of it.
+        """Return the relevant memories as text of at most `request.token_budget` tokens.
 
-        `state` is how things stand now, for profiles whose form has a place for it; records whose
-        ids are in `without` are left out.
+        Args:
+            owner_id: The owner.
+            request: The search.
+            touch: Whether to count the shown memories as recalled.
+            state: The current situation, for profiles whose layout has a place for it.
+            exclude_ids: Records to leave out.
         """
         if not self._enabled:
             return Context("", (), 0)
         profile = request.profile
         asked = _limit_to_context_kinds(request)
-        if exclude_ids:  # so that what is left out takes no other's room
+        if exclude_ids:  # excluded records must not take the place of others
             asked = replace(asked, token_budget=_OVERSAMPLING * asked.token_budget)
         found = self._retriever.recall(owner_id, asked, touch=False).memories
         results = tuple(one for one in found if one.id not in exclude_ids)
@@ -98,7 +102,7 @@ class ContextBuilder:
 def _cache_counts(
     count: Callable[[Sequence[str]], list[int]],
 ) -> Callable[[Sequence[str]], list[int]]:
-    """Return a way to count texts that counts each once."""
+    """Return a counting function that counts each text once."""
     known: dict[str, int] = {}
 
     def counted(texts: Sequence[str]) -> list[int]:
@@ -110,7 +114,7 @@ def _cache_counts(
 
 
 def _limit_to_context_kinds(request: RecallRequest) -> RecallRequest:
-    """Return the request for what may be put in a prompt."""
+    """Restrict the request to the kinds that may be put in a prompt."""
     profile = request.profile
     if profile.context_kinds is None:
         return request

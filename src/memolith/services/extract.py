@@ -1,4 +1,4 @@
-"""What an assistant may have heard of tools and other people before it spoke."""
+"""Extracts facts from exchanges with a language model."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ from memolith.text.injection import is_suspicious
 from memolith.tracing import traced
 
 _LOOKBACK = 40
-"""How many messages before one are looked through: a guess, as much as a model is likely to have
-before it beside what it is asked."""
+"""Messages of tools and other people to look back for. A guess: about as many as a model's context
+is likely to contain."""
 
 _OUTSIDE_ROLES = frozenset({Role.TOOL, Role.PARTICIPANT})
 
 
 def get_outside_messages(snapshot: Snapshot, message: Message) -> list[Message]:
-    """Return what tools and other people said in a conversation shortly before a message."""
+    """Return messages of tools and other people shortly before a message of a conversation."""
     after = max(0, message.sequence - 1 - _LOOKBACK)
     found = snapshot.messages(session_id=message.session_id, after=after, limit=_LOOKBACK)
     return [
@@ -53,16 +53,16 @@ def get_outside_messages(snapshot: Snapshot, message: Message) -> list[Message]:
     ]
 
 
-# --- Learning from what was said with a model: the facts of exchanges, as memories
+# --- Extraction
 
 
 LEARN_ACTOR = "learn"
 
 REPLY_TIMEOUT = timedelta(minutes=1)
-"""How long an exchange without a reply waits for one before it is learned from: a guess."""
+"""How long to wait for the reply before learning from an exchange without one. A guess."""
 
 _KNOWN_LIMIT = 8
-"""How many known memories a fact of an assistant's is compared with: a guess."""
+"""Similar memories that an assistant's fact is compared with. A guess."""
 
 _log = logging.getLogger(__name__)
 
@@ -70,17 +70,17 @@ Exchange = tuple["Message", ...]
 
 
 class LeaseLost(Exception):
-    """No error: somebody else does the work now."""
+    """Control flow, not an error: another process has taken over the work."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExtractionResult:
-    """What a model has taken from an exchange.
+    """The facts that a model extracted from an exchange.
 
     Attributes:
         exchange: The messages, in order.
-        read: Those of them that the model was shown.
-        facts: What it gave.
+        read_messages: Those shown to the model.
+        facts: The extracted facts.
     """
 
     exchange: Exchange
@@ -89,19 +89,18 @@ class ExtractionResult:
 
 
 class FactExtractor:
-    """Learns from messages that wait. Reading and asking hold no lock."""
+    """Learns facts from pending messages. Reading and model calls hold no lock."""
 
     def __init__(
         self, access: Access, indexer: Indexer, write_pipeline: WritePipeline, models: ChatModels
     ) -> None:
-        """Use these."""
         self._access = access
         self._indexer = indexer
         self._write_pipeline = write_pipeline
         self._models = models
 
     def find_pending(self, owner_id: str, limit: int) -> list[Exchange]:
-        """Return the oldest exchanges that wait to be learned from and are complete."""
+        """Return the oldest complete exchanges that are pending."""
         now = self._access.clock.now()
         with self._access.store.read(owner_id) as snapshot:
             messages = snapshot.pending_messages(limit * 8, now=now)
@@ -109,10 +108,10 @@ class FactExtractor:
 
     @traced("extract")
     def extract(self, owner_id: str, exchange: Exchange) -> ExtractionResult:
-        """Ask the model for the facts of an exchange. Several may be asked for at once.
+        """Ask the model for the facts of an exchange. Thread-safe.
 
         Raises:
-            ServiceFailed: There is no reply, or none in the form asked for.
+            ServiceFailed: There is no reply, or it can't be parsed.
         """
         dialect = self._access.get_profile(owner_id).extraction
         model = self._models.for_owner(owner_id)
@@ -128,12 +127,13 @@ class FactExtractor:
     def store(
         self, owner_id: str, claim: WorkLease, extracted: ExtractionResult
     ) -> tuple[Memory, ...]:
-        """Store what an exchange gave, and mark it as learned from; return the memories.
+        """Store the facts of an exchange, mark it as learned, and return the memories.
 
-        Where a word of it was forgotten meanwhile, nothing is stored, and it waits on.
+        If a message has changed since it was read, nothing is stored and the exchange stays
+        pending.
 
         Raises:
-            Lost: Somebody else has the work now; nothing was stored.
+            LeaseLost: Another process has the work now; nothing was stored.
         """
         now = self._access.clock.now()
         profile = self._access.get_profile(owner_id)
@@ -159,9 +159,9 @@ class FactExtractor:
         )
 
     def _select_readable(self, owner_id: str, exchange: Exchange) -> tuple[Message, ...]:
-        """Return what a model may read of an exchange.
+        """Return the messages that a model may read.
 
-        Not what waits for a review, nor the system's words, nor what a prompt of ours brought in.
+        Quarantined messages, system messages, and injected context are left out.
         """
         scope = SearchFilter(
             now=self._access.clock.now(), kinds=frozenset({EPISODE}), include_quarantined=False
@@ -178,7 +178,7 @@ class FactExtractor:
     def _build_memories(
         self, owner_id: str, profile: Profile, extracted: ExtractionResult, now: datetime
     ) -> list[tuple[NewMemory, bool]]:
-        """Return the memories that facts make, each with whether its sources support it."""
+        """Return the facts as memories, each with whether its sources support it."""
         read = extracted.read_messages
         origin_by_id = dict(
             zip(
@@ -197,7 +197,7 @@ class FactExtractor:
         for fact in extracted.facts:
             found = find_grounding(fact.content, told, origins)
             resting = read if found is None else [read[place] for place in found.places]
-            # What nobody said was made up by the model: no better than the worst it has read.
+            # Unsupported facts are made up by the model: trust them as little as the worst message.
             origin = (
                 get_least_trusted(Origin.ASSISTANT, *origins) if found is None else found.origin
             )
@@ -206,14 +206,14 @@ class FactExtractor:
             try:
                 draft = _build_memory(fact, resting, origin, profile, now)
             except InvalidInput as error:
-                _log.info("a fact is left out: %s", error)
+                _log.info("an extracted fact was skipped: %s", error)
                 continue
             if draft.origin is Origin.USER or not self._is_echo(owner_id, draft, read):
                 made.append((draft, found is not None))
         return made
 
     def _is_echo(self, owner_id: str, draft: NewMemory, read: Sequence[Message]) -> bool:
-        """Tell whether a fact only repeats what was told to the assistant from memory."""
+        """Return whether a fact only repeats memories that were shown to the assistant."""
         profile = self._access.get_profile(owner_id)
         text = memory_text(profile, draft.content, draft.kind, None)
         (entry,) = self._indexer.build_entries([text], owner_id)
@@ -237,7 +237,7 @@ class FactExtractor:
     def _build_quarantined(
         self, owner_id: str, profile: Profile, drafts: Sequence[NewMemory], now: datetime
     ) -> list[tuple[Memory, IndexEntry]]:
-        """Return memories of what no source supports: kept for a review, never recalled."""
+        """Return memories of unsupported facts: quarantined for review, never recalled."""
         texts = [memory_text(profile, draft.content, draft.kind, None) for draft in drafts]
         entries = self._indexer.build_entries(texts, owner_id)
         made = [
@@ -261,7 +261,7 @@ class FactExtractor:
 
 
 def _find_repeated_origins(fact: str, messages: Sequence[Message]) -> list[Origin]:
-    """Return the origins of those of several messages that say a fact."""
+    """Return the origins of the messages that state a fact."""
     told = read_sources([message.content for message in messages])
     return [get_origin(messages[place].role) for place in find_support(fact, told)]
 
@@ -269,10 +269,10 @@ def _find_repeated_origins(fact: str, messages: Sequence[Message]) -> list[Origi
 def _build_memory(
     fact: Fact, sources: Sequence[Message], origin: Origin, profile: Profile, now: datetime
 ) -> NewMemory:
-    """Return the memory that a fact makes.
+    """Return the memory of a fact.
 
     Raises:
-        InvalidInput: It is too long for the profile.
+        InvalidInput: The fact is too long for the profile.
     """
     kind = get_trusted_kind(origin, fact.kind, profile.external_kinds)
     if not can_have_kind(origin, kind):

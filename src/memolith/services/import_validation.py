@@ -1,4 +1,4 @@
-"""Checking the records of an import: what is taken in must be as if it had been stored here."""
+"""Validates the records of an import by the rules for new records."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from memolith.services.validation import clean_and_redact, validate_name, valida
 from memolith.text.screening import REDACTED, redact
 
 _MAX_COUNT = (1 << 31) - 1
-"""The highest version and access count taken: far over any real one, far under what overflows."""
+"""The maximum version and access count: far above real ones, far below integer overflow."""
 
 
 def validate_records(records: object, *, max_memory_chars: int) -> list[Record]:
-    """Return records as they are stored: ids in their usual form, times in UTC, texts screened.
+    """Return records as they are stored: ids normalised, times in UTC, secrets redacted.
 
     Raises:
-        InvalidInput: A record can't be taken; the field says which, by its place.
+        InvalidInput: A record is not valid; the field contains its position.
     """
     if not isinstance(records, Iterable):
         raise InvalidInput("records", f"must be a list, not {type(records).__name__}")
@@ -34,7 +34,7 @@ def validate_records(records: object, *, max_memory_chars: int) -> list[Record]:
 
 
 def count_redactions(given: Sequence[object], records: Sequence[Record]) -> dict[str, int]:
-    """Return how many secrets `checked` took out of each message and memory, by its id."""
+    """Return the number of secrets that `validate_records` redacted in each record, by id."""
     pairs = zip(given, records, strict=True)
     return {
         after.memory.id if isinstance(after, MemoryRecord) else after.id: (
@@ -71,7 +71,7 @@ def _validate_record(record: object, field: str, limit: int) -> Record:
         )
     if isinstance(record, MemoryRecord):
         return _validate_history(record, field, limit)
-    raise InvalidInput(field, f"must be what an export gives, not {type(record).__name__}")
+    raise InvalidInput(field, f"must be a record of an export, not {type(record).__name__}")
 
 
 def _validate_message(message: Message, field: str) -> Message:
@@ -104,7 +104,7 @@ def _validate_history(chronicle: MemoryRecord, field: str, limit: int) -> Memory
         for each in chronicle.history.versions
     )
     if not versions:
-        raise InvalidInput(field, "a memory without a version")
+        raise InvalidInput(field, "must have at least one version")
     events = tuple(_validate_event(each, memory.id, field) for each in chronicle.history.events)
     return MemoryRecord(memory, History(versions, events))
 
@@ -122,7 +122,7 @@ def _validate_event(event: Event, record_id: str, field: str) -> Event:
 
 def _validate_details(details: object, field: str) -> dict[str, str]:
     if not isinstance(details, Mapping):
-        raise InvalidInput(field, f"must be names and texts, not {type(details).__name__}")
+        raise InvalidInput(field, f"must map names to text, not {type(details).__name__}")
     return {validate_name(name, field): redact(str(value))[0] for name, value in details.items()}
 
 

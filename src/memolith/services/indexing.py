@@ -1,4 +1,4 @@
-"""Asking an embedder, and seeing that what it gives are vectors."""
+"""Builds index entries: passages, keywords, features, and vectors from the embedder."""
 
 from __future__ import annotations
 
@@ -35,30 +35,30 @@ def embed_texts(embedder: Embedder, texts: Sequence[str], role: TextRole) -> NDA
     """Return the vectors of texts, shape (len(texts), dimension), finite.
 
     Raises:
-        ServiceFailed: The embedder failed, or gave what is no vector.
+        ServiceFailed: The embedder failed or returned malformed vectors.
     """
-    if not texts:  # nor is the dimension asked for: the model may have to be loaded for it
+    if not texts:  # `dimension` might load the model
         return np.empty((0, 0), dtype=np.float32)
     dimension = embedder.dimension
     with span("embed"):
         given = embedder.embed(texts, role=role)
     try:
-        with np.errstate(over="ignore"):  # what is too large becomes infinite, and is refused
+        with np.errstate(over="ignore"):  # overflow to infinity is refused below
             vectors = np.asarray(given, dtype=np.float32)
     except (TypeError, ValueError, OverflowError) as error:
-        problem = "gave what is no list of vectors"
+        problem = "returned no list of vectors"
         raise ServiceFailed(embedder.name, problem) from error
     if vectors.shape != (len(texts), dimension):
         raise ServiceFailed(
             embedder.name,
-            f"gave vectors of shape {vectors.shape}, not {(len(texts), dimension)}",
+            f"returned vectors of shape {vectors.shape}, not {(len(texts), dimension)}",
         )
     if not np.isfinite(vectors).all():
-        raise ServiceFailed(embedder.name, "gave a vector that is not finite")
+        raise ServiceFailed(embedder.name, "returned a vector that is not finite")
     return vectors
 
 
-# --- Making the index entries of texts: passages, keywords, vectors, features
+# --- Index entries
 
 
 _DIGEST_BYTES = 16
@@ -71,9 +71,9 @@ class IndexText:
 
     Attributes:
         content: The text, cleaned.
-        speaker: Who said it, where that has a name.
-        embedded: Whether it gets vectors.
-        key: A name by whose words it is found too.
+        speaker: The speaker's name, if any.
+        should_embed: Whether it gets vectors.
+        key: A key whose words also match the text.
     """
 
     content: str
@@ -83,32 +83,31 @@ class IndexText:
 
 
 def memory_text(profile: Profile, content: str, kind: str, key: str | None) -> IndexText:
-    """Return the text of a memory: with vectors, and the words of its key, where the profile says.
+    """Return the indexed text of a memory, as the profile defines it.
 
     Args:
-        profile: The owner's.
-        content: What the memory says.
-        kind: Its kind.
-        key: Its key.
+        profile: The owner's profile.
+        content: The memory's content.
+        kind: The memory's kind.
+        key: The memory's key, indexed if the profile searches keys.
     """
     found_by = key if profile.searches_keys else None
     return IndexText(content, should_embed=profile.should_embed(kind), key=found_by)
 
 
 def message_text(profile: Profile, message: Message) -> IndexText:
-    """Return the text of a message: without vectors where messages are not recalled."""
+    """Return the indexed text of a message; without vectors if the profile recalls no messages."""
     return IndexText(message.content, message.speaker, profile.should_embed(None))
 
 
 class UnembeddedEntries:
-    """The index entries of texts, but for their vectors.
+    """The index entries of texts before their vectors are attached.
 
     Attributes:
-        wanted: What is to be embedded, by its digest.
+        texts_by_digest: The texts to embed, by digest.
     """
 
     def __init__(self, texts: Sequence[IndexText], entries: Sequence[IndexEntry]) -> None:
-        """Take texts and the entry of each."""
         self._pairs = list(zip(texts, entries, strict=True))
         self.texts_by_digest: dict[bytes, str] = {
             passage.digest: build_embedded_text(text.speaker, passage.span.extract(text.content))
@@ -118,7 +117,7 @@ class UnembeddedEntries:
         }
 
     def with_vectors(self, vectors: Mapping[bytes, NDArray[np.int8]]) -> list[IndexEntry]:
-        """Return the entries with their vectors, those that there are."""
+        """Return the entries with their vectors, as far as these are given."""
         return [
             _attach_vectors(entry, vectors) if text.should_embed else _drop_vectors(entry)
             for text, entry in self._pairs
@@ -126,12 +125,11 @@ class UnembeddedEntries:
 
 
 class Indexer:
-    """Makes index entries. Thread-safe."""
+    """Builds index entries. Thread-safe."""
 
     def __init__(self, embedder: Embedder, token_counter: TokenCounter, store: Store) -> None:
-        """Use this embedder and counter, for this store."""
         self._embedder = embedder
-        # A store whose vectors were made anew keeps the digests that it has.
+        # A re-embedded store keeps its original digests.
         self._digest_model = store.meta.digest_name or embedder.name
         self._token_counter = token_counter
         self._store = store
@@ -145,23 +143,23 @@ class Indexer:
         return self._embedder.name
 
     def probe(self) -> None:
-        """Embed a word, kept nowhere, and see that the store's vectors are of the same model.
+        """Embed a test word, which is not stored, and check that the store uses the same model.
 
         Raises:
             ServiceFailed: The embedder failed.
-            WrongEmbeddingModel: The store's vectors are of another.
+            WrongEmbeddingModel: The store has vectors of another model.
         """
         embed_texts(self._embedder, [_PROBE_TEXT], "query")
         self._store.check_embedder()
 
     def build_entries(self, texts: Sequence[IndexText], owner_id: str) -> list[IndexEntry]:
-        """Return the index entry of each text of an owner.
+        """Return the index entry of each of an owner's texts.
 
-        What the owner's vectors are known of is not embedded again; nor is a text that comes
-        twice. It may ask a service: no snapshot or transaction may be open.
+        Texts with stored or recent vectors are not embedded again, and equal texts only once. May
+        contact a service: no snapshot or transaction may be open.
 
         Raises:
-            ServiceFailed: The embedder failed, or gave what is no vector.
+            ServiceFailed: The embedder failed or returned malformed vectors.
             WrongEmbeddingModel: The store has vectors of another model.
         """
         bare = self.build_unembedded(texts)
@@ -170,10 +168,10 @@ class Indexer:
     def get_vectors(
         self, texts_by_digest: Mapping[bytes, str], owner_id: str
     ) -> dict[bytes, NDArray[np.int8]]:
-        """Return the vectors of texts by their digests, as `entries` has them made.
+        """Return the vectors of texts by digest; stored or recent vectors are reused.
 
         Raises:
-            ServiceFailed: The embedder failed, or gave what is no vector.
+            ServiceFailed: The embedder failed or returned malformed vectors.
             WrongEmbeddingModel: The store has vectors of another model.
         """
         vectors = self._recent.get(owner_id, texts_by_digest)
@@ -188,12 +186,12 @@ class Indexer:
         return vectors | fresh
 
     def rebuild_entries(self, texts: Sequence[IndexText]) -> list[IndexEntry]:
-        """Return the index entry of each text, embedded anew whatever the store has."""
+        """Return the index entry of each text, with all vectors computed again."""
         bare = self.build_unembedded(texts)
         return bare.with_vectors(self._embed_documents(bare.texts_by_digest))
 
     def build_unembedded(self, texts: Sequence[IndexText]) -> UnembeddedEntries:
-        """Return the index entries of texts but for their vectors, which are not made."""
+        """Return the index entries of texts without computing vectors."""
         return UnembeddedEntries(texts, [self._build_entry(text) for text in texts])
 
     def build_keyword_entry(self, text: IndexText) -> IndexEntry:
@@ -201,9 +199,9 @@ class Indexer:
         return self._build_entry(text)
 
     def vector_digest(self, text: str) -> bytes | None:
-        """Return the digest by which the vector of a text is found; None: it has several.
+        """Return the digest of a text's vector; None: the text has several passages.
 
-        Of what nobody said by name, as memories are.
+        The text has no speaker, as in memories.
         """
         spans = passages(text, self._token_counter)
         if len(spans) != 1:
@@ -211,11 +209,11 @@ class Indexer:
         return self._compute_digest(build_embedded_text(None, spans[0][0].extract(text)))
 
     def clear_recent(self, owner_id: str) -> None:
-        """Let go of the vectors made last for an owner: their texts were removed for good."""
+        """Drop an owner's cached vectors after their texts were purged."""
         self._recent.clear(owner_id)
 
     def embed_query(self, text: str) -> NDArray[np.int8] | None:
-        """Return the vector of a query as stored ones are compared with; None for no text."""
+        """Return the quantised vector of a query; None for an empty text."""
         if not text:
             return None
         vector: NDArray[np.int8] = quantise(self._embed([text], "query")[0])
@@ -223,11 +221,11 @@ class Indexer:
 
     @property
     def token_counter(self) -> TokenCounter:
-        """What counts word pieces."""
+        """The counter of word pieces."""
         return self._token_counter
 
     def count_word_pieces(self, texts: Sequence[str]) -> list[int]:
-        """Return the word pieces of each text."""
+        """Return the number of word pieces of each text."""
         return self._token_counter.count(texts)
 
     def _build_entry(self, text: IndexText) -> IndexEntry:
@@ -238,9 +236,9 @@ class Indexer:
         )
 
     def build_passages(self, text: IndexText) -> tuple[Passage, ...]:
-        """Return the passages of a text without its vectors."""
+        """Return the passages of a text without vectors."""
         spans = passages(text.content, self._token_counter)
-        keys = [text.key, *[None] * (len(spans) - 1)]  # the first passage stands for the whole
+        keys = [text.key, *[None] * (len(spans) - 1)]  # the first passage represents the whole text
         return tuple(
             Passage(
                 span=span,
@@ -278,10 +276,10 @@ class Indexer:
 
 
 class _VectorCache:
-    """The vectors made last, so that what several steps of a call need is embedded once.
+    """The most recent vectors, so that the steps of one call embed a text only once.
 
-    Each owner's are found by that owner only: that a text is embedded faster would tell another
-    that somebody has said it.
+    Cached by owner: otherwise, response times would reveal to an owner whether somebody else has
+    used a text.
     """
 
     def __init__(self, size: int = 4_096) -> None:
@@ -319,7 +317,7 @@ def _drop_vectors(entry: IndexEntry) -> IndexEntry:
 
 
 def remove_key_from_entry(entry: IndexEntry, key: str) -> IndexEntry:
-    """Return the entry of a text that was to be found by a key, and lost it."""
+    """Return a text's entry without the words of a key that it no longer has."""
     first, *rest = entry.passages
     return replace(
         entry, passages=(replace(first, terms=remove_key_terms(first.terms, key)), *rest)
@@ -327,15 +325,15 @@ def remove_key_from_entry(entry: IndexEntry, key: str) -> IndexEntry:
 
 
 def apply_window(entry: IndexEntry, previous: IndexEntry | None) -> IndexEntry:
-    """Return a message's entry with the keywords of the message before it, where both fit.
+    """Return a message's entry extended by the keywords of the previous message, if both are short.
 
-    `previous` is that message's entry on its own, without a window.
+    `previous` is the previous message's own entry, without a window.
     """
     return entry if previous is None else apply_window_passages(entry, previous.passages)
 
 
 def apply_window_passages(entry: IndexEntry, previous: Sequence[Passage]) -> IndexEntry:
-    """Return what `in_window` does, of the passages of the message before."""
+    """Return the same as `apply_window`, given the passages of the previous message."""
     if len(entry.passages) != 1 or len(previous) != 1:
         return entry
     own, other = entry.passages[0], previous[0]

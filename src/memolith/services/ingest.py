@@ -1,4 +1,4 @@
-"""Cutting texts into chunks, and telling which are worth keeping."""
+"""Ingests long texts: splits them into chunks, scores these, and stores the relevant ones."""
 
 from __future__ import annotations
 
@@ -43,12 +43,13 @@ _MAX_BYTES_PER_CHARACTER = 4
 
 @dataclass(frozen=True, slots=True)
 class ScoredChunk:
-    """A chunk, and what it is worth.
+    """A chunk with its score.
 
     Attributes:
-        kind: The kind of memory it makes.
-        weighed: None where the profile keeps everything.
-        entry: Its index entry, where that was made on the way.
+        chunk: The chunk.
+        kind: The kind of the memory that it becomes.
+        score: None: the profile keeps all chunks.
+        entry: Its index entry, if scoring has built it.
     """
 
     chunk: Chunk
@@ -58,20 +59,19 @@ class ScoredChunk:
 
     @property
     def is_kept(self) -> bool:
-        """Whether it is worth keeping."""
+        """Whether the chunk is stored."""
         return self.score is None or self.score.is_kept
 
 
 class ChunkScorer:
-    """Cuts and weighs texts."""
+    """Splits texts into chunks and scores them."""
 
     def __init__(self, access: Access, indexer: Indexer) -> None:
-        """Use these."""
         self._access = access
         self._indexer = indexer
 
     def split(self, pieces: Iterable[str], profile: Profile) -> Iterator[Chunk]:
-        """Yield the chunks of a text that comes in pieces, each no longer than a memory may be."""
+        """Yield the chunks of a streamed text, none longer than a memory may be."""
         most_bytes = profile.max_memory_bytes
         longest = min(profile.max_memory_chars, most_bytes or profile.max_memory_chars)
         sizes = _limit_sizes(profile.chunk_sizes, longest)
@@ -79,12 +79,12 @@ class ChunkScorer:
             size = len(chunk.text.encode())
             if most_bytes is None or size <= most_bytes:
                 yield chunk
-            else:  # of a script whose characters take several bytes
+            else:  # a script with several bytes per character
                 shorter = _limit_sizes(sizes, most_bytes // _MAX_BYTES_PER_CHARACTER)
                 yield from stream_chunks([chunk.text], self._indexer.token_counter, sizes=shorter)
 
     def get_centroid(self, owner_id: str, profile: Profile) -> NDArray[np.float64] | None:
-        """Return the centroid of what the owner has, where the profile asks for novelty."""
+        """Return the mean vector of the owner's memories, if the profile scores novelty."""
         if profile.chunk_scoring is None or not profile.uses_vectors:
             return None
         now = self._access.clock.now()
@@ -101,7 +101,7 @@ class ChunkScorer:
         centroid: NDArray[np.float64] | None,
         kind: str | None = None,
     ) -> list[ScoredChunk]:
-        """Return what each chunk, of its origin, is worth; a `kind` that is given goes for all."""
+        """Return the score of each chunk, given its origin; `kind` overrides the kinds of all."""
         weights = self._score(owner_id, chunks, profile, centroid)
         return [
             ScoredChunk(chunk, kind or _classify_kind(profile, chunk.text, origin), each, entry)
@@ -138,30 +138,29 @@ def _classify_kind(profile: Profile, text: str, origin: Origin) -> str:
 
 
 def _mean_vector(entry: IndexEntry) -> NDArray[np.float64]:
-    """Return the mean direction of a text's passages."""
+    """Return the mean direction of an entry's passages."""
     rows = [np.asarray(each.vector, dtype=np.float64) for each in entry.passages]
     units = [row / max(float(np.linalg.norm(row)), 1.0) for row in rows]
     mean: NDArray[np.float64] = np.mean(units, axis=0)
     return mean
 
 
-# --- Taking in a long text: cut where its meaning is, what matters of it stored as memories
+# --- Ingestion
 
 
 BATCH_SIZE = 256
-"""How many chunks of a stream are stored at once: a guess, a second's work with the local
-embedder, so that a kill costs no more and a writer waits no longer."""
+"""Chunks of a stream stored in one batch. A guess: about a second with the local embedder, which
+bounds the work lost in a crash and the wait of other writers."""
 
 _KEY_DIGITS = 12
 
 
 class Ingester:
-    """Takes in long texts."""
+    """Stores long texts as memories."""
 
     def __init__(
         self, access: Access, chunk_scorer: ChunkScorer, write_pipeline: WritePipeline
     ) -> None:
-        """Use these."""
         self._access = access
         self._chunk_scorer = chunk_scorer
         self._write_pipeline = write_pipeline
@@ -178,12 +177,12 @@ class Ingester:
         tags: Iterable[str] = (),
         happened_at: datetime | None = None,
     ) -> IngestResult:
-        """Take in a text, all of it or nothing; return what became of each chunk.
+        """Ingest a text in one transaction; return the status of each chunk.
 
         Raises:
             Disabled: Memory is switched off.
-            InvalidInput: An argument can't be taken, or the text is longer than 1,000,000
-                characters: `stream` takes longer ones.
+            InvalidInput: An argument is not valid, or the text is longer than 1,000,000 characters;
+                use `ingest_stream` for longer texts.
         """
         self._access.check_enabled()
         if not isinstance(text, str):
@@ -209,20 +208,20 @@ class Ingester:
         tags: Iterable[str] = (),
         happened_at: datetime | None = None,
     ) -> Iterator[IngestResult]:
-        """Take in a text of any length that comes in pieces, in bounded memory.
+        """Ingest a streamed text of any length in bounded memory.
 
-        Yields what became of the chunks, a few hundred at a time, each time once they are stored.
-        What was stored stays if a later piece fails; the same text again adds nothing twice.
+        Yields the status of a few hundred chunks at a time, after they are stored. If a later piece
+        fails, stored chunks remain; ingesting the same text again stores no duplicates.
 
         Raises:
             Disabled: Memory is switched off.
-            InvalidInput: An argument can't be taken.
+            InvalidInput: An argument is not valid.
         """
         self._access.check_enabled()
         made = self._build_run(owner_id, kind, session, origin, source, tags, happened_at)
         return made.store_batches(pieces, batch=BATCH_SIZE)
 
-    def _build_run(  # what both doors take
+    def _build_run(
         self,
         owner_id: str,
         kind: str | None,
@@ -252,9 +251,9 @@ class Ingester:
 
 
 class _IngestionRun:
-    """One text on its way in."""
+    """The ingestion of one text."""
 
-    def __init__(  # what it needs to work by itself
+    def __init__(
         self,
         access: Access,
         chunk_scorer: ChunkScorer,
@@ -274,7 +273,7 @@ class _IngestionRun:
         self._redactions = 0
 
     def store_batches(self, pieces: Iterable[str], *, batch: int | None) -> Iterator[IngestResult]:
-        """Store chunks a batch at a time, or all at once, and yield what became of them."""
+        """Store chunks in batches, or all at once if `batch` is None; yield each result."""
         centre = self._chunk_scorer.get_centroid(self._owner_id, self._profile)
         chunks = self._chunk_scorer.split(self._redact(clean_stream(pieces)), self._profile)
         while some := list(islice(chunks, batch)):
@@ -321,7 +320,7 @@ class _IngestionRun:
         return tuple(pieces)
 
     def _find_known(self, chunks: Sequence[ScoredChunk]) -> dict[str, Memory]:
-        """Return the memories that say already what is not worth storing, by its text."""
+        """Return existing memories that equal dropped chunks, by text."""
         dropped = [each for each in chunks if not each.is_kept and each.entry is not None]
         known: dict[str, Memory] = {}
         with self._access.store.read(self._owner_id) as snapshot:
@@ -347,7 +346,7 @@ class _IngestionRun:
         return classify_new_memory(draft, self._profile)
 
     def _build_key(self, each: ScoredChunk) -> str:
-        """Return a key for a chunk in a profile that stores nothing without: by what it says."""
+        """Return a key derived from the chunk's text, for profiles that require keys."""
         digest = hashlib.sha256(each.chunk.text.encode()).hexdigest()[:_KEY_DIGITS]
         return f"{self._source or 'document'}#{digest}"
 

@@ -1,4 +1,4 @@
-"""Looking at what is stored."""
+"""Reads memories, messages, sessions, profiles and statistics."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ MAX_PAGE_SIZE = 1_000
 
 @dataclass(frozen=True, slots=True)
 class ProfileInfo:
-    """A profile as it is shown.
+    """A profile's description.
 
     Attributes:
-        name: As it is chosen.
-        told: When to choose it, in a phrase.
+        name: The name used to choose it.
+        description: When to choose it, in a phrase.
         kinds: Its kinds of memories.
     """
 
@@ -38,27 +38,26 @@ class ProfileInfo:
 
 
 class MemoryReader:
-    """Reads single records, lists and figures."""
+    """Reads single records, lists and statistics."""
 
     def __init__(self, access: Access) -> None:
-        """Use this."""
         self._access = access
 
     def get(self, owner_id: str, id: str | None, key: str | None = None) -> Memory:
-        """Return a memory in any state, or the active one of a key, with its strength as of now.
+        """Return a memory in any state by id, or an active one by key, with its current strength.
 
-        A forgotten one is wordless.
+        A forgotten memory is returned without content.
 
         Raises:
-            InvalidInput: That is no id, or not just one of `id` and `key` is given.
-            NotFound: The owner has no memory with it.
+            InvalidInput: `id` is not valid, or not exactly one of `id` and `key` is given.
+            NotFound: The owner has no such memory.
         """
         with self._access.store.read(owner_id) as snapshot:
             found = _find_memory(snapshot, id, key)
         return self._refresh_strengths(owner_id, hide_forgotten([found]))[0]
 
     def summaries(self, owner_id: str) -> tuple[Memory, ...]:
-        """Return the active memories that stand for others or for messages, oldest first."""
+        """Return the active summaries of memories, messages or histories, oldest first."""
         profile = self._access.get_profile(owner_id)
         kinds = {
             profile.consolidation.kind,
@@ -76,8 +75,8 @@ class MemoryReader:
         """Return a message.
 
         Raises:
-            InvalidInput: That is no id.
-            NotFound: The owner has no message with it, or it is forgotten.
+            InvalidInput: `id` is not a valid id.
+            NotFound: The owner has no such message, or it is forgotten.
         """
         id_ = arguments.parse_id(id)
         with self._access.store.read(owner_id) as snapshot:
@@ -97,17 +96,17 @@ class MemoryReader:
         cursor: str | None,
         offset: int = 0,
     ) -> Page:
-        """Return memories, newest first; of all kinds, and active, unless said otherwise.
+        """Return memories, newest first; by default the active ones of all kinds.
 
-        Forgotten ones are wordless.
+        Forgotten memories are returned without content.
 
         Raises:
-            InvalidInput: An argument can't be taken.
+            InvalidInput: An argument is not valid.
         """
         profile = self._access.get_profile(owner_id)
         if kind is not None and kind not in profile.kinds:
             raise InvalidInput(
-                "kind", f"{arguments.format_value(kind)} is none of {', '.join(profile.kinds)}"
+                "kind", f"{arguments.format_value(kind)} is not one of {', '.join(profile.kinds)}"
             )
         if cursor is not None:
             arguments.check_name(cursor, "cursor")
@@ -127,10 +126,10 @@ class MemoryReader:
     def messages(
         self, owner_id: str, session_id: str, *, limit: int | None, after: int
     ) -> tuple[Message, ...]:
-        """Return the messages of a session by sequence, from the first after `after`.
+        """Return the messages of a session with sequence numbers above `after`, in order.
 
         Raises:
-            InvalidInput: An argument can't be taken.
+            InvalidInput: An argument is not valid.
         """
         arguments.check_name(session_id, "session")
         most = None if limit is None else arguments.check_count(limit, "limit", minimum=0)
@@ -144,7 +143,7 @@ class MemoryReader:
         """Return the last messages, oldest first.
 
         Raises:
-            InvalidInput: An argument can't be taken.
+            InvalidInput: An argument is not valid.
         """
         most = arguments.check_count(limit, "limit", minimum=0, maximum=MAX_PAGE_SIZE)
         name = None if session is None else validate_name(session, "session")
@@ -152,16 +151,16 @@ class MemoryReader:
             return tuple(snapshot.recent_messages(most, session_id=name))
 
     def sessions(self, owner_id: str) -> tuple[Session, ...]:
-        """Return the owner's conversations, in the order in which they were first logged."""
+        """Return the owner's conversations, ordered by first logged message."""
         with self._access.store.read(owner_id) as snapshot:
             return tuple(snapshot.sessions())
 
     def history(self, owner_id: str, id: str | None, key: str | None = None) -> History:
-        """Return versions and events of a memory, oldest first; of a forgotten one without words.
+        """Return a memory's versions and events, oldest first; without content if it is forgotten.
 
         Raises:
-            InvalidInput: That is no id, or not just one of `id` and `key` is given.
-            NotFound: The owner has no memory of that id, or no active one of that key.
+            InvalidInput: `id` is not valid, or not exactly one of `id` and `key` is given.
+            NotFound: The owner has no memory with this id, or no active one with this key.
         """
         with self._access.store.read(owner_id) as snapshot:
             memory = _find_memory(snapshot, id, key)
@@ -177,15 +176,15 @@ class MemoryReader:
         return tuple(ProfileInfo(each.name, each.description, each.kinds) for each in found)
 
     def profile_name(self, owner_id: str) -> str:
-        """Return the name of the owner's profile, whether it is there or not."""
+        """Return the name of the owner's profile, even if its definition is missing."""
         return self._access.get_profile_name(owner_id)
 
     def has_profile(self, owner_id: str) -> bool:
-        """Tell whether the owner's profile is there."""
+        """Return whether the owner's profile is defined."""
         return self._access.find_profile(owner_id) is not None
 
     def equivalent_kind(self, owner_id: str, kind: str) -> str:
-        """Return what the owner's profile calls a kind of `standard`, or one of its own.
+        """Return the owner's equivalent of a kind of the `standard` profile, or the kind itself.
 
         Raises:
             InvalidInput: There is no such kind.
@@ -194,7 +193,7 @@ class MemoryReader:
         return validate_kind(profile.own_kinds.get(kind, kind), profile)
 
     def statistics(self, owner_id: str) -> Statistics:
-        """Return how much the owner has stored."""
+        """Return statistics of the owner's stored records."""
         store = self._access.store
         with store.read(owner_id) as snapshot:
             found = snapshot.statistics()
@@ -203,16 +202,16 @@ class MemoryReader:
         return found
 
     def _refresh_strengths(self, owner_id: str, memories: Sequence[Memory]) -> list[Memory]:
-        """Return memories with their strength as of now."""
+        """Return memories with their current strength."""
         return refresh_strengths(
             self._access.get_profile(owner_id), memories, self._access.clock.now()
         )
 
 
 def _find_memory(snapshot: Snapshot, id: str | None, key: str | None) -> Memory:
-    """Return the memory of an id, in any state, or the active one of a key."""
+    """Return a memory in any state by id, or an active one by key."""
     if (id is None) == (key is None):
-        raise InvalidInput("id", "give either an id or a key")
+        raise InvalidInput("id", "give exactly one of id and key")
     if key is not None:
         keyed = snapshot.find_by_key(validate_name(key, "key"))
         if keyed is None:
@@ -235,7 +234,7 @@ def _is_summary(memory: Memory) -> bool:
 
 
 def hide_forgotten(memories: Iterable[Memory]) -> list[Memory]:
-    """Return memories as doors show them: what is forgotten without its words."""
+    """Return memories with the content of forgotten ones removed."""
     return [_without_content(each) if each.state is State.FORGOTTEN else each for each in memories]
 
 
@@ -256,5 +255,5 @@ def _parse_states(state: str | None) -> frozenset[State]:
     try:
         return frozenset({State(state)})
     except ValueError:
-        problem = f"{arguments.format_value(state)} is none of all, {', '.join(State)}"
+        problem = f"{arguments.format_value(state)} is not one of all, {', '.join(State)}"
         raise InvalidInput("state", problem) from None

@@ -1,4 +1,4 @@
-"""Changing an owner's key."""
+"""Rotates owners' encryption keys, and manages the API keys of the service."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from memolith.services.validation import validate_name
 
 
 class KeyRotation:
-    """Seals everything of an owner anew.
+    """Re-encrypts all data of an owner with a new key.
 
-    The new key is durable before anything is sealed with it; the owner's rows change in one
-    transaction; only then is the old key removed. Killed anywhere, what the rows say they are
-    sealed with is there, and doing it again finishes.
+    The new key is durable before it is used. The owner's rows change in one transaction, and only
+    then the old key is removed. After a crash at any point, all required keys exist, and running
+    the rotation again completes it.
     """
 
     def __init__(self, store: Store, indexer: Indexer) -> None:
-        """Use this indexer to find the keywords of what is stored."""
+        """Configure the rotation; the indexer extracts the keywords of stored texts again."""
         self._store = store
         self._indexer = indexer
 
     def rotate(self, owner_id: str) -> int:
-        """Return the version of the key that is in force afterwards.
+        """Rotate the owner's key and return the version of the new one.
 
         Raises:
             Conflict: The store is not encrypted.
-            NotFound: The owner has nothing stored.
+            NotFound: The owner has no stored data.
         """
         store = self._store
         if not isinstance(store, SupportsRekey) or not isinstance(
@@ -45,7 +45,7 @@ class KeyRotation:
         if not current:
             raise NotFound("owner", owner_id)
         versions = keys.key_versions(owner_id)
-        if min(versions, default=current) < current:  # interrupted between sealing and removing
+        if min(versions, default=current) < current:  # interrupted before the old key was removed
             keys.delete_keys_before(owner_id, current)
             return current
         later = [version for version in versions if version > current]
@@ -58,11 +58,11 @@ class KeyRotation:
         return self._indexer.build_keyword_entry(IndexText(content, speaker))
 
 
-# --- Making, knowing and revoking the keys of the service's callers
+# --- API keys
 
 
 KEY_PREFIX = "memolith_"
-"""By which a key is known for one, by people and by scanners for leaked secrets."""
+"""The prefix of API keys, recognisable for people and secret scanners."""
 
 _RANDOM_BYTES = 32
 _HASH_PERSON = b"memolith api key"
@@ -70,11 +70,11 @@ _HASH_PERSON = b"memolith api key"
 
 @dataclass(frozen=True, slots=True)
 class NewApiKey:
-    """A key that was just made.
+    """A new API key.
 
     Attributes:
-        key: What is known of it.
-        secret: What its holder shows. It is kept nowhere, and can't be shown again.
+        key: The key's metadata.
+        secret: The key itself. It is not stored and can't be shown again.
     """
 
     key: ApiKey
@@ -82,23 +82,22 @@ class NewApiKey:
 
 
 class ApiKeyService:
-    """Keeps the keys by which callers of the service are known."""
+    """Creates, finds and revokes API keys."""
 
     def __init__(self, access: Access) -> None:
-        """Use the store's keys and the clock."""
         self._access = access
 
     def create(self, name: str, role: str, owner: str | None) -> NewApiKey:
-        """Make a key; see `Memolith.create_api_key`."""
+        """Create a key; see `Memolith.create_api_key`."""
         name = arguments.check_name(name, "name")
         known = [each.value for each in KeyRole]
         if role not in known:
             raise InvalidInput("role", f"must be one of {', '.join(known)}")
         of_one = role == KeyRole.OWNER
         if of_one and owner is None:
-            raise InvalidInput("owner", "must be named for an owner's key")
+            raise InvalidInput("owner", "is required for a key of role owner")
         if owner is not None and not of_one:
-            raise InvalidInput("owner", f"a key of role {role} is not of one owner")
+            raise InvalidInput("owner", f"must not be given for a key of role {role}")
         whose = None if owner is None else validate_name(owner, "owner")
         if whose is not None and self._access.store.is_erased(whose):
             raise Conflict(f"the owner {whose!r} was erased")
@@ -108,7 +107,7 @@ class ApiKeyService:
         return NewApiKey(key, secret)
 
     def find_active(self, secret: str) -> ApiKey | None:
-        """Return the key in force that a caller shows; None: it is none."""
+        """Return the active key with this secret; None: there is none."""
         if not secret.startswith(KEY_PREFIX):
             return None
         key = self._access.store.api_keys.find(_hash_secret(secret))
@@ -125,5 +124,5 @@ class ApiKeyService:
 
 
 def _hash_secret(secret: str) -> bytes:
-    """Return what the store knows a key by. A key is random, so that a plain hash will do."""
+    """Return the stored hash of a secret. Secrets are random, so that no slow hash is needed."""
     return blake2b(secret.encode(), digest_size=32, person=_HASH_PERSON).digest()

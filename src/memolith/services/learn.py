@@ -1,4 +1,4 @@
-"""Taking in a conversation: its messages as episodes, and typed memories by their cues."""
+"""Stores conversations: their messages as episodes, and the memories learned from them."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from memolith.tracing import traced
 
 @dataclass(frozen=True, slots=True)
 class LearnResult:
-    """What a call has taken in.
+    """The result of logging messages.
 
     Attributes:
-        messages: The messages stored, in order.
-        memories: The memories learned of them, new or restated, in order.
-        already: How many of the messages given were there before, by their external ids.
-        redactions: How many secrets were taken out of the messages that are new.
+        messages: The stored messages, in order.
+        memories: The memories learned from them, new or restated, in order.
+        duplicates_skipped: The number of messages whose external id was already stored.
+        redactions: The number of secrets redacted from the stored messages.
     """
 
     messages: tuple[Message, ...]
@@ -46,7 +46,7 @@ class LearnResult:
 
 @dataclass(frozen=True, slots=True)
 class _PreparedMessage:
-    """A message ready to be stored, with the memories that it makes."""
+    """A message ready to be stored, with the memories learned from it."""
 
     message: Message
     entry: IndexEntry
@@ -55,7 +55,7 @@ class _PreparedMessage:
 
 
 class ConversationLearner:
-    """Takes in conversations."""
+    """Stores messages and learns memories from them."""
 
     def __init__(
         self,
@@ -67,16 +67,16 @@ class ConversationLearner:
         learn_memories: bool = True,
         on_pending: Callable[[], None] | None = None,
     ) -> None:
-        """Use these.
+        """Configure the learner.
 
         Args:
-            access: The way to the memories.
-            indexer: Makes index entries.
-            settling: Stores memories.
-            weighing: Judges chunks.
-            typed: Whether memories are made of what is said.
-            awaits: Called when messages wait for a model to learn from them; None: there is none,
-                and nothing waits.
+            access: The store, the clock and profiles.
+            indexer: Builds index entries.
+            write_pipeline: Stores memories.
+            chunk_scorer: Splits and scores messages.
+            learn_memories: Whether to learn memories at all.
+            on_pending: Called when stored messages are pending for a language model; None: there is
+                no model, and messages are not marked as pending.
         """
         self._on_pending = on_pending
         self._chunk_scorer = chunk_scorer
@@ -87,18 +87,18 @@ class ConversationLearner:
 
     @traced("log")
     def log(self, owner_id: str, messages: Sequence[Message], *, session_id: str) -> LearnResult:
-        """Store messages of one session, in order, and what is learned of them: all or nothing.
+        """Store a session's messages, and the memories learned from them, in one transaction.
 
-        Messages whose external id the session has already are passed over.
+        Messages with an external id that the session already has are skipped.
 
         Raises:
             Disabled: Memory is switched off.
-            InvalidInput: A message can't be taken; the field says which.
+            InvalidInput: A message is not valid; the field contains its position.
         """
         self._access.check_enabled()
         validate_name(session_id, "session")
         now = self._access.clock.now()
-        given = arguments.check_list(messages, "messages")  # a caller's iterator may take its time
+        given = arguments.check_list(messages, "messages")  # may be a slow iterator
         with self._access.store.read(owner_id) as known:
             profile = self._access.get_snapshot_profile(known)
             checked = [
@@ -129,7 +129,7 @@ class ConversationLearner:
 
         Raises:
             Disabled: Memory is switched off.
-            InvalidInput: The session's name can't be taken.
+            InvalidInput: The session's name is not valid.
         """
         self._access.check_enabled()
         validate_name(session_id, "session")
@@ -144,7 +144,7 @@ class ConversationLearner:
         profile: Profile,
         now: datetime,
     ) -> list[_PreparedMessage]:
-        """Do what needs no lock: screening, passages, keywords, vectors, drafts of memories."""
+        """Redact, index and learn from messages, without holding a lock."""
         hide = redact_lines if profile.redacts_lines else redact
         redacted = [hide(message.content) for message in messages]
         messages = [
@@ -163,7 +163,7 @@ class ConversationLearner:
     def _build_memories(
         self, messages: Sequence[Message], owner_id: str, profile: Profile
     ) -> list[list[NewMemory]]:
-        """Return the memories that each message makes; what several make, by the first."""
+        """Return the memories learned from each message; those from several belong to the first."""
         drafts: list[list[NewMemory]] = [[] for _ in messages]
         places = [
             place for place, each in enumerate(messages) if self._learn_memories and each.learn
@@ -218,7 +218,7 @@ class ConversationLearner:
 
 
 class _MessageWriter:
-    """Stores messages along with the memories they make, but those that others were first with."""
+    """Stores messages and their memories, except messages that were stored concurrently."""
 
     def __init__(
         self,
@@ -239,11 +239,11 @@ class _MessageWriter:
 
     @property
     def new_memories(self) -> tuple[NewMemory, ...]:
-        """The memories that the messages make."""
+        """The memories learned from the messages that are not skipped."""
         return tuple(draft for each in self.new_messages for draft in each.new_memories)
 
     def store(self, tx: Transaction) -> Sequence[NewMemory]:
-        """Store the messages that are not there; return the memories that those make."""
+        """Store the messages that are not stored yet; return the memories learned from them."""
         callers_ids = _external_ids([each.message for each in self._prepared])
         late = tx.external_ids(self._session_id, callers_ids)
         self.new_messages = [
@@ -263,7 +263,7 @@ class _MessageWriter:
         return self.new_memories
 
     def _get_last_passages(self, tx: Transaction, first: int) -> tuple[Passage, ...]:
-        """Return the passages of the message just before the first new one; none without one."""
+        """Return the passages of the message before the first new one; empty if there is none."""
         last = tx.messages(session_id=self._session_id, after=first - 2, limit=1)
         if first == 1 or not last:
             return ()
@@ -273,7 +273,7 @@ class _MessageWriter:
 def _validate_message(
     message: object, owner_id: str, session_id: str, place: int, now: datetime
 ) -> Message:
-    """Return a message as it is stored, but for id, sequence number, and secrets in it."""
+    """Return a message as it is stored, except for its id, sequence number and redactions."""
     field = f"messages[{place}]"
     if not isinstance(message, Message):
         raise InvalidInput(field, f"must be a Message, not {type(message).__name__}")
@@ -299,17 +299,17 @@ def _parse_role(role: Role | None, speaker: str | None, owner_id: str, field: st
     try:
         return Role(role)
     except ValueError:
-        problem = f"{arguments.format_value(role)} is none of {', '.join(Role)}"
+        problem = f"{arguments.format_value(role)} is not one of {', '.join(Role)}"
         raise InvalidInput(f"{field}.role", problem) from None
 
 
 def _find_suspicious(messages: Sequence[Message]) -> frozenset[int]:
-    """Return the places of messages that try to instruct a model."""
+    """Return the positions of suspected prompt injections."""
     return frozenset(place for place, each in enumerate(messages) if is_suspicious(each.content))
 
 
 def _own_content(message: Message) -> str:
-    """Return what a message says itself, without what a prompt of ours brought into it."""
+    """Return a message's content without injected context."""
     return strip_context(message.content)
 
 

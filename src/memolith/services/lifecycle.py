@@ -1,4 +1,4 @@
-"""What a change of a memory must not bring about, and what stands in its way."""
+"""Updates, supersedes, forgets and restores memories."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ from memolith.services.write import TransactionRunner, WriteTransaction
 from memolith.text.canonical_form import content_key
 
 _MAX_CHAIN_LENGTH = 10
-"""How far a chain of supersessions is followed to find a cycle."""
+"""Supersessions to follow when looking for a cycle."""
 
 
 def get_memory(snapshot: Snapshot, id_: str) -> Memory:
     """Return a memory in any state.
 
     Raises:
-        NotFound: There is none with that id.
+        NotFound: There is no memory with this id.
     """
     found = snapshot.memories([id_])
     if not found:
@@ -55,7 +55,7 @@ def get_active_memory(snapshot: Snapshot, id_: str) -> Memory:
     """Return an active memory.
 
     Raises:
-        NotFound: There is none with that id.
+        NotFound: There is no active memory with this id.
     """
     memory = get_memory(snapshot, id_)
     if memory.state is not State.ACTIVE:
@@ -64,21 +64,21 @@ def get_active_memory(snapshot: Snapshot, id_: str) -> Memory:
 
 
 def check_key_free(tx: Transaction, memory: Memory) -> None:
-    """Raise `Conflict` where another memory has its key."""
+    """Raise `Conflict` if another memory has the same key."""
     holder = tx.find_by_key(memory.key) if memory.key is not None else None
     if holder is not None and holder.id != memory.id:
-        raise Conflict(f"memory {holder.id} has that key")
+        raise Conflict(f"memory {holder.id} already has that key")
 
 
 def check_not_duplicate(tx: Transaction, memory: Memory, content: str) -> None:
-    """Raise `Conflict` where another memory says the same: has that `content_key`."""
+    """Raise `Conflict` if another memory has the same content, given as a `content_key`."""
     twin = find_duplicate(tx, memory, content)
     if twin is not None:
-        raise Conflict(f"memory {twin.id} says that already")
+        raise Conflict(f"memory {twin.id} already has that content")
 
 
 def find_duplicate(tx: Transaction, memory: Memory, content: str) -> Memory | None:
-    """Return another active memory of the same key, or none, that says the same."""
+    """Return another active memory with the same key and content."""
     others = (each for each in tx.find_by_content(content) if isinstance(each, Memory))
     return next((one for one in others if one.id != memory.id and one.key == memory.key), None)
 
@@ -86,7 +86,7 @@ def find_duplicate(tx: Transaction, memory: Memory, content: str) -> Memory | No
 def move_source(
     tx: Transaction, memory: Memory, duplicate: Memory, source_id: str, now: datetime
 ) -> None:
-    """Make a source of a forgotten memory one of the memory that has said the same since."""
+    """Move a source from a forgotten memory to the memory that has restated it since."""
     own = tuple(source for source in memory.sources if source.id != source_id)
     given = tuple(source for source in memory.sources if source.id == source_id)
     retired = replace(
@@ -104,27 +104,27 @@ def move_source(
 
 
 def check_no_cycle(tx: Transaction, old_id: str, successor: Memory) -> None:
-    """Raise `Conflict` where a memory would supersede what supersedes it."""
+    """Raise `Conflict` if a memory would supersede its own successor."""
     step: Memory | None = successor
     for _ in range(_MAX_CHAIN_LENGTH):
         if step is None or step.superseded_by is None:
             return
         if step.superseded_by == old_id:
-            raise Conflict("that would make a cycle of supersessions")
+            raise Conflict("that would create a cycle of supersessions")
         step = next(iter(tx.memories([step.superseded_by])), None)
     raise Conflict(f"the chain of supersessions is longer than {_MAX_CHAIN_LENGTH}")
 
 
-# --- Changing what is remembered: update, supersede, forget, restore
+# --- Editing
 
 
 @dataclass(frozen=True, slots=True)
 class ForgetResult:
-    """What a forgetting has touched.
+    """The result of forgetting.
 
     Attributes:
-        memories: Ids of the memories that are forgotten now.
-        messages: Ids of the messages that are gone now, or lost a sentence.
+        memories: Ids of the memories that are now forgotten.
+        messages: Ids of the messages that are now forgotten, or lost a sentence.
     """
 
     memories: tuple[str, ...]
@@ -132,10 +132,9 @@ class ForgetResult:
 
 
 class MemoryEditor:
-    """Changes memories, under their owner's lock."""
+    """Changes memories under their owner's lock."""
 
     def __init__(self, access: Access, indexer: Indexer) -> None:
-        """Use these."""
         self._access = access
         self._indexer = indexer
         self._runner = TransactionRunner(access.store, indexer)
@@ -154,13 +153,13 @@ class MemoryEditor:
         expires_at: datetime | None = None,
         happened_at: datetime | None = None,
     ) -> Memory:
-        """Change an active memory; another content is a new version. Returns it as it is now.
+        """Update an active memory and return it; changed content creates a new version.
 
         Raises:
             Disabled: Memory is switched off.
-            InvalidInput: An argument can't be taken, or nothing is to change.
-            NotFound: The owner has no active memory with that id.
-            Conflict: Another memory says that already, or has that key.
+            InvalidInput: An argument is not valid, or none is given.
+            NotFound: The owner has no active memory with this id.
+            Conflict: Another memory already has the content or the key.
         """
         self._access.check_enabled()
         id_ = arguments.parse_id(id)
@@ -183,7 +182,7 @@ class MemoryEditor:
         }
         wanted = {name: value for name, value in changes.items() if value is not None}
         if not wanted:
-            raise InvalidInput("update", "nothing to change was given")
+            raise InvalidInput("update", "give at least one field to change")
         return self._write_update(owner_id, id_, wanted, now, redaction_details(redactions))
 
     def _write_update(
@@ -199,10 +198,10 @@ class MemoryEditor:
         def change(write_tx: WriteTransaction) -> Memory:
             tx = write_tx.tx
             old = get_active_memory(tx, id_)
-            memory: Memory = replace(old, **changes, updated_at=now)  # type: ignore[arg-type] # each was checked by its name
+            memory: Memory = replace(old, **changes, updated_at=now)  # type: ignore[arg-type] # each value was validated above
             if memory.kind != old.kind:
                 validate_kind_trust(memory.kind, memory.origin)
-                memory = replace(memory, previous_kind=None)  # of a kind that it is no more
+                memory = replace(memory, previous_kind=None)  # belongs to the former kind
             (memory,) = refresh_strengths(profile, [memory], now)
             check_key_free(tx, memory)
             if memory.content != old.content:
@@ -222,13 +221,13 @@ class MemoryEditor:
         return self._runner.write(owner_id, change)
 
     def supersede(self, owner_id: str, old: str, new: str) -> Memory:
-        """Retire a memory in favour of another one; return the retired one.
+        """Supersede a memory by another one; return the superseded one.
 
         Raises:
             Disabled: Memory is switched off.
             NotFound: The owner has no such memory.
-            Conflict: They are the same, the old is not active, the new is not, or a cycle
-                would come of it.
+            Conflict: Both are the same memory, one of them is not active, or they would form a
+                cycle.
         """
         self._access.check_enabled()
         old_id, new_id = arguments.parse_id(old, "old"), arguments.parse_id(new, "new")
@@ -239,7 +238,7 @@ class MemoryEditor:
             if old_id == new_id:
                 raise Conflict("a memory can't supersede itself")
             if retired.superseded_by is not None:
-                raise Conflict(f"memory {old_id} is superseded already")
+                raise Conflict(f"memory {old_id} is already superseded")
             if retired.state is not State.ACTIVE:
                 raise Conflict(f"memory {old_id} is {retired.state}, not active")
             check_no_cycle(tx, old_id, successor)
@@ -252,20 +251,21 @@ class MemoryEditor:
             return memory
 
     def forget(self, owner_id: str, id: str | None, key: str | None) -> ForgetResult:
-        """Take a memory, or a message, out of every door, with what it came from or gave rise to.
+        """Forget a memory or a message, with its sources or the memories derived from it.
 
-        Of a memory: the sentences that it came from, in the messages it was learned of. Of a
-        message: the memories that nothing else says. Of both: the summaries that stand for them
-        among others, and the notes of the base memory that tell of them. All of it can be restored.
+        Forgetting a memory also removes its sentences from the messages that it was learned from.
+        Forgetting a message also forgets the memories that no other source supports. Both also
+        forget the summaries that cover them, and remove their notes from the base memory. All of
+        this can be restored.
 
         Raises:
             Disabled: Memory is switched off.
-            InvalidInput: Not just one of `id` and `key` is given.
-            NotFound: The owner has no such memory or message, or it is forgotten already.
+            InvalidInput: Not exactly one of `id` and `key` is given.
+            NotFound: The owner has no such memory or message, or it is already forgotten.
         """
         self._access.check_enabled()
         if (id is None) == (key is None):
-            raise InvalidInput("id", "give either an id or a key")
+            raise InvalidInput("id", "give exactly one of id and key")
         now = self._access.clock.now()
 
         def change(write_tx: WriteTransaction) -> ForgetResult:
@@ -279,14 +279,12 @@ class MemoryEditor:
         return forgotten
 
     def restore(self, owner_id: str, id: str) -> Memory | Message:
-        """Make an inactive memory, or a forgotten message, active again; return it.
-
-        What went with it when it was forgotten comes back with it.
+        """Reactivate an inactive memory or a forgotten message, and records forgotten with it.
 
         Raises:
             Disabled: Memory is switched off.
             NotFound: The owner has no such memory or message.
-            Conflict: It is active, or another memory has its key or says the same.
+            Conflict: It is active, or another memory has its key or content.
         """
         self._access.check_enabled()
         id_ = arguments.parse_id(id)
@@ -327,9 +325,9 @@ class MemoryEditor:
     def _forget_derived(
         self, tx: Transaction, record: Memory | Message, others: Sequence[str], now: datetime
     ) -> list[str]:
-        """Let go what was made of a record that is forgotten; return which memories went.
+        """Forget the summaries and notes derived from a forgotten record; return the memories' ids.
 
-        What a summary stands for stands for itself: with a summary nothing goes.
+        Forgetting a summary forgets nothing else, because its sources remain.
         """
         if isinstance(record, Memory) and is_summary(tx, record):
             return []
@@ -362,16 +360,16 @@ class MemoryEditor:
         return ForgetResult(tuple(forgotten), (message.id,))
 
     def restore_memory(self, write_tx: WriteTransaction, memory: Memory, now: datetime) -> Memory:
-        """Make an inactive memory active again, within a write; return it.
+        """Reactivate an inactive memory within a write transaction; return it.
 
         Raises:
-            Conflict: It is active, or another memory has its key or says the same.
+            Conflict: It is active, or another memory has its key or content.
         """
         if memory.state is State.ACTIVE:
-            raise Conflict(f"memory {memory.id} is active")
+            raise Conflict(f"memory {memory.id} is already active")
         stands_for_others = is_summary(write_tx.tx, memory)
         if stands_for_others and not provenance.can_restore_summary(write_tx.tx, memory):
-            raise Conflict(f"what {memory.id} stands for is forgotten, or has another summary")
+            raise Conflict(f"the sources of {memory.id} are forgotten, or have another summary")
         ended = memory.expires_at is not None and memory.expires_at <= now
         restored = replace(
             memory,
@@ -404,7 +402,7 @@ class MemoryEditor:
         others: Sequence[str],
         now: datetime,
     ) -> None:
-        """Bring back what went with a record that is restored, as far as it still holds."""
+        """Restore the summaries and notes forgotten with a record, if they are still valid."""
         tx = write_tx.tx
         told = provenance.build_paraphrase_matcher(tx, [record])
         profile = self._access.get_profile(tx.owner_id)
@@ -439,7 +437,7 @@ class MemoryEditor:
         self._refresh_messages(write_tx, [original.id], now)
         found = tx.messages(ids=[original.id])
         if not found:
-            raise Conflict(f"all it says is forgotten: restore memory {forgotten[0].id}")
+            raise Conflict(f"all its sentences are forgotten: restore memory {forgotten[0].id}")
         tx.record([Event(original.id, Action.RESTORED, now, "user", found[0].version)])
         self._restore_derived(write_tx, found[0], [each.id for each in gone], now)
         return found[0]
@@ -447,7 +445,7 @@ class MemoryEditor:
     def _refresh_messages(
         self, write_tx: WriteTransaction, message_ids: Sequence[str], now: datetime
     ) -> list[str]:
-        """Make messages say what they said but for what is forgotten; return which changed."""
+        """Remove forgotten sentences from messages and restore others; return the changed ids."""
         tx = write_tx.tx
         current = {message.id: message for message in tx.messages(ids=message_ids)}
         changed = []
@@ -475,7 +473,7 @@ class MemoryEditor:
         tx.revise_message(message, apply_window(entry, self._get_previous_entry(tx, message)), now)
 
     def _reindex_after(self, write_tx: WriteTransaction, message: Message) -> None:
-        """Make the window of the message after this one anew."""
+        """Rebuild the index entry of the next message, which contains keywords of this one."""
         tx = write_tx.tx
         for after in tx.messages(session_id=message.session_id, after=message.sequence, limit=1):
             entry = write_tx.get_entry(self._message_text(tx.owner_id, after))
@@ -497,7 +495,7 @@ class MemoryEditor:
 
 
 def _find_target(snapshot: Snapshot, id_: str | None, key: str | None) -> Memory | Message:
-    """Return what is to be forgotten."""
+    """Return the record to forget."""
     if key is not None:
         keyed = snapshot.find_by_key(validate_name(key, "key"))
         if keyed is None:

@@ -1,4 +1,4 @@
-"""How strong memories are now, by their profile's law."""
+"""Applies the effects of time: decay, expiry, cleanup, promotion, eviction, and retention."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SECONDS_PER_DAY = 86_400.0
 
 
 def days_since(times: NDArray[np.int64], now: datetime) -> NDArray[np.float64]:
-    """Return the days from each time, in microseconds since 1970, until now."""
+    """Return the days between each time, in microseconds since 1970, and now."""
     elapsed = now.timestamp() * 1e6 - times
     days: NDArray[np.float64] = elapsed.astype(np.float64) / _MICROSECONDS_PER_DAY
     return days
@@ -33,7 +33,7 @@ def days_since(times: NDArray[np.int64], now: datetime) -> NDArray[np.float64]:
 def compute_strengths(
     profile: Profile, kinds: Sequence[str], usage: UsageStats | MemoryStats, now: datetime
 ) -> NDArray[np.float64]:
-    """Return what is left of each memory now, 0..1."""
+    """Return the current strength of each memory, 0..1."""
     return profile.decay.strength(
         DecayInputs(
             kinds,
@@ -46,7 +46,7 @@ def compute_strengths(
 
 
 def refresh_strengths(profile: Profile, memories: Sequence[Memory], now: datetime) -> list[Memory]:
-    """Return memories with the strength that they have now."""
+    """Return memories with their current strength."""
     left = profile.decay.strength(
         DecayInputs(
             [memory.kind for memory in memories],
@@ -67,16 +67,16 @@ def _days_between(now: datetime, times: Sequence[datetime]) -> NDArray[np.float6
     return np.array(elapsed, dtype=np.float64)
 
 
-# --- What time does to memories: they fade, expire, pass, and are evicted where there are too man
+# --- Effects of time
 
 
 ACTIVE = frozenset({State.ACTIVE})
 
 SESSION_IDLE_TIMEOUT = timedelta(hours=24)
-"""A session in which nothing was said for so long counts as ended."""
+"""A session without messages for this time counts as ended."""
 
 BATCH_SIZE = 500
-"""How many memories change in one transaction: a guess, some tens of milliseconds."""
+"""Memories changed in one transaction. A guess: some tens of milliseconds."""
 
 _MIN_CHANGE = 1e-9
 _ACTION_BY_STATE = {
@@ -87,16 +87,16 @@ _ACTION_BY_STATE = {
 
 
 class Maintenance:
-    """Does to an owner's memories what is due."""
+    """Applies decay, expiry, cleanup and promotion to an owner's memories."""
 
     def __init__(self, access: Access) -> None:
-        """Use this."""
         self._access = access
 
     def decay(self, owner_id: str) -> tuple[str, ...]:
-        """Store how strong each active memory is now; return the ids of those that got weaker.
+        """Store the current strength of active memories; return the ids of those that got weaker.
 
-        Doing it again at the same instant changes nothing: what is stored is never built on.
+        The result depends only on the time, not on stored strengths, so that a repeated run changes
+        nothing.
         """
         now = self._access.clock.now()
         profile = self._access.get_profile(owner_id)
@@ -109,7 +109,7 @@ class Maintenance:
         return tuple(vitals.id[row] for row in weaker.tolist())
 
     def expire(self, owner_id: str) -> tuple[str, ...]:
-        """Let the memories end whose time is up; return their ids."""
+        """Expire the memories whose time is up; return their ids."""
         now = self._access.clock.now()
         with self._access.store.read(owner_id) as snapshot:
             vitals = snapshot.memory_stats(states=ACTIVE)
@@ -121,12 +121,12 @@ class Maintenance:
     def cleanup(
         self, owner_id: str, *, below: float | None = None, dry_run: bool = False
     ) -> tuple[str, ...]:
-        """Let the memories fade that are weaker than the profile keeps; return their ids.
+        """Deactivate memories below the profile's threshold; return their ids.
 
         Args:
-            owner_id: Whose.
-            below: The strength under which they fade; None: the profile's, which may be none.
-            dry_run: Only tell which.
+            owner_id: The owner.
+            below: The minimum strength; None: the profile's threshold, if any.
+            dry_run: Only return the ids.
         """
         now = self._access.clock.now()
         profile = self._access.get_profile(owner_id)
@@ -140,10 +140,10 @@ class Maintenance:
         return tuple(due) if dry_run else self._deactivate(owner_id, due, State.FADED, now)
 
     def promote_transient(self, owner_id: str) -> tuple[str, ...]:
-        """Let memories of a passing kind take on their lasting one where their session is over.
+        """Give memories of a transient kind their lasting kind once their session is over.
 
         Returns:
-            Their ids.
+            The ids of the changed memories.
         """
         now = self._access.clock.now()
         profile = self._access.get_profile(owner_id)
@@ -165,7 +165,7 @@ class Maintenance:
     def _update_in_batches(
         self, owner_id: str, ids: Sequence[str], change: Callable[[Transaction, Memory], None]
     ) -> tuple[str, ...]:
-        """Change the memories that are still active, some in each transaction."""
+        """Change the memories that are still active, in batches; return their ids."""
         done: list[str] = []
         for first in range(0, len(ids), BATCH_SIZE):
             with self._access.store.write(owner_id) as tx:
@@ -177,13 +177,13 @@ class Maintenance:
 
 
 def deactivate(tx: Transaction, memory: Memory, state: State, now: datetime) -> None:
-    """Let a memory go, restorably."""
+    """Deactivate a memory; it can be restored."""
     tx.amend(replace(memory, state=state, updated_at=now))
     tx.record([Event(memory.id, _ACTION_BY_STATE[state], now, "scheduler", memory.version)])
 
 
 def evict(tx: Transaction, profile: Profile, now: datetime) -> tuple[str, ...]:
-    """Let the weakest memories go where there are more than the profile keeps."""
+    """Evict the weakest memories above the profile's capacity; return their ids."""
     if profile.capacity is None:
         return ()
     vitals = tx.memory_stats(states=ACTIVE)
@@ -229,23 +229,23 @@ def _promote(
     tx.record([Event(memory.id, Action.UPDATED, now, "scheduler", memory.version, details)])
 
 
-# --- Retention: what has been inactive for long enough goes for good
+# --- Retention
 
 
 _INACTIVE_STATES = frozenset(State) - {State.ACTIVE}
 _PURGE_BATCH_SIZE = 200
-"""How many records go in one transaction: a guess, some tens of milliseconds."""
+"""Records removed in one transaction. A guess: some tens of milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class RetentionResult:
-    """What a retention has removed for good, or would remove.
+    """The records that retention has removed permanently, or would remove.
 
     Attributes:
-        memories: How many memories that were no longer active.
-        sessions: How many conversations.
-        messages: How many messages they had.
-        settled: Whether the store's own logs hold nothing of it either; see `Purged`.
+        memories: The number of inactive memories.
+        sessions: The number of conversations.
+        messages: The number of messages in them.
+        compacted: Whether the store's logs were cleared too; see `PurgeResult`.
     """
 
     memories: int
@@ -255,27 +255,26 @@ class RetentionResult:
 
     @property
     def removed_count(self) -> int:
-        """How many records those are."""
+        """The number of removed records."""
         return self.memories + self.messages
 
 
 class Retention:
-    """Removes what is older than it is to be retained."""
+    """Removes inactive memories and conversations after the retention period."""
 
     def __init__(self, access: Access, indexer: Indexer) -> None:
-        """Use these."""
         self._access = access
         self._indexer = indexer
 
     def retain(self, owner_id: str, *, days: int, dry_run: bool = False) -> RetentionResult:
-        """Remove memories not active since, and conversations in which nothing was said since.
+        """Permanently remove memories and conversations that were inactive for the given time.
 
-        Active memories stay, however old, also those that were learned in such a conversation.
+        Active memories always remain, even those learned in a removed conversation.
 
         Args:
-            owner_id: Whose.
-            days: How long things are retained, from 1.
-            dry_run: Only count them.
+            owner_id: The owner.
+            days: The retention period, at least 1.
+            dry_run: Only count the records.
 
         Raises:
             InvalidInput: `days` is less than 1.
@@ -312,7 +311,7 @@ class Retention:
 
 
 def _find_inactive(snapshot: Snapshot, since: datetime) -> list[str]:
-    """Return the ids of the memories that have not been active since then."""
+    """Return the ids of memories that have been inactive since the given time."""
     vitals = snapshot.memory_stats(states=_INACTIVE_STATES)
     rows = np.flatnonzero(vitals.updated_at < since.timestamp() * 1e6)
     return [vitals.id[row] for row in rows.tolist()]

@@ -1,4 +1,4 @@
-"""Moving a store to another database, owner by owner, and seeing that all of it arrived."""
+"""Migrates a store to another database, owner by owner, and verifies the copy."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from memolith.ports.cipher import Cipher, SupportsKeyCopy, SupportsKeyRotation
 Advance = Callable[[int], None]
 
 _MAX_ROUNDS = 3
-"""How often what differs is copied again: it was written to meanwhile, or marked only (a guess)."""
+"""Attempts to copy owners that changed during the migration, or differ otherwise. A guess."""
 
 
 @dataclass(frozen=True, slots=True)
 class OwnerComparison:
-    """What is on both sides of one owner.
+    """The checksums of one owner's rows on both sides.
 
     Attributes:
-        owner_id: Whose; None: what is of no owner.
-        source: What tells the rows there from others, by table.
-        target: The same of the rows here.
+        owner_id: The owner; None: the rows that belong to no owner.
+        source: The checksums in the source, by table.
+        target: The checksums in the target, by table.
     """
 
     owner_id: str | None
@@ -39,22 +39,22 @@ class OwnerComparison:
 
     @property
     def is_same(self) -> bool:
-        """Whether both sides hold the same."""
+        """Whether both sides are the same."""
         return self.source == self.target
 
     @property
     def sums(self) -> tuple[TableChecksum, TableChecksum]:
-        """What tells all rows of either side from others."""
+        """The combined checksums of the source and the target."""
         return _combine_sums(self.source), _combine_sums(self.target)
 
     @property
     def differing(self) -> tuple[str, ...]:
-        """The tables whose rows are not the same."""
+        """The tables that differ."""
         names = sorted({*self.source, *self.target})
         return tuple(n for n in names if self.source.get(n) != self.target.get(n))
 
     def to_dict(self) -> dict[str, object]:
-        """Return it for programs."""
+        """Return the comparison as JSON-compatible values."""
         source, target = self.sums
         return {
             "owner": self.owner_id,
@@ -67,15 +67,16 @@ class OwnerComparison:
 
 @dataclass(frozen=True, slots=True)
 class MigrationResult:
-    """What a migration has done, or found.
+    """The result of a migration or comparison.
 
     Attributes:
-        source: Where it comes from.
-        target: Where it goes to.
-        copied: How many owners were copied, some of them more than once.
-        removed: How many owners were removed at the target, as they were erased meanwhile.
-        compared: Both sides of each owner, and last of what is of no owner.
-        is_finished: Whether the target can be used now.
+        source: The source's location.
+        target: The target's location.
+        copied: The number of copies made of owners' rows; an owner may be copied repeatedly.
+        removed: The number of owners removed from the target because they were erased in the
+            source.
+        compared: The comparison of each owner, and last of the rows without an owner.
+        is_finished: Whether the target is ready for use.
     """
 
     source: str
@@ -87,11 +88,11 @@ class MigrationResult:
 
     @property
     def is_same(self) -> bool:
-        """Whether both sides hold the same."""
+        """Whether both sides are the same."""
         return all(each.is_same for each in self.compared)
 
     def to_dict(self) -> dict[str, object]:
-        """Return it for programs."""
+        """Return the result as JSON-compatible values."""
         return {
             "source": self.source,
             "target": self.target,
@@ -104,23 +105,22 @@ class MigrationResult:
 
 
 class StoreMigrator:
-    """Moves one store into another. Nobody may have the target open.
+    """Copies one store into another, which must not be open elsewhere.
 
-    Each owner is copied in one transaction, so that killed anywhere, what is at the target is
-    whole, and doing it again goes on. An owner whose state is the same on both sides is not copied
-    again; whether all is the same is compared at the end, row by row, and what is not is copied
-    again.
+    Each owner is copied in one transaction, so that an interrupted migration can be resumed. Owners
+    with equal fingerprints are not copied again. At the end, all rows are compared, and differing
+    owners are copied again.
     """
 
     def __init__(
         self, source: SupportsMigration, target: SupportsMigration, advance: Advance | None
     ) -> None:
-        """Take both.
+        """Configure the migration.
 
         Args:
-            source: The store to move; others may read and write it.
-            target: Where to; what it is sealed with has the source's keys, or can take them.
-            advance: Called with a number of rows as they are copied and compared.
+            source: The store to copy; it may stay in use.
+            target: The new store; its cipher has the source's keys, or can copy them.
+            advance: Called with the number of rows copied or compared since the last call.
         """
         self._source = source
         self._target = target
@@ -129,39 +129,39 @@ class StoreMigrator:
         self._counts: Counter[str] = Counter()
 
     def check_target(self) -> bool:
-        """Tell whether something of this source is at the target already; if not, it is empty.
+        """Return whether the target holds an earlier copy of this source; False: it is empty.
 
         Raises:
-            Conflict: It holds something else, or was used since.
+            Conflict: The target holds other data, or was written to after the migration.
         """
         found = self._target.migration
         if found is None:
             if not is_empty(self._target):
-                raise Conflict(f"{self._target.location} holds a store already")
+                raise Conflict(f"{self._target.location} already holds a store")
             return False
         if found.source != self._migration.source:
-            raise Conflict(f"{self._target.location} holds what was moved from {found.place}")
+            raise Conflict(f"{self._target.location} holds a copy of another store, {found.place}")
         if found.states not in (None, self._digest_states()):
             raise Conflict(
-                f"{self._target.location} was written to since all of {found.place} was moved into it"
+                f"{self._target.location} was written to after the migration of {found.place}"
             )
         return True
 
     def begin(self, cipher: Cipher | None) -> None:
-        """Keep at the target that it is not to be used yet.
+        """Mark the target as incomplete, so that it can't be used yet.
 
         Args:
-            cipher: What the target, which is empty, is sealed with from now on; None: as it is.
+            cipher: The cipher of the target, which must be empty; None: keep its cipher.
         """
         self._target.begin_migration(self._migration, cipher)
 
     def run(self) -> MigrationResult:
-        """Copy what is not there yet, and compare all; `begin` was called before."""
+        """Copy what is missing in the target, and compare all; call `begin` first."""
         source, target = self._source, self._target
         if isinstance(source, SupportsReembedding) and (
             source.reembedding_model or source.has_unused_vectors
         ):
-            raise Conflict("its vectors are being made anew: finish that, by `memolith reembed`")
+            raise Conflict("a re-embedding is in progress: finish it with `memolith reembed` first")
         for owner_id in source.owners():
             if source.fingerprint(owner_id) != target.fingerprint(owner_id):
                 self._copy(owner_id)
@@ -183,7 +183,7 @@ class StoreMigrator:
         return replace(done, is_finished=True)
 
     def compare(self) -> MigrationResult:
-        """Compare all rows on both sides; nothing is changed."""
+        """Compare all rows on both sides; change nothing."""
         source, target = self._source, self._target
         names = sorted({*source.owners(), *target.owners()})
         compared = tuple(self._compare_owner(each) for each in (*names, None))
@@ -204,9 +204,9 @@ class StoreMigrator:
             if owner_id is not None:
                 self._counts["replaced"] += target.fingerprint(owner_id) is not None
                 self._counts["copied"] += 1
-                # As of an instant after that of the rows: a key that was changed in between is
-                # then missing here, and rows of another version are copied again. The other way
-                # round it would be the key of rows that look as they should.
+                # Copy keys after opening the rows' snapshot: if a key is rotated in between, it is
+                # missing here, and the rows are copied again. In the other order, rows that look
+                # correct would lack their key.
                 if isinstance(target.cipher, SupportsKeyCopy):
                     target.cipher.copy_keys(owner_id, self._source.cipher)
             target.write_rows(owner_id, self._count_rows(batches))
@@ -226,7 +226,7 @@ class StoreMigrator:
                 keys.delete_keys_before(owner_id, there[0])
 
     def _remove_erased_owners(self) -> None:
-        """Remove the owners at the target who were erased at the source."""
+        """Remove owners from the target who were erased in the source."""
         target = self._target
         for owner_id in sorted({*target.owners()} - {*self._source.owners()}):
             target.remove_owner(owner_id)
@@ -242,12 +242,12 @@ class StoreMigrator:
 
 
 def source_name(store: SupportsMigration) -> str:
-    """Return by what a store is known as the source of a migration."""
+    """Return the name that identifies a store as the source of a migration."""
     return store.cipher.store_id.hex() or store.location
 
 
 def is_empty(store: SupportsMigration) -> bool:
-    """Tell whether a store holds nothing that anybody could miss."""
+    """Return whether a store has no owners, API keys or tombstones."""
     return not store.owners() and not {"api_keys", "tombstones"} & store.checksums(None).keys()
 
 
@@ -256,7 +256,7 @@ def _ignore_progress(_rows: int) -> None:
 
 
 def _combine_sums(sums: Mapping[str, TableChecksum]) -> TableChecksum:
-    """Return what tells the rows of several tables from others."""
+    """Return one checksum for several tables."""
     digest = blake2b(digest_size=16)
     for name in sorted(sums):
         digest.update(f"{name} {sums[name].rows} {sums[name].digest}\n".encode())

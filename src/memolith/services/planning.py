@@ -1,4 +1,8 @@
-"""Planning what becomes of new memories: what is written, as of one state of the owner."""
+"""Plans writes: decides whether new memories are inserted, merged, or replace others.
+
+A plan holds for one state of the owner. It needs index entries and verdicts, which are prepared
+outside the lock.
+"""
 
 from __future__ import annotations
 
@@ -35,16 +39,16 @@ from memolith.services.validation import (
 )
 
 IMPORT_ACTOR = "import"
-"""Who stores what stands in a file: what it says again, adding nothing, is no event."""
+"""The actor of imports: a restatement that adds nothing is not recorded as an event."""
 
 
 @dataclass(slots=True)
 class PreparedInputs:
-    """What was made ready outside the lock.
+    """Inputs of a plan, prepared outside the lock.
 
     Attributes:
-        entries: Index entries of texts.
-        verdicts: Answers by the known text and the new one; None: the arbitrator failed.
+        entries: Index entries by text.
+        verdicts: Verdicts by existing and new text; None: the arbitrator failed.
     """
 
     entries: dict[IndexText, IndexEntry] = field(default_factory=dict)
@@ -52,7 +56,7 @@ class PreparedInputs:
 
 
 class NeedsInput(Exception):
-    """No error: a decision waits for texts to be indexed, or for an arbitrator's answer."""
+    """Control flow, not an error: a decision needs index entries or an arbitrator's verdict."""
 
     def __init__(
         self, texts: Sequence[IndexText] = (), pair: tuple[str, str] | None = None
@@ -64,7 +68,7 @@ class NeedsInput(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Mutation:
-    """One write: a memory as it is to be, and what says so."""
+    """One write: the new state of a memory, and its event."""
 
     operation: str
     memory: Memory
@@ -75,7 +79,7 @@ class Mutation:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is written, and what became of each draft, as of a state of the owner."""
+    """The mutations to apply, and the memory that each new one results in."""
 
     counter: int
     mutations: tuple[Mutation, ...]
@@ -84,13 +88,15 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class WriteRequest:
-    """What is to be stored for whom.
+    """A request to store new memories.
 
     Attributes:
-        drafts: The memories, in order, judged.
-        now: When.
-        by: Who asked, for the events.
-        entries: Index entries that are made already, by the text, of texts with vectors.
+        owner_id: The owner.
+        profile: The owner's profile.
+        new_memories: The memories in order, classified.
+        now: The time of the write.
+        actor: Recorded in events.
+        entries: Prepared index entries with vectors, by text.
     """
 
     owner_id: str
@@ -102,7 +108,7 @@ class WriteRequest:
 
 
 class Planner:
-    """Makes one plan: of one state, with what is ready."""
+    """Builds a plan for one state of the owner from prepared inputs."""
 
     def __init__(
         self,
@@ -127,7 +133,7 @@ class Planner:
         """Return the plan.
 
         Raises:
-            NotReady: A decision needs what is not ready.
+            NeedsInput: A decision needs an input that is not prepared.
         """
         self._require_entries(index_texts(self._request))
         memories = [self._plan_memory(draft) for draft in self._request.new_memories]
@@ -145,7 +151,7 @@ class Planner:
         return self._apply_decision(self._decide(draft), draft)
 
     def _check_may_replace_key(self, keyed: Memory, draft: NewMemory) -> None:
-        """Refuse to let a key say something that is believed less than what it says now."""
+        """Refuse to replace the content of a key by less trusted content."""
         ended = keyed.expires_at is not None and keyed.expires_at <= self._request.now
         if is_outranked(draft.origin, by=keyed.origin) and not ended:
             raise Conflict(
@@ -158,7 +164,7 @@ class Planner:
         entry = self._get_entry(draft.content, draft.kind, draft.key)
         same = self._similar.find_exact_duplicates(entry, draft.key)
         if draft.key is not None:
-            # It would get a key that is not its own, and be out of reach of whoever gave it.
+            # A more trusted memory must not adopt the key: the key's author could not change it.
             same = [one for one in same if one.key or not self._is_outranked(draft, one.id)]
         nearest = self._similar.find_nearest(entry, draft.key) if merging.uses_similarity else None
         candidate = self._build_candidate(draft)
@@ -175,7 +181,7 @@ class Planner:
         return decision
 
     def _build_candidate(self, draft: NewMemory) -> Candidate:
-        # In which order the lines of a file were said is not known.
+        # The order in which an import's memories were stated is unknown.
         told_at = None if self._request.actor == IMPORT_ACTOR else self._request.now
         return Candidate(
             draft.content,
@@ -189,7 +195,7 @@ class Planner:
         )
 
     def _decide_supersession(self, candidate: Candidate, entry: IndexEntry) -> Decision:
-        """Return what becomes of what is new, by what it says of what is known."""
+        """Return whether the new memory supersedes or restates existing ones."""
         arbiter = self._request.profile.supersession
         if arbiter is None or entry.features.traits & Trait.SUSPICIOUS:
             return Insert()
@@ -198,11 +204,11 @@ class Planner:
         return arbiter.decide(candidate, rivals) if rivals else Insert()
 
     def _is_allowed(self, decision: Rewrite | Replace | Discard, draft: NewMemory) -> bool:
-        """Tell whether a draft may do to what is known what was decided.
+        """Return whether a new memory may change existing ones as decided.
 
-        Nothing gives way to what is believed less; nor are words of the one kind mixed with those
-        of the other, for they would all be believed as little. What tries to instruct a model, or
-        rests on what does, changes nothing.
+        Less trusted content never replaces more trusted content. Content of different trust is not
+        merged, because the result would have the lower trust. Suspected prompt injections, and
+        memories derived from them, change nothing.
         """
         if isinstance(decision, Discard):
             return not is_outranked(self._similar.get_memory(decision.id).origin, by=draft.origin)
@@ -217,7 +223,7 @@ class Planner:
         return draft.may_change_existing and not entry.features.traits & Trait.SUSPICIOUS
 
     def _is_outranked(self, draft: NewMemory, id_: str) -> bool:
-        """Tell whether what is known is believed more than what would take its place."""
+        """Return whether an existing memory is more trusted than its replacement."""
         return is_outranked(draft.origin, by=self._similar.get_memory(id_).origin)
 
     def _decide_by_arbitration(
@@ -275,7 +281,7 @@ class Planner:
         return memory
 
     def _rewrite_keyed(self, old: Memory, draft: NewMemory) -> Memory:
-        """Let a key say something else."""
+        """Replace the content of a key."""
         memory = replace(
             old,
             kind=draft.kind,
@@ -296,7 +302,7 @@ class Planner:
         return memory
 
     def _rewrite(self, old: Memory, draft: NewMemory, decision: Rewrite) -> Memory:
-        """Let a memory say what it and a new one say together, active in any case."""
+        """Replace a memory's content by the merged one; reactivate the memory if necessary."""
         revived = {} if old.state is State.ACTIVE else {"was": old.state.value}
         is_whole = decision.content == draft.content
         is_reworded = decision.content != old.content or old.state is not State.ACTIVE
@@ -369,7 +375,7 @@ class Planner:
         return None if lasting is None else self._request.now + lasting
 
     def _rewritten_expiry(self, old: Memory, draft: NewMemory, kind: str) -> datetime | None:
-        """Return when a rewritten memory ends: as said now, or once said, else its kind's time."""
+        """Return the expiry of a rewritten memory: the new or old explicit one, else the kind's."""
         if draft.expires_at is not None:
             return draft.expires_at
         lasting = self._request.profile.lifetimes.get(old.kind)
@@ -386,7 +392,7 @@ class Planner:
         return self._index_text(decision.content, decision.kind, key)
 
     def _is_ready(self, text: IndexText) -> bool:
-        """Tell whether a text can be written now; where there is time, wait for it."""
+        """Return whether a text is indexed; raise `NeedsInput` unless the plan must not wait."""
         if text in self._prepared.entries:
             return True
         if self._skip_model:
@@ -403,7 +409,7 @@ class Planner:
 
 
 def index_texts(request: WriteRequest) -> list[IndexText]:
-    """Return the texts of an order's drafts, as its profile indexes them."""
+    """Return the texts of a request's memories, as the profile indexes them."""
     return [
         memory_text(request.profile, draft.content, draft.kind, draft.key)
         for draft in request.new_memories

@@ -1,4 +1,4 @@
-"""What forgetting takes out of messages, and what it leaves of them."""
+"""Tracks where memories come from, for forgetting, restoring and purging with all derived data."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ from memolith.text.segmentation import sentences
 
 
 def is_summary(snapshot: Snapshot, memory: Memory) -> bool:
-    """Tell whether a memory was made to stand for others, for messages, or for a history."""
+    """Return whether a memory is a summary of memories, messages or a history."""
     history = snapshot.history(memory.id)
     events = history.events if history else ()
     return any(event.action is Action.CONDENSED for event in events)
 
 
 def get_versions(snapshot: Snapshot, memory: Memory) -> list[Memory]:
-    """Return a memory as it is, and as it was in every version: what it once said counts too."""
+    """Return the current and all earlier versions of a memory."""
     history = snapshot.history(memory.id)
     return [memory, *(version.memory for version in (history.versions if history else ()))]
 
 
 def find_source_messages(snapshot: Snapshot, memory: Memory, now: datetime) -> list[str]:
-    """Return the messages that a memory came from, and all others that say a sentence of it.
+    """Return the sources of a memory, and all other messages that contain one of its sentences.
 
-    Of a summary none: what it stands for stands for itself.
+    Summaries have none, because forgetting a summary does not forget its sources.
     """
     if is_summary(snapshot, memory):
         return []
@@ -74,7 +74,7 @@ def _get_sentences(snapshot: Snapshot, memory: Memory) -> list[str]:
 
 
 def _find_messages_saying(snapshot: Snapshot, sentence: str, now: datetime) -> list[str]:
-    """Return the messages in which a sentence stands as a whole sentence."""
+    """Return the messages that contain a sentence as a whole."""
     words = list(dict.fromkeys(terms(sentence)))
     if not words:
         return []
@@ -87,12 +87,12 @@ def _find_messages_saying(snapshot: Snapshot, sentence: str, now: datetime) -> l
 
 
 def stated_sentence_keys(snapshot: Snapshot, memory: Memory) -> frozenset[str]:
-    """Return the normal forms of all sentences that a memory says or has said."""
+    """Return the keys of all sentences in all versions of a memory."""
     return frozenset().union(*(sentence_keys(v.content) for v in get_versions(snapshot, memory)))
 
 
 def supporting_sentence_keys(snapshot: Snapshot, memory: Memory) -> frozenset[str]:
-    """Return those, and the normal forms of the sentences that a model took it from."""
+    """Return the keys of a memory's own sentences and of its source sentences."""
     rested = find_source_sentences(snapshot, memory)
     return stated_sentence_keys(snapshot, memory) | {
         content_key(strip_speaker_label(sentence)) for sentence in rested
@@ -100,9 +100,9 @@ def supporting_sentence_keys(snapshot: Snapshot, memory: Memory) -> frozenset[st
 
 
 def find_source_sentences(snapshot: Snapshot, memory: Memory) -> list[str]:
-    """Return the sentences of its messages that a memory rests on in words of its own.
+    """Return the source sentences that a memory rephrases.
 
-    Of one that was learned from them: not of what was told apart, and is only said there too.
+    Only for memories learned from messages, not for those stored separately.
     """
     history = snapshot.history(memory.id)
     if not any(event.actor == LEARNED for event in (history.events if history else ())):
@@ -128,7 +128,7 @@ def _iter_sentences(messages: Iterable[Message]) -> Iterator[tuple[str, date | N
 
 
 def remaining_content(snapshot: Snapshot, original: Message) -> str:
-    """Return what a message says without the sentences of memories that are forgotten."""
+    """Return a message's content without the sentences of forgotten memories."""
     forgotten: frozenset[str] = frozenset()
     for memory in snapshot.derived_memories([original.id]).get(original.id, []):
         if memory.state is State.FORGOTTEN and not is_summary(snapshot, memory):
@@ -137,7 +137,7 @@ def remaining_content(snapshot: Snapshot, original: Message) -> str:
 
 
 def find_forgotten_messages(snapshot: Snapshot, message_ids: Sequence[str]) -> frozenset[str]:
-    """Return which messages were forgotten themselves: gone, though memories left some of them."""
+    """Return the ids of messages that were forgotten explicitly, not just emptied by memories."""
     there = {message.id for message in snapshot.messages(ids=message_ids)}
     return frozenset(
         original.id
@@ -147,20 +147,20 @@ def find_forgotten_messages(snapshot: Snapshot, message_ids: Sequence[str]) -> f
 
 
 def was_forgotten_with(snapshot: Snapshot, memory: Memory, message_id: str) -> bool:
-    """Return whether a memory was last forgotten because that message was."""
+    """Return whether a memory was last forgotten because the message was."""
     last = get_last_forget_event(snapshot, memory)
     return last is not None and last.details.get("message") == message_id
 
 
 def get_last_forget_event(snapshot: Snapshot, memory: Memory) -> Event | None:
-    """Return what tells of the last time that a memory was forgotten; None: it never was."""
+    """Return the event of the last time that a memory was forgotten; None: it never was."""
     history = snapshot.history(memory.id)
     events = history.events if history else ()
     return next((each for each in reversed(events) if each.action is Action.FORGOTTEN), None)
 
 
 def is_supported_without(snapshot: Snapshot, memory: Memory, message_id: str) -> bool:
-    """Return whether what a memory says is said in its other sources, without that message."""
+    """Return whether the other sources of a memory support it without the message."""
     ids = [source.id for source in memory.sources if source.id != message_id]
     if any(source.record_type == "memory" for source in memory.sources if source.id != message_id):
         return True
@@ -173,7 +173,7 @@ def is_supported_without(snapshot: Snapshot, memory: Memory, message_id: str) ->
     return bool(find_support(memory.content, texts))
 
 
-# --- What was made of what is forgotten or purged: summaries go with it, and notes of the base me
+# --- Derived summaries and notes
 
 
 _FORGOTTEN_STATES = frozenset({State.FORGOTTEN})
@@ -181,18 +181,18 @@ _FORGOTTEN_STATES = frozenset({State.FORGOTTEN})
 
 @dataclass(frozen=True, slots=True)
 class SummarySources:
-    """Sources of summaries that go.
+    """The sources of removed summaries.
 
     Attributes:
-        messages: Ids of those that are messages.
-        memories: Ids of those that are memories.
+        messages: Ids of the messages.
+        memories: Ids of the memories.
     """
 
     messages: tuple[str, ...]
     memories: tuple[str, ...]
 
     def release(self, tx: Transaction, now: datetime) -> None:
-        """Let them count as not summarised again, as far as they are still there."""
+        """Mark the existing sources as not summarised."""
         tx.mark_summarised(self.messages, None)
         for memory in tx.memories(self.memories):
             if memory.compressed and memory.state is not State.FORGOTTEN:
@@ -200,7 +200,7 @@ class SummarySources:
 
 
 def get_summary_sources(summaries: Iterable[Memory]) -> SummarySources:
-    """Return what summaries stand for."""
+    """Return the sources of summaries."""
     found = {source: None for each in summaries for source in each.sources}
     return SummarySources(
         tuple(source.id for source in found if source.record_type == "message"),
@@ -211,16 +211,16 @@ def get_summary_sources(summaries: Iterable[Memory]) -> SummarySources:
 def find_derived_summaries(
     snapshot: Snapshot, ids: Sequence[str], matcher: ParaphraseDetector, profile: Profile
 ) -> list[Memory]:
-    """Return the summaries that stand for any of these records, and entries that tell of them.
+    """Return the summaries that cover or mention any of the records.
 
     Args:
-        snapshot: Where they are.
+        snapshot: The owner's snapshot.
         ids: The records.
-        told: What they tell.
-        profile: The owner's.
+        matcher: Detects sentences that restate the records.
+        profile: The owner's profile.
 
     Returns:
-        In any state, oldest first.
+        Summaries in any state, oldest first.
     """
     derived = snapshot.derived_memories(ids).values()
     found = {each.id: each for memories in derived for each in memories if each.id not in ids}
@@ -238,7 +238,7 @@ def find_derived_summaries(
 def build_paraphrase_matcher(
     snapshot: Snapshot, records: Iterable[Memory | Message]
 ) -> ParaphraseDetector:
-    """Return what tells whether a sentence tells what records say, or have said."""
+    """Return a detector of sentences that restate any version of the records."""
     said: dict[str, Message | None] = {}
     for each in records:
         if isinstance(each, Memory):
@@ -251,7 +251,7 @@ def build_paraphrase_matcher(
 
 
 def build_forgotten_matcher(snapshot: Snapshot) -> ParaphraseDetector:
-    """Return what tells whether a sentence tells anything that is forgotten."""
+    """Return a detector of sentences that restate forgotten records."""
     memories = iter_memories(snapshot, _FORGOTTEN_STATES)
     gone = [each for each in memories if not is_summary(snapshot, each)]
     return build_paraphrase_matcher(snapshot, (*gone, *snapshot.forgotten_messages()))
@@ -260,7 +260,7 @@ def build_forgotten_matcher(snapshot: Snapshot) -> ParaphraseDetector:
 def forget_summaries(
     tx: Transaction, summaries: Iterable[Memory], source_id: str, now: datetime
 ) -> list[str]:
-    """Let summaries go with a record that is forgotten; return which went now."""
+    """Forget summaries together with a source record; return the ids of those forgotten now."""
     gone = [each for each in summaries if each.state is not State.FORGOTTEN]
     for each in gone:
         tx.amend(replace(each, state=State.FORGOTTEN, updated_at=now))
@@ -271,7 +271,7 @@ def forget_summaries(
 
 
 def remove_base_memory_notes(tx: Transaction, matcher: ParaphraseDetector, now: datetime) -> None:
-    """Write a version of the base memory without the notes that tell what is forgotten."""
+    """Write a version of the base memory without notes about forgotten records."""
     document = tx.base_memory()
     if document is not None:
         left = remove_from_document(document.content, matcher)
@@ -280,12 +280,12 @@ def remove_base_memory_notes(tx: Transaction, matcher: ParaphraseDetector, now: 
 
 
 def restore_base_memory_notes(tx: Transaction, matcher: ParaphraseDetector, now: datetime) -> None:
-    """Write a version with the notes that a forgetting left out, if nothing else came since.
+    """Write a version of the base memory with the notes that forgetting removed, if still valid.
 
     Args:
-        tx: With what is restored being there again.
-        told: What is restored.
-        now: The time.
+        tx: A transaction in which the record is already restored.
+        matcher: Detects sentences that restate the record.
+        now: The current time.
     """
     versions = tx.base_memories()
     if not versions:
@@ -314,7 +314,7 @@ def _find_lost_sentences(before: str, after: str) -> list[str]:
 def find_restorable_summaries(
     snapshot: Snapshot, ids: Sequence[str], matcher: ParaphraseDetector, profile: Profile
 ) -> list[Memory]:
-    """Return the summaries that went with any of these records and may stand again; see there."""
+    """Return the summaries forgotten with any of the records that can be restored now."""
     return [
         each
         for each in find_derived_summaries(snapshot, ids, matcher, profile)
@@ -325,10 +325,10 @@ def find_restorable_summaries(
 
 
 def can_restore_summary(snapshot: Snapshot, summary: Memory) -> bool:
-    """Tell whether a summary may stand for its sources again.
+    """Return whether a forgotten summary can be restored.
 
-    All of them must be there as a whole, and no other summary stand for any. An entry must tell
-    nothing that is forgotten.
+    All of its sources must exist unchanged, and have no other active summary. An entry of a history
+    must not mention anything forgotten.
     """
     if is_entry(summary.key):
         return not _mentions(summary.content, build_forgotten_matcher(snapshot))
@@ -348,7 +348,7 @@ def can_restore_summary(snapshot: Snapshot, summary: Memory) -> bool:
 
 
 def mark_sources_summarised(tx: Transaction, summary: Memory, now: datetime) -> None:
-    """Let the sources of a summary that is active again count as summarised."""
+    """Mark the sources of a restored summary as summarised."""
     parts = get_summary_sources([summary])
     tx.mark_summarised(parts.messages, now)
     for memory in tx.memories(parts.memories):
@@ -357,13 +357,13 @@ def mark_sources_summarised(tx: Transaction, summary: Memory, now: datetime) -> 
 
 
 def get_state_before_forgetting(snapshot: Snapshot, memory: Memory) -> State:
-    """Return what a forgotten memory was before."""
+    """Return the state that a forgotten memory had before."""
     last = get_last_forget_event(snapshot, memory)
     return State(last.details.get("state", State.ACTIVE)) if last else State.ACTIVE
 
 
 def _was_forgotten_with_source(snapshot: Snapshot, memory: Memory) -> bool:
-    """Tell whether a memory was last forgotten for the sake of another record."""
+    """Return whether a memory was last forgotten together with another record."""
     last = get_last_forget_event(snapshot, memory)
     return last is not None and "source" in last.details
 

@@ -1,4 +1,4 @@
-"""Removing for good: one memory or message, or everything of an owner."""
+"""Permanently removes a memory, a message, or all data of an owner."""
 
 from __future__ import annotations
 
@@ -33,14 +33,13 @@ from memolith.text.canonical_form import content_key
 
 @dataclass(frozen=True, slots=True)
 class PurgeResult:
-    """What a purge has removed for good.
+    """The result of a purge.
 
     Attributes:
-        memories: Ids of the memories that are gone.
-        messages: Ids of the messages that are gone, or lost a sentence in all their versions.
-        settled: Whether the store's own logs hold nothing of it either. False where somebody
-            was reading them for too long; the next purge, or closing the store here, tries
-            again.
+        memories: Ids of the removed memories.
+        messages: Ids of the messages that were removed, or lost a sentence in all versions.
+        compacted: Whether the store's logs were cleared too. False if a long-running reader
+            prevented it; the next purge, or closing the store, tries again.
     """
 
     memories: tuple[str, ...]
@@ -50,11 +49,11 @@ class PurgeResult:
 
 @dataclass(frozen=True, slots=True)
 class EraseResult:
-    """What erasing an owner has done.
+    """The result of erasing an owner.
 
     Attributes:
-        owner_id: Who.
-        settled: See `Purged`.
+        owner_id: The erased owner.
+        compacted: See `PurgeResult`.
     """
 
     owner_id: str
@@ -63,14 +62,14 @@ class EraseResult:
 
 @dataclass(frozen=True, slots=True)
 class _PurgePlan:
-    """What is to be removed.
+    """The records to remove or rewrite.
 
     Attributes:
-        memories: Ids of memories.
-        messages: The messages that change: the versions left of each, none where it goes whole.
-        windows: The messages just after those, whose keywords come in part from them.
-        documents: What versions of the base memory still say that say something of it.
-        released: What the summaries among the memories stand for.
+        memories: Ids of the memories to remove.
+        messages: The remaining versions of each changed message; none: the message is removed.
+        windows: The messages after those, indexed with some of their keywords.
+        base_memory_versions: The new content of changed base memory versions, by version.
+        released_sources: The sources of the removed summaries.
     """
 
     memories: tuple[str, ...]
@@ -81,40 +80,39 @@ class _PurgePlan:
 
     @property
     def removed_ids(self) -> list[str]:
-        """All ids that go."""
+        """The ids of all removed records."""
         return [*self.memories, *(id_ for id_, left in self.messages.items() if not left)]
 
     @property
     def remaining_wordings(self) -> dict[str, Sequence[MessageRevision]]:
-        """The versions of all messages that are to be indexed anew."""
+        """The remaining versions of all messages to index again."""
         changed = {id_: left for id_, left in self.messages.items() if left}
         return {**self.windows, **changed}
 
 
 class Purger:
-    """Removes for good, under the owner's lock."""
+    """Removes records permanently, under the owner's lock."""
 
     def __init__(self, access: Access, indexer: Indexer) -> None:
-        """Use these."""
         self._access = access
         self._indexer = indexer
         self._runner = TransactionRunner(access.store, indexer)
 
     def purge(self, owner_id: str, id: str | None, key: str | None) -> PurgeResult:
-        """Remove a memory, or a message, for good, with what it came from or gave rise to.
+        """Permanently remove a memory or message, with its sources or the memories derived from it.
 
-        It reaches what `Changing.forget` reaches, and the earlier versions of it; what is
-        forgotten can be purged too. Of other memories that came from it the source is lost.
-        Summaries that stand for it go as a whole.
+        Removes the same records as `MemoryEditor.forget`, including earlier versions; forgotten
+        records can be purged too. Other memories lose the record as a source. Summaries that cover
+        it are removed entirely.
 
         Raises:
             Disabled: Memory is switched off.
-            InvalidInput: Not just one of `id` and `key` is given.
+            InvalidInput: Not exactly one of `id` and `key` is given.
             NotFound: The owner has no such memory or message.
         """
         self._access.check_enabled()
         if (id is None) == (key is None):
-            raise InvalidInput("id", "give either an id or a key")
+            raise InvalidInput("id", "give exactly one of id and key")
         now = self._access.clock.now()
         store = self._access.store
         with store.read(owner_id) as known:
@@ -132,12 +130,12 @@ class Purger:
         return PurgeResult(plan.memories, tuple(plan.messages), store.compact())
 
     def erase(self, owner_id: str) -> EraseResult:
-        """Remove everything of an owner for good, and bar the owner's return.
+        """Permanently remove all data of an owner, and refuse new data of that owner.
 
-        Where memory is switched off too. Doing it again is no error.
+        Works even if memory is switched off. Erasing an erased owner is not an error.
 
         Raises:
-            NotFound: The owner has nothing, and never was erased.
+            NotFound: The owner has no data and was never erased.
         """
         arguments.check_name(owner_id, "owner")
         store = self._access.store
@@ -148,7 +146,7 @@ class Purger:
         return EraseResult(owner_id, store.compact())
 
     def readmit(self, owner_id: str) -> None:
-        """Let an erased owner begin again, with nothing.
+        """Allow an erased owner to store data again.
 
         Raises:
             NotFound: The owner was not erased.
@@ -207,7 +205,7 @@ class Purger:
                     for wording, entry in pairs
                 ],
             )
-        # Of a message 0, by which `verify` knows that its place is empty on purpose.
+        # Version 0 stands for a message: `verify` then knows that it was removed on purpose.
         tx.record(
             [
                 Event(id_, Action.PURGED, now, "user", versions.get(id_, 0))
@@ -218,7 +216,7 @@ class Purger:
     def _get_previous_wordings(
         self, tx: Transaction, id_: str, plan: _PurgePlan
     ) -> Sequence[MessageRevision]:
-        """Return what the message before one will have said in its versions."""
+        """Return the versions that the message before this one has after the purge."""
         previous = tx.find_adjacent_message(id_, -1)
         if previous is None:
             return ()
@@ -229,7 +227,7 @@ class Purger:
     def _get_window_entry(
         self, wording: MessageRevision, before: Sequence[MessageRevision]
     ) -> IndexEntry | None:
-        """Return the entry of what stood before a version: now, or when it was stored."""
+        """Return the entry of the message before a version, as of the version's time."""
         for other in reversed(before):
             if _is_visible_from(wording, other):
                 text = IndexText(other.message.content, other.message.speaker)
@@ -245,7 +243,7 @@ def _is_visible_from(wording: MessageRevision, before: MessageRevision) -> bool:
 
 
 def _find_target(snapshot: Snapshot, id_: str | None, key: str | None) -> Memory | Message:
-    """Return what is to be purged, in whatever state."""
+    """Return the record to purge, in any state."""
     if key is not None:
         keyed = snapshot.find_by_key(validate_name(key, "key"))
         if keyed is None:
@@ -262,7 +260,7 @@ def _find_target(snapshot: Snapshot, id_: str | None, key: str | None) -> Memory
 def _find_changed_messages(
     snapshot: Snapshot, target: Memory | Message, removed_keys: frozenset[str], now: datetime
 ) -> tuple[dict[str, Sequence[MessageRevision]], Sequence[str]]:
-    """Return the messages that change, and what is left of each; and all that it came from."""
+    """Return the changed messages with their remaining versions, and all source messages."""
     if not isinstance(target, Memory):
         return {target.id: ()}, ()
     wordings = snapshot.message_revisions(find_source_messages(snapshot, target, now))
@@ -277,7 +275,7 @@ def _find_changed_messages(
 def _rewrite_base_memory(
     snapshot: Snapshot, removed_keys: frozenset[str], matcher: ParaphraseDetector | None
 ) -> dict[int, str]:
-    """Return what versions of the base memory say without sentences, those that change by it."""
+    """Return the new content of base memory versions that change, by version."""
 
     @cache
     def is_out(sentence: str) -> bool:
@@ -299,7 +297,7 @@ def _rewrite_base_memory(
 def _iter_remaining_wordings(
     versions: Iterable[MessageRevision], removed_keys: frozenset[str]
 ) -> Iterator[MessageRevision]:
-    """Yield the versions of a message without sentences, those that still say something."""
+    """Yield the versions of a message without the removed sentences, skipping empty ones."""
     for wording in versions:
         content = remove_sentences(wording.message.content, removed_keys)
         if content:
@@ -307,7 +305,7 @@ def _iter_remaining_wordings(
 
 
 def _find_memories_only_from(snapshot: Snapshot, message: Message) -> list[Memory]:
-    """Return the memories that nothing else says than this message."""
+    """Return the memories that only this message supports."""
     derived = snapshot.derived_memories([message.id]).get(message.id, [])
     return [
         each
@@ -319,7 +317,7 @@ def _find_memories_only_from(snapshot: Snapshot, message: Message) -> list[Memor
 def _find_following_messages(
     snapshot: Snapshot, changed: Mapping[str, object]
 ) -> dict[str, Sequence[MessageRevision]]:
-    """Return the messages that follow changed ones, unless they change themselves."""
+    """Return the messages after changed ones, unless they change themselves."""
     found = (snapshot.find_adjacent_message(id_, 1) for id_ in changed)
     return dict(snapshot.message_revisions([id_ for id_ in found if id_ and id_ not in changed]))
 

@@ -1,4 +1,7 @@
-"""Asking a reranker, never while a snapshot is open."""
+"""Answers queries: searches, scores, optionally reranks, and selects results.
+
+No snapshot is open while a reranker runs, except after repeated concurrent writes.
+"""
 
 from __future__ import annotations
 
@@ -41,20 +44,19 @@ _log = logging.getLogger(__name__)
 
 
 class RerankerClient:
-    """Asks a reranker, and says once that it can't be had. Thread-safe."""
+    """Calls a reranker; logs only its first failure. Thread-safe."""
 
     def __init__(self, reranker: Reranker) -> None:
-        """Ask this one."""
         self._reranker = reranker
         self._lock = threading.Lock()
         self._has_warned = False
 
     @traced("rerank")
     def score(self, query: str, texts: Sequence[str]) -> list[float] | None:
-        """Return the score of each text; None where the reranker can't be had.
+        """Return the score of each text; None: the reranker is unavailable.
 
         Raises:
-            ServiceFailed: It answers, but not with a finite number a text.
+            ServiceFailed: It did not return a finite number for each text.
         """
         try:
             given = self._reranker.score(query, texts)
@@ -67,12 +69,12 @@ class RerankerClient:
         with self._lock:
             said, self._has_warned = self._has_warned, True
         if not said:
-            _log.warning("results are not reranked, but blended: %s", error)
+            _log.warning("the reranker failed, results are ranked without it: %s", error)
 
 
 def _validate_scores(given: Sequence[float], count: int) -> list[float]:
-    """Return scores as numbers; what a caller's own function gives may be anything."""
-    problem = "did not give a finite number for each text"
+    """Return scores as floats; a user-supplied reranker may return anything."""
+    problem = "did not return a finite number for each text"
     try:
         scores = [float(score) for score in given]
     except (TypeError, ValueError, OverflowError) as error:
@@ -83,10 +85,10 @@ def _validate_scores(given: Sequence[float], count: int) -> list[float]:
 
 
 class QueryReranking:
-    """What a reranker says of the texts of one query."""
+    """The reranker scores of the texts of one query."""
 
     def __init__(self, client: RerankerClient, reranking: Reranking, query: str) -> None:
-        """Ask this reader about this query; `reranking` says what its word counts for."""
+        """Configure the query; `reranking` combines scores by the profile's rule."""
         self._client = client
         self._reranking = reranking
         self._query = query
@@ -94,11 +96,11 @@ class QueryReranking:
         self._failed = False
 
     def has_scores(self, texts: Collection[str]) -> bool:
-        """Tell whether there is nothing to ask about these."""
+        """Return whether no text is left to score."""
         return self._failed or all(text in self._scores for text in texts)
 
     def score(self, texts: Collection[str]) -> None:
-        """Ask about those of the texts that are not known yet."""
+        """Score the texts that have no score yet."""
         if self.has_scores(texts):
             return
         missing = list(dict.fromkeys(text for text in texts if text not in self._scores))
@@ -109,12 +111,12 @@ class QueryReranking:
             self._scores.update(zip(missing, scores, strict=True))
 
     def rescore(self, candidates: Candidates, scores: Scores, texts: Mapping[int, str]) -> Scores:
-        """Return the scores with what was read in their place, else those without a reranker.
+        """Return the final scores; if the reranker failed, those of the fallback.
 
         Args:
-            candidates: What is scored.
-            scores: Theirs, by the profile's ranking.
-            texts: What was read, by row; other rows come last.
+            candidates: The scored candidates.
+            scores: Their scores by the profile's ranking.
+            texts: The reranked texts by row; other rows rank last.
         """
         if self._failed:
             return self._reranking.blend(candidates)
@@ -127,7 +129,7 @@ class QueryReranking:
 def get_rerank_texts(
     snapshot: Snapshot, candidates: CandidateSet, scores: Scores
 ) -> dict[int, str]:
-    """Return the contents of what may be returned and was searched for, by row."""
+    """Return the texts to rerank by row: those of all results except pinned ones."""
     may = (scores.kept | candidates.exact) & (candidates.pinned_position < 0)
     rows: list[int] = np.flatnonzero(may).tolist()
     ids = [candidates.items.record_id[row] for row in rows]
@@ -139,36 +141,36 @@ def get_rerank_texts(
     return {row: records[id_].content for row, id_ in zip(rows, ids, strict=True)}
 
 
-# --- Finding what is relevant: two searches, one ranking, folding, a budget
+# --- Retrieval
 
 
 MAX_QUERY_CHARS = 1_000
 _QUERY_HEAD = 300
 _QUERY_TAIL = 700
-"""A long query keeps its first 300 and last 700 characters: what it is about, and what is asked."""
+"""Characters kept from the start and the end of a long query: its topic, and its question."""
 
 DEFAULT_TOP_K = 5
 
 _MAX_RERANK_ROUNDS = 2
-"""How often a search is made again because others have written what no reranker has read yet:
-a guess."""
+"""The maximum number of repeated searches, needed if concurrent writes bring up texts that are not
+reranked yet. A guess."""
 
 _MODES = ("hybrid", "vector", "keyword")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallRequest:
-    """What is asked of recall, checked.
+    """A validated recall request.
 
     Attributes:
-        profile: The owner's.
-        participants: Who has spoken.
+        profile: The owner's profile.
+        participants: The speakers in the owner's messages.
         text: The query; without secrets, at most 1,000 characters.
-        scope: What may be returned.
-        top_k: At most so many results, 0..100.
-        token_budget: They cost at most so much.
-        mode: Which searches take part.
-        trace: Whether to say how the answer came about.
+        scope: The filter of results.
+        top_k: The maximum number of results, 0..100.
+        token_budget: The maximum number of their tokens.
+        mode: The searches to use.
+        trace: Whether to return a trace.
     """
 
     profile: Profile
@@ -182,7 +184,7 @@ class RecallRequest:
 
 
 class Retriever:
-    """Answers queries."""
+    """Retrieves relevant memories and messages."""
 
     def __init__(
         self,
@@ -193,7 +195,7 @@ class Retriever:
         default_top_k: int = DEFAULT_TOP_K,
         reranker: Reranker | None = None,
     ) -> None:
-        """Use these; `limit`: how many results where nobody says."""
+        """Configure the retriever; the caller or the profile may override `default_top_k`."""
         self._reranker = None if reranker is None else RerankerClient(reranker)
         self._access = access
         self._indexer = indexer
@@ -218,36 +220,36 @@ class Retriever:
         include_compressed: bool = False,
         trace: bool = False,
     ) -> RecallRequest:
-        """Check what is asked.
+        """Validate the arguments of a recall.
 
         Args:
-            owner_id: Who is asked about.
-            query: What is asked.
-            top_k: At most so many results; None: as many as the profile says.
-            token_budget: They cost at most so much.
-            otherwise: How many results where the profile says nothing; None: as configured.
-            kinds: Only these kinds; "episode" stands for messages. None: all.
+            owner_id: The owner.
+            query: The query.
+            top_k: The maximum number of results; None: the profile's.
+            token_budget: The maximum number of their tokens.
+            default_top_k: Used if the profile has none; None: as configured.
+            kinds: Only these kinds; "episode" for messages. None: all.
             session: Only this conversation.
-            tags: Only memories that have all of these.
-            since: Only what happened, or was said, at or after this.
-            until: Only what happened, or was said, before this.
-            as_of: As things stood then.
-            mode: Which searches take part.
-            include_compressed: Whether to take what an active summary stands for.
-            trace: Whether to say how the answer came about.
+            tags: Only memories with all of these.
+            since: Only records that happened at or after this.
+            until: Only records that happened before this.
+            as_of: Search the memory as it was at this time.
+            mode: The searches to use.
+            include_compressed: Whether to include the sources of active summaries.
+            trace: Whether to return a trace.
 
         Raises:
-            InvalidInput: An argument can't be taken.
+            InvalidInput: An argument is not valid.
         """
         with self._access.store.read(owner_id) as snapshot:
             profile = self._access.get_snapshot_profile(snapshot)
             participants = snapshot.participants()
         if mode not in _MODES:
             raise InvalidInput(
-                "mode", f"{arguments.format_value(mode)} is none of {', '.join(_MODES)}"
+                "mode", f"{arguments.format_value(mode)} is not one of {', '.join(_MODES)}"
             )
         if mode == "vector" and not profile.uses_vectors:
-            raise InvalidInput("mode", f"profile {profile.name!r} has no vectors")
+            raise InvalidInput("mode", f"profile {profile.name!r} does not use vectors")
         scope = SearchFilter(
             now=self._access.clock.now(),
             as_of=None if as_of is None else arguments.check_instant(as_of, "as_of"),
@@ -277,7 +279,7 @@ class Retriever:
 
     @traced("recall")
     def recall(self, owner_id: str, request: RecallRequest, *, touch: bool) -> RecallResult:
-        """Return what is relevant, best first."""
+        """Return the relevant records, best first."""
         watch = _Stopwatch()
         ranking = request.profile.ranking
         query = ranking.prepare(request.text, request.participants, request.scope.now)
@@ -302,7 +304,7 @@ class Retriever:
     def _search(
         self, prepared: _PreparedQuery
     ) -> tuple[CandidateSet, ResultSelection, float | None]:
-        """Search, score and choose; and tell how likely it is that something found is relevant."""
+        """Search and select results; also return the likelihood that any of them is relevant."""
         reranking = prepared.request.profile.reranking
         if self._reranker is not None and reranking is not None:
             reading = QueryReranking(self._reranker, reranking, prepared.request.text)
@@ -318,9 +320,10 @@ class Retriever:
     def _search_reranked(
         self, prepared: _PreparedQuery, reranking: QueryReranking, rounds: int
     ) -> tuple[CandidateSet, ResultSelection]:
-        """Search, and search again once the reranker has answered, with no snapshot open.
+        """Search, then search again after the reranker was called without an open snapshot.
 
-        It waits with one open only where others have written in each of these rounds.
+        If concurrent writes bring up new texts in every round, the last round calls it with one
+        open.
         """
         with self._access.store.read(prepared.owner_id) as snapshot:
             found, scores = prepared.score(snapshot)
@@ -337,7 +340,7 @@ class Retriever:
 
 @dataclass(frozen=True, slots=True)
 class _PreparedQuery:
-    """A request with all that was made ready for it."""
+    """A request with its prepared query."""
 
     owner_id: str
     query: Query
@@ -347,7 +350,7 @@ class _PreparedQuery:
     stopwatch: _Stopwatch
 
     def score(self, snapshot: Snapshot) -> tuple[CandidateSet, Scores]:
-        """Search, and score what was found."""
+        """Search, and score the candidates."""
         with span("search"):
             found = find_candidates(snapshot, self.query, self.vector, self.request)
         self.stopwatch.lap("search")
@@ -359,7 +362,7 @@ class _PreparedQuery:
     def select(
         self, snapshot: Snapshot, candidates: CandidateSet, scores: Scores
     ) -> ResultSelection:
-        """Take the best."""
+        """Select the best results."""
         scores = put_pinned_first(scores, candidates.pinned_position)
         with span("load"):
             choice = select_results(snapshot, candidates, scores, self.request)
@@ -367,9 +370,9 @@ class _PreparedQuery:
         return choice
 
     def likelihood(self, candidates: CandidateSet, scores: Scores) -> float | None:
-        """Return how likely it is that something found is relevant; None: that is not known.
+        """Return the likelihood that any candidate is relevant; None: unknown.
 
-        It takes both searches to know.
+        Requires both searches.
         """
         if self.relevance is None or self.vector is None or not candidates.extent.max_score:
             return None
@@ -378,7 +381,7 @@ class _PreparedQuery:
 
 
 class _Stopwatch:
-    """Takes the time of the stages of one recall."""
+    """Measures the stages of a recall, in seconds."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
@@ -391,14 +394,14 @@ class _Stopwatch:
 
 
 def shorten_query(query: str) -> str:
-    """Return a query of at most 1,000 characters: its beginning and its end."""
+    """Return the query, or its start and end if it is longer than 1,000 characters."""
     if len(query) <= MAX_QUERY_CHARS:
         return query
     return f"{query[:_QUERY_HEAD]}{query[-_QUERY_TAIL:]}"
 
 
 def _parse_kinds(kinds: Iterable[str] | None, profile: Profile) -> frozenset[str] | None:
-    """Return the kinds that may be found; None: all there are."""
+    """Return the kinds to search; None: all."""
     if kinds is None:
         return None if profile.recalls_messages else frozenset(profile.kinds)
     known = (*profile.kinds, EPISODE) if profile.recalls_messages else profile.kinds
@@ -406,7 +409,9 @@ def _parse_kinds(kinds: Iterable[str] | None, profile: Profile) -> frozenset[str
         arguments.check_name(kind, "kinds") for kind in arguments.check_list(kinds, "kinds")
     )
     for kind in sorted(wanted - set(known)):
-        raise InvalidInput("kinds", f"{arguments.format_value(kind)} is none of {', '.join(known)}")
+        raise InvalidInput(
+            "kinds", f"{arguments.format_value(kind)} is not one of {', '.join(known)}"
+        )
     return wanted
 
 

@@ -1,4 +1,4 @@
-"""Storing one memory."""
+"""Stores single memories."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class MemoryWriter:
     """Stores single memories."""
 
     def __init__(self, access: Access, write_pipeline: WritePipeline) -> None:
-        """Use these."""
+        """Configure the writer."""
         self._access = access
         self._write_pipeline = write_pipeline
 
@@ -35,12 +35,12 @@ class MemoryWriter:
         session_id: str | None = None,
         origin: str = Origin.USER,
     ) -> Memory:
-        """Store one memory and return it, or the one that said the same already.
+        """Store a memory and return it, or the existing memory that it restates.
 
         Raises:
             Disabled: Memory is switched off.
-            InvalidInput: An argument can't be taken.
-            Conflict: The key is of a memory that is believed more: see `policies.trust`.
+            InvalidInput: An argument is not valid.
+            Conflict: A more trusted memory has the key; see `policies.trust`.
         """
         self._access.check_enabled()
         now = self._access.clock.now()

@@ -1,4 +1,4 @@
-"""Reviewing what is withheld: attempts to instruct a model, and what nobody has said."""
+"""Reviews quarantined records: suspected prompt injections and unsupported facts."""
 
 from __future__ import annotations
 
@@ -21,17 +21,16 @@ _UNSUPPORTED_STATES = frozenset({State.UNSUPPORTED})
 
 
 class ReviewQueue:
-    """Shows what waits for a review, and takes the verdicts."""
+    """Lists quarantined records, and approves or rejects them."""
 
     def __init__(self, access: Access, indexer: Indexer, editor: MemoryEditor) -> None:
-        """Use these."""
         self._access = access
         self._indexer = indexer
         self._runner = TransactionRunner(access.store, indexer)
         self._editor = editor
 
     def list_quarantined(self, owner_id: str) -> tuple[Memory | Message, ...]:
-        """Return the memories and messages that are withheld, in the order they were stored."""
+        """Return the quarantined memories and messages: suspicious ones, then unsupported facts."""
         now = self._access.clock.now()
         with self._access.store.read(owner_id) as snapshot:
             found = _find_quarantined(snapshot, now)
@@ -42,12 +41,12 @@ class ReviewQueue:
         return tuple(records[id_] for id_ in found)
 
     def approve(self, owner_id: str, id: str) -> Memory | Message:
-        """Let a withheld memory or message be recalled, still as a quotation; return it.
+        """Release a quarantined memory or message, and return it; it is still shown as a quotation.
 
         Raises:
             Disabled: Memory is switched off.
-            InvalidInput: That is no id.
-            NotFound: Nothing with it waits for a review.
+            InvalidInput: `id` is not a valid id.
+            NotFound: No quarantined record has this id.
         """
         self._access.check_enabled()
         id_ = arguments.parse_id(id)
@@ -64,12 +63,12 @@ class ReviewQueue:
         return self._runner.write(owner_id, change)
 
     def reject(self, owner_id: str, id: str) -> ForgetResult:
-        """Forget a withheld memory or message; say what was touched. `restore` undoes it.
+        """Forget a quarantined memory or message; `restore` undoes it.
 
         Raises:
             Disabled: Memory is switched off.
-            InvalidInput: That is no id.
-            NotFound: Nothing with it waits for a review.
+            InvalidInput: `id` is not a valid id.
+            NotFound: No quarantined record has this id.
         """
         id_ = arguments.parse_id(id)
         with self._access.store.read(owner_id) as snapshot:

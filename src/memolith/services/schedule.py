@@ -1,4 +1,7 @@
-"""Scheduled jobs: each done at its interval, by one process at a time, taken up where one died."""
+"""Runs scheduled jobs, each at its interval and in one process at a time.
+
+A job interrupted by a crash is resumed by another process.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,8 @@ if TYPE_CHECKING:
 
 HOUR_S = 3_600.0
 LEASE_S = 300.0
-"""For how long a process that is not heard of again keeps a job: a guess, far longer than what is
-done for one owner takes."""
+"""Seconds after which a job of an unresponsive process is taken over. A guess, far longer than the
+work for one owner."""
 
 ShouldStop = Callable[[], bool]
 
@@ -26,13 +29,13 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Something that is due now and then for every owner.
+    """A job that runs at intervals for all owners.
 
     Attributes:
-        name: As the store knows it.
-        every_s: How long after its end it is due again, in seconds.
-        work: Does it for one owner; returns how many records it changed.
-        concerns: Whether it is for an owner at all.
+        name: The name in the store.
+        interval_s: Seconds from its end until it is due again.
+        work: Does the job for one owner; returns the number of changed records.
+        applies_to: Whether the job applies to an owner.
     """
 
     name: str
@@ -43,14 +46,13 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class JobResult:
-    """A job that was done.
+    """A run of a job.
 
     Attributes:
-        job: Its name.
-        owners: For how many owners, by this process.
-        changed: How many records were changed.
-        finished: Whether it was done to its end: not where it was stopped, or another process
-            took it over.
+        job: The job's name.
+        owners: The number of owners processed by this run.
+        changed: The number of changed records.
+        finished: Whether all owners were processed: not if it was stopped or taken over.
     """
 
     job: str
@@ -60,7 +62,7 @@ class JobResult:
 
 
 class JobScheduler:
-    """Does what is due."""
+    """Runs due jobs."""
 
     def __init__(
         self,
@@ -70,7 +72,7 @@ class JobScheduler:
         *,
         retention_days: int = 0,
     ) -> None:
-        """Use these; with 0 days, everything is retained."""
+        """Configure the scheduler; 0 retention days: no retention job."""
         self._access = access
         self._maintenance = maintenance
         self._retention = retention
@@ -81,13 +83,13 @@ class JobScheduler:
         return tuple(sorted(self._iter_jobs(), key=lambda job: job.interval_s))
 
     def run_due(self, should_stop: ShouldStop = lambda: False) -> tuple[JobResult, ...]:
-        """Do the jobs that are due and that nobody else is doing; return what was done.
+        """Run the jobs that are due and not leased by another process; return their results.
 
         Args:
-            stopped: Asked between owners: whether to leave the rest for later.
+            should_stop: Called between owners; if true, the rest is left for later.
 
         Raises:
-            StoreUnavailable: The store can't be written to; what is left stays due.
+            StoreUnavailable: The store can't be written to; the rest stays due.
         """
         done = (self._run_job(job, should_stop) for job in self.jobs() if not should_stop())
         return tuple(each for each in done if each is not None)
@@ -142,7 +144,7 @@ class JobScheduler:
         return done
 
     def _run_for_owners(self, job: Job, lease: JobLease, should_stop: ShouldStop) -> JobResult:
-        """Do a job for the owners that are left, in the order of their ids."""
+        """Run a job for the remaining owners, in the order of their ids."""
         store = self._access.store
         owners = changed = 0
         for owner_id in store.owners():
@@ -151,7 +153,7 @@ class JobScheduler:
             if should_stop():
                 return JobResult(job.name, owners, changed, finished=False)
             if self._access.find_profile(owner_id) is None:
-                _log.warning("%s: an owner is left out, whose profile is not there", job.name)
+                _log.warning("%s: skipped an owner whose profile is not defined", job.name)
             elif job.applies_to(owner_id):
                 changed += _run_for_owner(job, owner_id)
                 owners += 1
@@ -165,5 +167,5 @@ def _run_for_owner(job: Job, owner_id: str) -> int:
     try:
         return job.work(owner_id)
     except OwnerErased:
-        _log.info("%s: an owner was erased meanwhile", job.name)
+        _log.info("%s: an owner was erased in the meantime", job.name)
         return 0

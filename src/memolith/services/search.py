@@ -1,7 +1,7 @@
-"""What was said, or happened, in the time that a question is about.
+"""Finds the candidates of a query, and the columns by which a ranking scores them.
 
-Of a thousand dinners the one of last Tuesday is not among the fifty nearest to a question about
-dinner. So the best of the time itself are scored too, whatever else is near.
+Candidates come from the vector search, the keyword search, the periods that the query names,
+exact matches, and pinned kinds.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 MAX_PERIODS = 3
-"""So many of a question's periods are searched, the latest: a month without a year is ten. Each is
-a search. A guess."""
+"""The maximum number of a query's periods to search, the latest ones. A month without a year stands
+for ten periods, and each is one search. A guess."""
 CANDIDATES_PER_PERIOD = 20
-"""Candidates of each period. A guess: twice the ten results that are asked for most."""
+"""Candidates from each period. A guess: twice the usual maximum of ten results."""
 
 _NO_PERIOD_ITEMS: Integers = np.empty(0, dtype=np.int64)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -62,14 +62,17 @@ def find_in_periods(
     keywords: KeywordScores,
     scope: SearchFilter,
 ) -> Integers:
-    """Return the best items of the periods that a query is about; some may come twice.
+    """Return the best items of the query's periods; items may repeat.
+
+    Without this, among a thousand messages about dinner, those of last Tuesday would not be
+    candidates.
 
     Args:
-        snapshot: What there is.
-        query: What is asked.
-        vector: Its embedding, if there is one.
-        keywords: What holds its keywords.
-        scope: What may be returned.
+        snapshot: The owner's snapshot.
+        query: The query.
+        vector: The query's embedding, if any.
+        keywords: The keyword scores.
+        scope: The filter of results.
     """
     found = [_NO_PERIOD_ITEMS]
     for within in _iter_period_scopes(query, scope):
@@ -86,7 +89,7 @@ def find_in_periods(
 
 
 def _iter_period_scopes(query: Query, scope: SearchFilter) -> Iterator[SearchFilter]:
-    """Yield the scope within each of the latest periods, where they have an instant in common."""
+    """Yield the scope intersected with each of the latest periods, skipping empty intersections."""
     for first, end in sorted(query.periods)[-MAX_PERIODS:]:
         since, until = _instant_from_micros(first), _instant_from_micros(end)
         since = since if scope.since is None else max(since, scope.since)
@@ -99,7 +102,7 @@ def _instant_from_micros(micros: int) -> datetime:
     return _EPOCH + timedelta(microseconds=micros)
 
 
-# --- What stands around the candidates of a query
+# --- Context windows of candidates
 
 
 def score_surroundings(
@@ -110,15 +113,15 @@ def score_surroundings(
     following: Integers,
     scope: SearchFilter,
 ) -> Floats:
-    """Return how well each item and the messages near it hold the terms together, shape (n,).
+    """Return how well each item and its nearby messages together match the terms, shape (n,).
 
     Args:
-        snapshot: Of the owner.
-        matches: Where the terms stand.
+        snapshot: The owner's snapshot.
+        matches: The matches of the terms.
         numbers: The items, shape (n,).
-        previous: The message before each; −1 without one.
-        following: The message after each, likewise.
-        scope: What is searched.
+        previous: The message before each; −1: none.
+        following: The message after each; −1: none.
+        scope: The filter of messages.
     """
     postings = matches.postings
     if not len(postings.term) or not len(numbers):
@@ -138,10 +141,10 @@ def score_surroundings(
 def _iter_nearby(
     snapshot: Snapshot, first: Integers, step: Literal[-1, 1], scope: SearchFilter
 ) -> Iterator[tuple[int, Integers]]:
-    """Yield the messages on one side up to `REACH` steps away, each time with how far."""
+    """Yield messages up to `WINDOW_REACH` steps away on one side, each time with the distance."""
     numbers = first
     for steps in range(1, WINDOW_REACH + 1):
-        if numbers.max() < 0:  # none has one: memories stand alone
+        if numbers.max() < 0:  # no neighbours, as with memories
             return
         yield steps, numbers
         if steps < WINDOW_REACH:
@@ -151,7 +154,7 @@ def _iter_nearby(
 def _find_neighbours(
     snapshot: Snapshot, numbers: Integers, step: Literal[-1, 1], scope: SearchFilter
 ) -> Integers:
-    """Return the neighbours of items of which some may be −1; −1 for those."""
+    """Return the neighbours of items; −1 for items that are −1."""
     found = np.full(len(numbers), -1, dtype=np.int64)
     there = np.flatnonzero(numbers >= 0)
     if len(there):
@@ -160,7 +163,7 @@ def _find_neighbours(
 
 
 def _find_wanted_positions(items: Integers, wanted: Integers) -> Integers:
-    """Return where each of ascending items, with repetitions, stands among those wanted; or −1."""
+    """Return the position of each of ascending, repeatable items among the wanted ones, or −1."""
     places = np.full(len(items), -1, dtype=np.int64)
     first = np.searchsorted(items, wanted)
     counts = np.searchsorted(items, wanted, side="right") - first
@@ -171,11 +174,11 @@ def _find_wanted_positions(items: Integers, wanted: Integers) -> Integers:
 
 
 def _find_columns(numbers: Integers, wanted: Integers) -> Integers:
-    """Return where numbers stand among ascending ones, which hold all of them; −1 for −1."""
+    """Return the positions of numbers in an ascending array that contains them; −1 for −1."""
     return np.where(numbers >= 0, np.searchsorted(wanted, numbers), -1)
 
 
-# --- The two searches, and the columns that a ranking scores
+# --- Candidates
 
 
 _MICROSECONDS_PER_HOUR = 3_600_000_000.0
@@ -185,13 +188,13 @@ _PART_MASK = (1 << PART_BITS) - 1
 
 @dataclass(frozen=True, slots=True)
 class KeywordScores:
-    """The keyword scores of all passages that hold any keyword, ascending by item and part.
+    """The keyword scores of all matching passages, ascending by item and part.
 
     Attributes:
-        part: The passages' places in their items.
+        part: The passages' positions in their items.
         score: Their scores.
-        starts: Where each item's passages begin.
-        items: The items, each once, ascending.
+        starts: The index of each item's first passage.
+        items: The distinct items, ascending.
         tops: The score of each item's best passage.
     """
 
@@ -212,7 +215,7 @@ class KeywordScores:
         return cls(passages & _PART_MASK, score, starts, item[starts], tops)
 
     def item_scores(self, numbers: Integers) -> Floats:
-        """Return the score of each item's best passage; 0 for one that holds no keyword."""
+        """Return the score of each item's best passage; 0 without a match."""
         scores = np.zeros(len(numbers))
         if len(self.items):
             places = np.minimum(np.searchsorted(self.items, numbers), len(self.items) - 1)
@@ -221,7 +224,7 @@ class KeywordScores:
         return scores
 
     def best_part(self, number: int) -> int | None:
-        """Return which passage of an item scores best, the first of equals."""
+        """Return the best passage of an item, the first of equals; None: no match."""
         place = int(np.searchsorted(self.items, number))
         if place == len(self.items) or self.items[place] != number:
             return None
@@ -232,18 +235,18 @@ class KeywordScores:
 
 @dataclass(frozen=True, slots=True)
 class CandidateSet:
-    """What was found, before it is scored; n rows.
+    """The candidates of a query before scoring; n rows.
 
     Attributes:
         numbers: The items, ascending.
         items: Their columns.
-        candidates: What the ranking scores.
-        exact: Which say exactly the query; they are taken first.
-        place: Where each comes among those that need no search; −1: it was searched for.
+        candidates: The input of the ranking.
+        exact: Whether each equals the query; these rank first.
+        pinned_position: The position among pinned items; −1: not pinned.
         keywords: All keyword scores.
-        extent: In what the search by keyword looked.
-        nearest_part: The passage of each that is nearest to the query; −1 without a vector.
-        as_of: The instant that was asked about; None: now.
+        extent: The extent of the keyword search.
+        nearest_part: The passage nearest to the query; −1: no vector.
+        as_of: The time of the searched state; None: now.
     """
 
     numbers: Integers
@@ -257,7 +260,7 @@ class CandidateSet:
     as_of: datetime | None
 
     def best_part(self, row: int) -> int:
-        """Return the passage that fits the query best: by its keywords, else by its vector."""
+        """Return the best passage by keywords, else the nearest one by vector."""
         part = self.keywords.best_part(int(self.numbers[row]))
         return max(0, int(self.nearest_part[row])) if part is None else part
 
@@ -265,10 +268,7 @@ class CandidateSet:
 def find_candidates(
     snapshot: Snapshot, query: Query, vector: NDArray[np.int8] | None, request: RecallRequest
 ) -> CandidateSet:
-    """Return the union of the best by vector, the best by keyword, and what says the query.
-
-    And what needs no search, where the profile has kinds of that sort.
-    """
+    """Return the best items by vector and by keyword, exact matches, and pinned items."""
     profile = request.profile
     scope = _build_search_scope(profile, request.scope)
     pool = profile.ranking.get_pool_size(request.top_k)
@@ -281,7 +281,7 @@ def find_candidates(
         find_in_periods(snapshot, query, vector, keywords, scope) if query.periods else _NO_ITEMS
     )
     held = _find_containing(snapshot, query, keywords, request, scope)
-    said = content_key(request.text)  # recall by its own text finds a text
+    said = content_key(request.text)  # a text is always found by its own content
     same = snapshot.items_with_content(said, request.top_k, request.scope)
     first = _find_pinned(snapshot, profile, request, same)
     others = (
@@ -296,13 +296,13 @@ def find_candidates(
 
 @dataclass(frozen=True, slots=True)
 class _ContainedWords:
-    """Items that hold words of the query as parts, ascending, and how many each holds."""
+    """Items that contain words of the query as substrings, ascending, with the number of words."""
 
     items: Integers
     words: Integers
 
     def word_counts(self, numbers: Integers) -> Integers:
-        """Return how many words each of ascending items holds."""
+        """Return the number of contained words for each of ascending items."""
         held = np.zeros(len(numbers), dtype=np.int64)
         held[np.searchsorted(numbers, self.items)] = self.words
         return held
@@ -310,9 +310,9 @@ class _ContainedWords:
 
 @dataclass(frozen=True, slots=True)
 class _SearchResults:
-    """What was found but by vector: what says the query, what comes first, and by words.
+    """The results of all searches except the vector search.
 
-    `extent` is as in `Found`; `around` is where the words stand, if the ranking looks around.
+    `extent` is as in `CandidateSet`. `nearby_matches` is set if the ranking uses context windows.
     """
 
     exact: Integers
@@ -330,7 +330,7 @@ def _find_containing(
     request: RecallRequest,
     scope: SearchFilter,
 ) -> _ContainedWords:
-    """Return what holds words of the query as parts, where no keyword was found at all."""
+    """Return items that contain query words as substrings, if no keyword matched."""
     is_sought = request.profile.searches_substrings and query.words and request.mode != "vector"
     if not is_sought or len(keywords.items):
         return _ContainedWords(_NO_ITEMS, _NO_ITEMS)
@@ -338,7 +338,7 @@ def _find_containing(
 
 
 def _build_search_scope(profile: Profile, scope: SearchFilter) -> SearchFilter:
-    """Return the scope without the kinds that need no search."""
+    """Return the scope without pinned kinds."""
     if not profile.pinned_kinds:
         return scope
     kinds = frozenset({*profile.kinds, EPISODE}) if scope.kinds is None else scope.kinds
@@ -348,7 +348,7 @@ def _build_search_scope(profile: Profile, scope: SearchFilter) -> SearchFilter:
 def _find_pinned(
     snapshot: Snapshot, profile: Profile, request: RecallRequest, same: Integers
 ) -> Integers:
-    """Return the items that need no search, in their order; at most a share of the results."""
+    """Return the pinned items in rank order, at most a share of the results."""
     scope = request.scope
     kinds = profile.pinned_kinds if scope.kinds is None else profile.pinned_kinds & scope.kinds
     if not kinds:
@@ -437,14 +437,14 @@ def _build_candidates(
 
 
 def _find_positions(numbers: Integers, first: Integers) -> Integers:
-    """Return where each of ascending numbers stands in another order; −1 for those not in it."""
+    """Return the position of each of ascending numbers in another order; −1 if missing there."""
     places = np.full(len(numbers), -1, dtype=np.int64)
     places[np.searchsorted(numbers, first)] = np.arange(len(first))
     return places
 
 
 def _get_traits_and_speakers(snapshot: Snapshot, numbers: Integers) -> tuple[Integers, Integers]:
-    """Return traits and speaker of items of which some may be −1: 0 and −1 for those."""
+    """Return the traits and speakers of items; 0 and −1 for items that are −1."""
     traits = np.zeros(len(numbers), dtype=np.int64)
     speaker = np.full(len(numbers), -1, dtype=np.int64)
     there = np.flatnonzero(numbers >= 0)
@@ -457,13 +457,13 @@ def _get_traits_and_speakers(snapshot: Snapshot, numbers: Integers) -> tuple[Int
 
 @dataclass(frozen=True, slots=True)
 class _Similarities:
-    """How near items are to the query; NaN, and −1 as part, for those without a vector.
+    """The similarities of items to the query; NaN, and −1 as part, without a vector.
 
     Attributes:
-        soft: Soft maximum over an item's passages.
-        top: Maximum.
-        part: The passage that has it, the first of equals.
-        of_next: Soft maximum of the message that follows; NaN without one.
+        soft_maximum: The soft maximum over an item's passages.
+        maximum: The maximum.
+        best_part: The passage with the maximum, the first of equals.
+        next_message: The soft maximum of the following message; NaN: none.
     """
 
     soft_maximum: Floats
@@ -493,7 +493,7 @@ def _compute_similarities(
 def _compute_strength(
     profile: Profile, items: Items, uses: UsageStats, scope: SearchFilter
 ) -> tuple[Floats, Floats]:
-    """Return strength and freshness; a message's strength is 1."""
+    """Return strength and freshness; the strength of a message is 1."""
     now = scope.now.timestamp() * 1e6
     elapsed = (now - uses.used_at).astype(np.float64)
     strength = np.ones(len(elapsed))

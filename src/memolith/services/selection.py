@@ -1,4 +1,4 @@
-"""Taking the best of what was found, within a budget, each text once."""
+"""Selects the best candidates within a token budget, and folds duplicates."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
     from memolith.services.recall import RecallRequest
 
 _SUSPICIOUS = int(Trait.SUSPICIOUS)
-"""As a number: a flag's `&` with one of numpy's takes many times longer."""
+"""As an integer: combining a flag with a numpy integer is many times slower."""
 
 
 class ResultSelection:
-    """The results taken so far, and, where a trace is asked for, those that were not.
+    """The selected results and, if a trace is requested, the dropped candidates.
 
     Attributes:
-        chosen: Those that were taken, best first.
-        dropped: Those that were not.
-        left: How many tokens more may be taken.
+        selected: The selected results, best first.
+        dropped: The dropped candidates.
+        tokens_left: The remaining token budget.
     """
 
     def __init__(
@@ -56,11 +56,11 @@ class ResultSelection:
 
     @property
     def is_full(self) -> bool:
-        """Whether as many were taken as are wanted."""
+        """Whether `top_k` results are selected."""
         return len(self.selected) >= self._request.top_k
 
     def offer(self, row: int, tokens: int, read: Callable[[], RecalledItem]) -> None:
-        """Take the next best result, unless there is a reason not to; it is read if it must be."""
+        """Select or drop the next best candidate; `read` is called only if necessary."""
         if self.is_full:
             self.drop(row, "rank")
         elif not self._must_read(row, tokens, self.tokens_left):
@@ -79,7 +79,7 @@ class ResultSelection:
             self.drop(row, "budget")
 
     def find_rows_to_read(self, rows: Sequence[int], costs: Sequence[int]) -> list[int]:
-        """Return which of the next rows are likely to be taken or folded, so as to be read."""
+        """Return those of the next rows that will probably be selected or folded."""
         left, room = self.tokens_left, self._request.top_k - len(self.selected)
         wanted: list[int] = []
         for row, tokens in zip(rows, costs, strict=True):
@@ -89,25 +89,25 @@ class ResultSelection:
         return wanted
 
     def _must_read(self, row: int, tokens: int, left: int) -> bool:
-        """Whether a row must be read: if not, it is too long, and nothing is folded with it.
+        """Return whether a row must be read; if not, it is too long and can't be folded.
 
-        What a memory says may be said by another. A message is folded only with a memory that
-        was made from it.
+        A memory may duplicate any other memory. A message can be folded only with a memory that was
+        made from it.
         """
         items = self._candidates.items
         return tokens <= left or bool(items.is_memory[row]) or items.record_id[row] in self._sources
 
     def _record_taken(self, result: RecalledItem, tokens: int) -> None:
-        """Note what was taken, and how many tokens more that takes."""
+        """Update the budget and the sources of selected memories."""
         self.tokens_left -= tokens
         if isinstance(result.record, Memory):
             self._sources.update(each.id for each in result.record.sources)
 
     def _fold(self, result: RecalledItem) -> bool:
-        """Fold a result into one taken before, or such into it; return whether it is done.
+        """Fold a result into a selected one, or the reverse; return whether it was done.
 
-        What says more takes the place and score of what says less; of a memory and a message
-        that say the same it is the memory, which has a kind.
+        The result that says more takes the position and score of the other. Of a memory and a
+        message with the same sentences, the memory remains, because it has a kind.
         """
         related = [
             other
@@ -133,17 +133,17 @@ class ResultSelection:
         return True
 
     def _may_be_same(self, first: RecalledItem, second: RecalledItem) -> bool:
-        """Tell whether one of two may say all that the other says, by what costs little to know."""
+        """Return whether one result might contain the other, by a cheap test."""
         one, other = self._long_words(first), self._long_words(second)
         return one is None or other is None or one <= other or other <= one
 
     def _makes_room(self, other: RecalledItem, sentences: frozenset[str]) -> bool:
-        """Return whether a result taken before makes room for one, related, that says this."""
+        """Return whether a selected result yields to a related one with these sentences."""
         said = self._sentences(other)
         return said < sentences or (said == sentences and isinstance(other.record, Message))
 
     def _replace_results(self, replaced: Sequence[RecalledItem], result: RecalledItem) -> None:
-        """Put a result in the first one's place, and fold all of these into it."""
+        """Put a result in the position of the first replaced one, and fold all of those into it."""
         ids = [id_ for other in replaced for id_ in (other.id, *other.collapsed_ids)]
         place = self.selected.index(replaced[0])
         self.selected[place] = replace(
@@ -166,7 +166,7 @@ class ResultSelection:
         return keys
 
     def drop(self, row: int, reason: DropReason) -> None:
-        """Note what was not taken."""
+        """Record a dropped candidate."""
         if self._request.trace:
             score = _build_score(self._candidates, self._scores, row)
             self.dropped.append(
@@ -177,10 +177,10 @@ class ResultSelection:
 def select_results(
     snapshot: Snapshot, candidates: CandidateSet, scores: Scores, request: RecallRequest
 ) -> ResultSelection:
-    """Take the best that fit, folding what another result says already.
+    """Select the best candidates that fit, folding duplicates.
 
-    What says exactly the query is taken before all else, so that it is found whatever else is
-    there; what needs no search stands before all else, and what was changed later behind it.
+    Records that equal the query are selected first, so that a text is always found by its own
+    content. In the result, pinned kinds come first, and episodes with superseded content last.
     """
     profile = request.profile
     order = order_by_score(candidates.numbers, scores.total, candidates.exact)
@@ -222,12 +222,12 @@ def _is_reranked(candidates: CandidateSet, scores: Scores, row: int) -> bool:
 
 
 class _RowBatch:
-    """Some rows, of which no more are read than may be taken: most of what is found never is."""
+    """A batch of rows whose records are loaded only when they are likely to be selected."""
 
     def __init__(
         self, snapshot: Snapshot, candidates: CandidateSet, scores: Scores, rows: Sequence[int]
     ) -> None:
-        """Take the rows, best first."""
+        """Load the passages of the rows, given best first."""
         self._snapshot = snapshot
         self._candidates = candidates
         self._scores = scores
@@ -238,7 +238,7 @@ class _RowBatch:
         self._records: dict[str, Memory | Message] = {}
 
     def offer_to(self, choice: ResultSelection) -> None:
-        """Offer each row, in order."""
+        """Offer each row in order."""
         for place, (row, cost) in enumerate(zip(self._rows, self._costs, strict=True)):
             choice.offer(row, cost, partial(self._build_result, choice, place))
 
@@ -251,8 +251,7 @@ class _RowBatch:
         record = self._records.get(id_)
         if record is None:
             raise StoreDamaged(
-                "the store is damaged: its index names a record that is not there; run"
-                " `memolith verify`"
+                "the store is damaged: its index refers to a missing record; run `memolith verify`"
             )
         score = _build_score(self._candidates, self._scores, row)
         if isinstance(record, Memory):
@@ -262,7 +261,7 @@ class _RowBatch:
         return RecalledItem(record, score, shown, self._costs[place], suspicious=suspicious)
 
     def _load_records(self, rows: Sequence[int]) -> None:
-        """Read the records of some rows, all at once."""
+        """Load the records of some rows in one query."""
         items, as_of = self._candidates.items, self._candidates.as_of
         memories = [items.record_id[row] for row in rows if items.is_memory[row]]
         messages = [items.record_id[row] for row in rows if not items.is_memory[row]]
@@ -277,18 +276,18 @@ class _RowBatch:
 def _find_shown_passage(
     candidates: CandidateSet, row: int, parts: Sequence[tuple[Span, int]]
 ) -> tuple[Span | None, int]:
-    """Return which passage of a record to show, None for all of it, and its word pieces."""
+    """Return the passage of a record to show (None: all of it), and its number of word pieces."""
     if candidates.items.is_memory[row] or len(parts) <= 1:
         return None, sum(tokens for _, tokens in parts)
     return parts[candidates.best_part(row)]
 
 
 def _are_related(first: Memory | Message, second: Memory | Message) -> bool:
-    """Return whether two records may stand for each other.
+    """Return whether one of two records may be folded into the other.
 
-    Two messages may not: the same words said twice are two episodes. A memory and a message
-    may where the memory was made from it; two memories always. But a summary stands beside all
-    that it was made of, whose words it may have, and which is found as it was before.
+    Two memories may. Two messages may not: repeated words are separate episodes. A memory and a
+    message may if the memory was made from it. Summaries are never folded, because they may use
+    the words of their sources.
     """
     if isinstance(first, Message) and isinstance(second, Message):  # by far the most
         return False
@@ -303,7 +302,7 @@ def _are_related(first: Memory | Message, second: Memory | Message) -> bool:
 def _mark_changed_later(
     snapshot: Snapshot, chosen: list[RecalledItem], at: datetime
 ) -> list[RecalledItem]:
-    """Mark the episodes of which a memory was made that has been superseded, by that time."""
+    """Mark episodes with a memory that was superseded by the given time."""
     derived = snapshot.derived_memories(
         [one.id for one in chosen if isinstance(one.record, Message)]
     )
@@ -316,9 +315,9 @@ def _mark_changed_later(
 
 
 def _is_superseded(memory: Memory, at: datetime, *, others: Sequence[Memory]) -> bool:
-    """Tell whether a memory was superseded by that time, and by none of these.
+    """Return whether a memory was superseded by the given time, other than by one of `others`.
 
-    A summary that was undone changes nothing of what it was made of.
+    Summaries don't count: undoing one changes nothing in its sources.
     """
     is_gone = memory.state is State.SUPERSEDED and memory.updated_at <= at
     if memory.kind == SUMMARY_KIND:

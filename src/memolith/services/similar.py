@@ -1,4 +1,4 @@
-"""The vectors of memories that are being written, for those that come after them at once."""
+"""Finds existing memories similar to new ones, including those of the write in progress."""
 
 from __future__ import annotations
 
@@ -23,10 +23,9 @@ _INITIAL_ROWS = 64
 
 
 class PlannedVectors:
-    """Passages' vectors by memory, in one array that grows."""
+    """Vectors of memories in the write in progress, in one growing array."""
 
     def __init__(self) -> None:
-        """Begin with none."""
         self._rows: NDArray[np.int8] = np.empty((0, 0), dtype=np.int8)
         self._norms: NDArray[np.float64] = np.empty(0)
         self._row_positions: NDArray[np.int64] = np.empty(0, dtype=np.int64)
@@ -36,8 +35,8 @@ class PlannedVectors:
         self._pending: list[tuple[str, Sequence[NDArray[np.int8]]]] = []
 
     def put(self, id_: str, vectors: Sequence[NDArray[np.int8]]) -> None:
-        """Note a memory's vectors, shape (d,) each, in the place of those it had."""
-        self._pending.append((id_, vectors))  # mostly the last: nothing is compared with it
+        """Set a memory's vectors, shape (d,) each, replacing earlier ones."""
+        self._pending.append((id_, vectors))  # added lazily: often nothing is compared afterwards
 
     def _append(self, id_: str, vectors: Sequence[NDArray[np.int8]]) -> None:
         if id_ in self._positions:
@@ -56,9 +55,9 @@ class PlannedVectors:
             self._used = end
 
     def nearest(self, vectors: Sequence[NDArray[np.int8]], limit: int) -> list[tuple[str, float]]:
-        """Return the memories nearest to a text of these vectors, nearest first.
+        """Return the memories nearest to a text with these vectors, nearest first.
 
-        Of each how near it is to the vector that it is farthest from.
+        A memory's similarity is the smallest one among the text's vectors.
         """
         for id_, noted in self._pending:
             self._append(id_, noted)
@@ -98,36 +97,35 @@ class PlannedVectors:
         self._row_positions = np.concatenate([self._row_positions, np.full(grown - size, -1)])
 
 
-# --- What an owner has that is like a new memory, with what is being written at the same time
+# --- Similar memories
 
 
 LINK_SIMILARITY = 0.9
-"""From which cosine two memories are linked as near. A guess: true restatements stand at 0.95
-with the local embedder, and nothing but the display of links depends on it."""
+"""The cosine similarity from which memories are linked as near-duplicates. A guess: restatements
+reach 0.95 with the local embedder, and only the display of links depends on it."""
 
 _NEIGHBOUR_LIMIT = 8
-"""How many of the nearest are looked at for one that may stand for a candidate: a guess, for
-those that have a key of their own, or are summaries, may not."""
+"""Nearest memories examined for a duplicate. A guess: memories with another key and summaries are
+not eligible."""
 
 _MAX_LINKS = 3
 
 _CANDIDATE_LIMIT = 64
-"""How many memories, the shortest, are read for what a new one may restate or change: a guess.
-What states one plain thing is short; only where more sentences that are as short hold the same
-words is an old one missed, and stays."""
+"""Memories read, the shortest first, as supersession candidates. A guess: simple statements are
+short. An old one is missed only if more texts of the same length contain the same words."""
 
 _MAX_CANDIDATE_TERMS = 24
-"""The longest passage, in terms, that may state one plain thing: by far more than a sentence of
-`text.statements.reading.MAX_CHARS` has."""
+"""The longest passage, in terms, that may be a simple statement: far more than a sentence of
+`text.statements.reading.MAX_CHARS` contains."""
 
 _DORMANT_STATES = frozenset({State.EXPIRED, State.FADED, State.EVICTED})
 
 
 class SimilarMemories:
-    """An owner's memories as they will be once what is noted has been written."""
+    """An owner's memories as they will be after the write in progress."""
 
     def __init__(self, snapshot: Snapshot, profile: Profile, now: datetime) -> None:
-        """Start with what is stored."""
+        """Start with the stored memories."""
         self._snapshot = snapshot
         self._now = now
         self._revives = profile.merging.revives
@@ -142,7 +140,7 @@ class SimilarMemories:
         self._last: tuple[IndexEntry, float, list[tuple[str, float]]] | None = None
 
     def add_planned(self, memory: Memory, entry: IndexEntry | None) -> None:
-        """Take a memory as it will be, with its index entry where that is new."""
+        """Add a planned memory, with its index entry if that changes."""
         self._planned[memory.id] = memory
         self._last = None
         if entry is not None:
@@ -152,11 +150,11 @@ class SimilarMemories:
                 self._by_term.setdefault(term, {})[memory.id] = None
 
     def get_memory(self, id_: str) -> Memory:
-        """Return a memory that was returned before, as it will be."""
+        """Return a memory that another method has returned, in its planned state."""
         return self._planned.get(id_) or self._stored[id_]
 
     def find_by_key(self, key: str | None) -> Memory | None:
-        """Return the active memory of that key."""
+        """Return the active memory with the key."""
         if key is None:
             return None
         for memory in self._planned.values():
@@ -166,7 +164,7 @@ class SimilarMemories:
         return None if found is None or found.id in self._planned else found
 
     def find_exact_duplicates(self, entry: IndexEntry, key: str | None) -> list[Memory]:
-        """Return the memories of just these words that may stand for them, oldest first."""
+        """Return the memories with the same words that the new one may restate, oldest first."""
         stored = [
             self._cache_stored(record)
             for record in self._snapshot.find_by_content(entry.content_key, dormant=self._revives)
@@ -180,7 +178,7 @@ class SimilarMemories:
         return [memory for memory in (*stored, *noted) if self._is_eligible(memory, key)]
 
     def find_nearest(self, entry: IndexEntry, key: str | None) -> SimilarMemory | None:
-        """Return the memory nearest to a text that may stand for it."""
+        """Return the nearest memory that the new one may restate."""
         near = self._find_neighbours(entry)
         self._load([id_ for id_, _ in near])
         for id_, similarity in near:
@@ -190,10 +188,11 @@ class SimilarMemories:
         return None
 
     def find_supersession_candidates(self, term_groups: TermGroups) -> list[Memory]:
-        """Return short active memories without a key that hold such terms, the shortest of them.
+        """Return short active memories without a key that contain the terms, the shortest ones.
 
         Args:
-            ways: Groups of terms; of each group of one of the ways, one stands in each memory.
+            term_groups: Alternatives; a memory must contain one term of each group of one
+                alternative.
         """
         stored = [id_ for id_ in self._find_containing(term_groups) if id_ not in self._entries]
         self._load(stored)
@@ -203,7 +202,7 @@ class SimilarMemories:
         return [memory for memory in found if self._is_eligible(memory, None)]
 
     def find_near_duplicates(self, entry: IndexEntry) -> tuple[str, ...]:
-        """Return the ids of the memories that a text is to be linked with, to be folded later."""
+        """Return the ids of memories to link with a text as near-duplicates."""
         if not self._folds:
             return ()
         near = self._find_neighbours(entry, LINK_SIMILARITY)
@@ -251,13 +250,13 @@ class SimilarMemories:
     def _find_neighbours(
         self, entry: IndexEntry, at_least: float = -np.inf
     ) -> list[tuple[str, float]]:
-        """Return the ids of memories near to a text, nearest first, each with how near it is.
+        """Return the ids and similarities of memories near to a text, nearest first.
 
-        A text of several passages is as near as that one of them which is farthest: what says
-        more than a memory is not what the memory says. Less near ones than `at_least` may lack.
+        The similarity of a text is that of its least similar passage: a text that says more than a
+        memory is no duplicate. Memories below `at_least` may be missing.
         """
         if self._last is None or self._last[0] is not entry or self._last[1] > at_least:
-            # What is inserted was compared with just before, and is linked by the same search.
+            # Linking an inserted memory reuses the search that looked for its duplicates.
             self._last = (entry, at_least, self._search(entry, at_least))
         return self._last[2]
 

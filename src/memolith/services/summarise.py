@@ -1,4 +1,4 @@
-"""Writing summaries: by a model, checked against what they are made of, or taken from it."""
+"""Writes summaries, by a model with its output verified, or extracted from the sources."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ from memolith.text.screening import redact
 from memolith.text.segmentation import sentences
 
 MAX_SUMMARY_ATTEMPTS = 2
-"""How often a model is asked whose summary loses something; then it is taken from the sources."""
+"""Attempts to get a faithful summary from a model, before one is extracted from the sources."""
 
 MAX_PARTS = 16
-"""Of how many parts a long text is summarised; of more, each part is longer than a prompt, and
-shortened in it. A guess: what an hour's limit on calls can bear."""
+"""The maximum number of separately summarised parts; with more text, parts are truncated in the
+prompt. A guess: as many calls as an hourly limit can bear."""
 
 _EXCERPT_CHARS = 200
-"""How much of the first text stands for texts in which nothing is stated: a guess."""
+"""Characters quoted from the first text if there is nothing to extract. A guess."""
 
 _PLACEHOLDER = "…"
-"""What stands for texts that only try to instruct a model."""
+"""The extract of texts that all are suspected prompt injections."""
 
 _log = logging.getLogger(__name__)
 
@@ -59,9 +59,9 @@ class Summary:
     """A summary.
 
     Attributes:
-        text: What it says.
-        by_model: Whether a model wrote it; else its sentences stand so in the sources, and it says
-            that they do.
+        text: The text.
+        by_model: Whether a model wrote it. Otherwise its sentences are quoted from the sources, and
+            it starts with a mark that says so.
     """
 
     text: str
@@ -69,10 +69,9 @@ class Summary:
 
 
 class Summariser:
-    """Writes summaries."""
+    """Summarises texts."""
 
     def __init__(self, access: Access, models: ChatModels, indexer: Indexer) -> None:
-        """Use these."""
         self._access = access
         self._models = models
         self._indexer = indexer
@@ -80,11 +79,11 @@ class Summariser:
     def summarise(
         self, owner_id: str, transcript: Sequence[TranscriptTurn], style: SummaryStyle
     ) -> Summary:
-        """Return a summary of what was told, in order.
+        """Return a summary of a transcript.
 
-        A model's is taken where it neither loses nor adds too much, and gives no orders; if not,
-        and where there is no model, it is made of the sentences that say most. Of more than a
-        prompt has room for, it is the summary of the summaries of its parts.
+        A model's summary is used if it is faithful and not a suspected prompt injection. Otherwise,
+        and without a model, the most important sentences are extracted. A transcript too long for
+        one prompt is summarised in parts, and then the parts' summaries.
 
         Raises:
             ServiceFailed: The model failed.
@@ -112,33 +111,33 @@ class Summariser:
         transcript: Sequence[TranscriptTurn],
         style: SummaryStyle,
     ) -> Summary:
-        """Return a model's summary of what it is given, held against what was told."""
+        """Return a model's summary of the given texts, verified against the transcript."""
         for _ in range(MAX_SUMMARY_ATTEMPTS):
             said = ask_model(model, build_summary_prompt(style, given, new_nonce()), parse_summary)
             found = _check_summary(said, transcript, style, owner_id)
             if found.is_faithful and not is_suspicious(said):
                 return Summary(redact(said)[0], by_model=True)
-            problems = found.problems or ("gives orders",)
-            _log.info("a summary was not taken: %s", ", ".join(problems))
+            problems = found.problems or ("contains instructions",)
+            _log.info("a model's summary was rejected: %s", ", ".join(problems))
         return self.extract_summary(owner_id, transcript, style)
 
     def extract_summary(
         self, owner_id: str, transcript: Sequence[TranscriptTurn], style: SummaryStyle
     ) -> Summary:
-        """Return the sentences that say most, in their order; the empty text of nothing."""
+        """Return the most important sentences in order; empty if there are none."""
         among = _build_candidates(transcript)
         return _build_extract(transcript, among, self._get_vectors(owner_id, among), style)
 
     def extract_by_words(
         self, transcript: Sequence[TranscriptTurn], style: SummaryStyle
     ) -> Summary:
-        """Return such sentences by their words alone: nothing is embedded, and nothing can fail."""
+        """Return an extract without using vectors, so that nothing can fail."""
         return _build_extract(transcript, _build_candidates(transcript), None, style)
 
     def extract_sentences(
         self, owner_id: str, transcript: Sequence[TranscriptTurn], style: SummaryStyle
     ) -> list[str]:
-        """Return those sentences one by one, as they were said; none of nothing."""
+        """Return the most important sentences one by one, as in the transcript."""
         among = _build_candidates(transcript)
         text = _extract_text(among, self._get_vectors(owner_id, among), style).removeprefix(
             EXTRACT_MARK
@@ -176,7 +175,7 @@ def _build_extract(
     style: SummaryStyle,
 ) -> Summary:
     text = _extract_text(pool, vectors, style)
-    if not text and transcript:  # nothing but questions and the like
+    if not text and transcript:  # for example, only questions
         said = (each.content for each in transcript if not is_suspicious(each.content))
         text = f"{EXTRACT_MARK} {truncate_text(next(said, _PLACEHOLDER), _EXCERPT_CHARS)}"
     return Summary(redact(text)[0], by_model=False)
@@ -194,25 +193,25 @@ def _check_summary(
     )
 
 
-# --- What every step of a consolidation does: stage, check, commit
+# --- Storing summaries
 
 
 CONSOLIDATION_ACTOR = "consolidation"
-"""Who asks, in events."""
+"""The actor in events."""
 
 SUMMARY_IMPORTANCE = 0.5
-"""Of a summary: it stands for what was judged already, or was not worth a memory. A guess."""
+"""Of summaries: their sources were already rated, or not worth a memory. A guess."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConsolidationResult:
-    """One thing that was made shorter.
+    """The result of one summarisation.
 
     Attributes:
-        what: "summary", "session" or "base memory".
-        id: The memory that stands for the sources now; of the base memory, its version.
-        sources: How many messages or memories it stands for.
-        by_model: Whether a model wrote it; else its sentences were taken from the sources.
+        output: "summary", "session" or "base memory".
+        id: The id of the summary; of the base memory, its version.
+        sources: The number of summarised messages or memories.
+        by_model: Whether a model wrote it; otherwise it was extracted from the sources.
     """
 
     output: str
@@ -222,12 +221,12 @@ class ConsolidationResult:
 
 
 class SourcesChanged(Exception):
-    """No error: what was read has changed meanwhile, or somebody else does the work now."""
+    """Control flow, not an error: the sources have changed, or another process has the work now."""
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryWriter:
-    """Makes the memories that stand for others."""
+    """Builds and stores summaries."""
 
     access: Access
     indexer: Indexer
@@ -245,7 +244,7 @@ class SummaryWriter:
         happened_at: datetime | None,
         key: str | None = None,
     ) -> tuple[Memory, IndexEntry]:
-        """Return a memory that stands for others, as trusted as the least of them, and its entry.
+        """Return a summary with its index entry, as trusted as its least trusted source.
 
         Nothing is written yet.
         """
@@ -272,7 +271,7 @@ class SummaryWriter:
         return memory, entry
 
     def check_claim(self, tx: Transaction, claim: WorkLease | None) -> None:
-        """Raise `Moved` where somebody else does the work now."""
+        """Raise `SourcesChanged` if another process has the work now."""
         if claim is not None and not tx.holds_lease(claim):
             raise SourcesChanged
 
@@ -286,7 +285,7 @@ class SummaryWriter:
         by_model: bool,
         actor: str = CONSOLIDATION_ACTOR,
     ) -> None:
-        """Write a memory that stands for others, with links to them."""
+        """Write a summary with links to its sources."""
         tx.adopt_profile(profile.name)
         tx.insert([(memory, entry)])
         tx.link([Link(memory.id, source.id, "summary_of") for source in memory.sources])
@@ -301,5 +300,5 @@ def message_sources(messages: Sequence[Message]) -> tuple[Source, ...]:
 
 
 def mark_compressed(memory: Memory, now: datetime) -> Memory:
-    """Return a memory for which another stands from now on."""
+    """Return a memory marked as covered by a summary."""
     return replace(memory, compressed=True, updated_at=now)

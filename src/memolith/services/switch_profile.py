@@ -1,4 +1,4 @@
-"""Moving an owner to another profile: the kinds by their map, nothing lost on the way back."""
+"""Switches an owner to another profile, converting kinds so that switching back loses nothing."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _BATCH_SIZE = 256
 
 @dataclass(frozen=True, slots=True)
 class ProfileSwitch:
-    """What a change of profile does, or would do.
+    """The effect of a profile switch.
 
     Attributes:
-        before: The profile the owner had.
-        after: The profile the owner has.
-        kinds: How many memories went from which kind to which, most first.
-        messages: How many messages were embedded, because they are recalled now.
+        before: The old profile.
+        after: The new profile.
+        kinds: Old kind, new kind and number of memories, most frequent first.
+        messages: The number of messages to embed because the new profile recalls messages.
         dry_run: Whether nothing was changed.
     """
 
@@ -42,10 +42,9 @@ class ProfileSwitch:
 
 
 class ProfileSwitcher:
-    """Moves owners between profiles."""
+    """Switches owners between profiles."""
 
     def __init__(self, access: Access, indexer: Indexer) -> None:
-        """Use these."""
         self._access = access
         self._indexer = indexer
         self._runner = TransactionRunner(access.store, indexer)
@@ -58,23 +57,23 @@ class ProfileSwitcher:
         dry_run: bool = False,
         advance: Callable[[int], None] | None = None,
     ) -> ProfileSwitch:
-        """Let another profile hold for an owner, in one step; interrupted, the old one holds.
+        """Switch an owner to another profile in one transaction.
 
         Args:
-            owner_id: Whose.
-            name: The profile.
-            dry_run: Only tell what would change.
-            advance: Called with a number of texts as they are made ready.
+            owner_id: The owner.
+            name: The new profile.
+            dry_run: Only return the effect.
+            advance: Called with the number of texts embedded since the last call.
 
         Raises:
             Disabled: Memory is switched off.
             InvalidInput: There is no such profile.
-            ServiceFailed: The embedder failed; the old profile holds.
+            ServiceFailed: The embedder failed; the old profile remains.
         """
         self._access.check_enabled()
         target = self._get_profile(name)
         source = self._access.find_profile(owner_id)
-        if source is None:  # no map leads from it: a kind that the new one has keeps its name
+        if source is None:  # its definition is missing: kinds of the new profile stay
             source = replace(target, name=self._access.get_profile_name(owner_id))
         with self._access.store.read(owner_id) as known:
             memories = list(iter_memories(known, _ALL_STATES))
@@ -103,7 +102,7 @@ class ProfileSwitcher:
         found = self._access.profiles.get(name)
         if found is None:
             known = ", ".join(self._access.profiles)
-            raise InvalidInput("profile", f"{arguments.format_value(name)} is none of {known}")
+            raise InvalidInput("profile", f"{arguments.format_value(name)} is not one of {known}")
         return found
 
     def _apply(
@@ -142,7 +141,7 @@ class ProfileSwitcher:
         tx.record([Event(memory.id, Action.UPDATED, now, "profile", moved.version, details)])
 
     def _find_unembedded(self, known: Snapshot, target: Profile) -> list[Message]:
-        """Return the messages that have no vectors."""
+        """Return the messages without vectors."""
         messages = known.messages()
         found = []
         for first in range(0, len(messages), _BATCH_SIZE):
@@ -176,12 +175,12 @@ def _index_text(profile: Profile, memory: Memory) -> IndexText:
 
 
 def _needs_reindex(was: IndexText, now: IndexText) -> bool:
-    """Tell whether what is in the index of a text would be too little."""
+    """Return whether the index lacks a vector or key words that the new profile needs."""
     return (now.should_embed and not was.should_embed) or (now.key is not None and was.key is None)
 
 
 def _convert_memory(memory: Memory, source: Profile, target: Profile) -> Memory:
-    """Return a memory as it is in another profile."""
+    """Return a memory converted to another profile."""
     kept = parse_previous_kinds(memory.previous_kind)
     own = kept.get(target.name)
     is_own = own in (*target.kinds, target.consolidation.kind)

@@ -1,4 +1,4 @@
-"""What the memories of an import name, successors and sources: kept where it is there."""
+"""Exports all records of an owner, and imports them into a store."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ from memolith.services.write import WritePipeline
 
 
 def find_missing_successors(tx: Transaction, chronicles: list[MemoryRecord]) -> set[str]:
-    """Return the ids of successors that are neither stored nor among these.
+    """Return the ids of successors that are neither stored nor imported.
 
-    A forgotten memory is not exported, so that what it superseded names one that is nowhere.
+    Forgotten memories are not exported, so that a memory they superseded has no successor.
     """
     brought = {each.memory.id for each in chronicles}
     named = {
@@ -51,7 +51,7 @@ def find_missing_successors(tx: Transaction, chronicles: list[MemoryRecord]) -> 
 
 
 def drop_successors(missing_ids: AbstractSet[str], chronicle: MemoryRecord) -> MemoryRecord:
-    """Return a memory and its versions as purging their successors would leave them."""
+    """Return a memory and its versions without missing successors."""
     if not missing_ids:
         return chronicle
     versions = tuple(
@@ -67,14 +67,14 @@ def _drop_successor(missing_ids: AbstractSet[str], memory: Memory) -> Memory:
 
 
 def restore_successor(tx: Transaction, stored: Memory, given: Memory) -> None:
-    """Name the successor of a memory that was stored before it, in an earlier call."""
+    """Set the successor of a memory that was imported before it, in an earlier call."""
     is_the_same = (stored.state, stored.updated_at) == (State.SUPERSEDED, given.updated_at)
     if is_the_same and stored.superseded_by is None and given.superseded_by is not None:
         tx.amend(replace(stored, superseded_by=given.superseded_by))
 
 
 def find_summaries(chronicles: list[MemoryRecord]) -> dict[str, Memory]:
-    """Return those of these memories that stand for others or for messages, by id."""
+    """Return the summaries among these memories, by id."""
     return {
         each.memory.id: each.memory
         for each in chronicles
@@ -83,9 +83,9 @@ def find_summaries(chronicles: list[MemoryRecord]) -> dict[str, Memory]:
 
 
 def link_summary_sources(tx: Transaction, summary: Memory) -> None:
-    """Let what a summary was made of count as summarised here too, and be hidden by it.
+    """Link a summary to its sources, and mark them as summarised.
 
-    What was forgotten is not exported, so that some of it may be nowhere.
+    Forgotten records are not exported, so that some sources may be missing.
     """
     named = [source.id for source in summary.sources]
     there = {memory.id for memory in tx.memories(named)}
@@ -95,19 +95,19 @@ def link_summary_sources(tx: Transaction, summary: Memory) -> None:
     tx.mark_summarised(messages, summary.created_at)
 
 
-# --- Everything of an owner, out of one store and into another, unchanged
+# --- Transfer
 
 
 @dataclass(frozen=True, slots=True)
 class ImportResult:
-    """What an import has brought.
+    """The result of an import.
 
     Attributes:
-        messages: How many messages are new.
-        memories: How many memories are new.
-        already: How many of both were there before, by their ids.
-        unkeyed: Ids of memories that lost their key, as another one has it here.
-        redactions: How many secrets were taken out of what is new.
+        messages: The number of new messages.
+        memories: The number of new memories.
+        duplicates_skipped: The number of records that were already stored.
+        keys_dropped: Ids of memories imported without their key, because another memory has it.
+        redactions: The number of secrets redacted from new records.
     """
 
     messages: int = 0
@@ -117,7 +117,7 @@ class ImportResult:
     redactions: int = 0
 
     def __add__(self, other: ImportResult) -> ImportResult:
-        """Return both together."""
+        """Return the sum of both results."""
         return ImportResult(
             self.messages + other.messages,
             self.memories + other.memories,
@@ -128,19 +128,18 @@ class ImportResult:
 
 
 class OwnerTransfer:
-    """Gives and takes everything of an owner."""
+    """Exports and imports all records of an owner."""
 
     def __init__(self, access: Access, indexer: Indexer, write_pipeline: WritePipeline) -> None:
-        """Use these."""
         self._access = access
         self._indexer = indexer
         self._write_pipeline = write_pipeline
 
     def export_records(self, owner_id: str) -> Iterator[Record]:
-        """Yield all messages, ends of sessions and memories, as of one instant.
+        """Yield all messages, session ends, base memories and memories, as of one instant.
 
-        Messages by session in their order, then memories oldest first. What is forgotten is left
-        out: memories, messages, and sentences of messages.
+        Messages come by session in order, then memories, oldest first. Forgotten memories, messages
+        and sentences are left out.
         """
         with self._access.store.read(owner_id) as snapshot:
             for session in snapshot.sessions():
@@ -159,17 +158,16 @@ class OwnerTransfer:
     def import_records(
         self, owner_id: str, records: Sequence[Record | ImportedMemory]
     ) -> ImportResult:
-        """Store records as they are, but for what is there already: all of them or none.
+        """Store records unchanged, except those already stored, in one transaction.
 
-        Messages keep ids and times and are not learned from again. A memory whose key another
-        one has here comes without it, and so does one whose successor is nowhere: given again when
-        that is there, it has it. Memories without a history come in a call of their own;
-        one that says what is there adds nothing, and neither does one that the memory of its key
-        said before.
+        Messages retain ids and times, and are not learned from again. A memory loses its key if
+        another memory has it, and its successor if that is missing; importing it again later adds
+        the successor. Memories without a history must be imported separately. They are skipped if
+        their content is already stored, or was an earlier version of their key.
 
         Raises:
             Disabled: Memory is switched off.
-            InvalidInput: A record can't be taken; the field says which.
+            InvalidInput: A record is not valid; the field contains its position.
         """
         self._access.check_enabled()
         given = arguments.check_list(records, "records")
@@ -205,9 +203,11 @@ class OwnerTransfer:
     def _import_without_history(
         self, owner_id: str, entries: Sequence[ImportedMemory], records: Sequence[object]
     ) -> ImportResult:
-        """Store memories that have no history."""
+        """Store memories without a history."""
         if len(entries) < len(records):
-            raise InvalidInput("records", "memories without a history come in a call of their own")
+            raise InvalidInput(
+                "records", "memories without a history must be imported in a separate call"
+            )
         now = self._access.clock.now()
         profile = self._access.get_profile(owner_id)
         taking = _PendingImport([_build_new_memory(each, profile, now) for each in entries])
@@ -257,7 +257,7 @@ class OwnerTransfer:
     def _number_messages(
         self, tx: Transaction, session_id: str, fresh: Sequence[tuple[Message, IndexEntry]]
     ) -> list[tuple[Message, IndexEntry]]:
-        """Number messages on from the session's last, and give them its window."""
+        """Continue the session's numbering, and add context windows to the index entries."""
         first = tx.next_sequence(session_id)
         last = tx.messages(session_id=session_id, after=first - 2, limit=1) if first > 1 else []
         previous = (
@@ -289,10 +289,10 @@ def _index_texts(
 def _convert_to_profile(
     chronicle: MemoryRecord, target: Profile, profiles: Sequence[Profile]
 ) -> MemoryRecord:
-    """Return a memory, with its versions, as one of the owner's profile, whichever it comes from.
+    """Return a memory, with its versions, converted to the owner's profile.
 
     Raises:
-        InvalidInput: Its kind is of no profile.
+        InvalidInput: No profile has its kind.
     """
     versions = tuple(
         replace(each, memory=_convert_kind(each.memory, target, profiles))
@@ -311,11 +311,11 @@ def _convert_kind(memory: Memory, target: Profile, profiles: Sequence[Profile]) 
             return replace(
                 memory, kind=convert_kind(memory.kind, source, target), previous_kind=kept
             )
-    raise InvalidInput("kind", f"{memory.kind!r} is of no profile")
+    raise InvalidInput("kind", f"{memory.kind!r} is not a kind of any profile")
 
 
 def _import_base_memory(tx: Transaction, document: BaseMemoryRecord) -> None:
-    """Take over a base memory where there is none."""
+    """Import a base memory if the owner has none."""
     if tx.base_memory() is None:
         for content, since in document.versions:
             tx.set_base_memory(content, sources=(), at=since)
@@ -347,7 +347,7 @@ def _import_memories(
 
 
 def _is_plain(chronicle: MemoryRecord) -> bool:
-    """Whether a memory is as it was first stored, so that it can be stored just so."""
+    """Return whether a memory has only its first version, so that it can be inserted directly."""
     memory, history = chronicle.memory, chronicle.history
     (first, *later) = history.versions
     return (
@@ -367,7 +367,7 @@ def _import_plain(
     chronicles: Sequence[tuple[MemoryRecord, IndexEntry]],
     redactions: Mapping[str, int],
 ) -> ImportResult:
-    """Store memories that are as they were first stored, all at once."""
+    """Insert memories that have only their first version, all at once."""
     there = {memory.id for memory in tx.memories([each.memory.id for each, _ in chronicles])}
     fresh: dict[str, tuple[MemoryRecord, IndexEntry]] = {}
     for each, entry in chronicles:
@@ -406,7 +406,7 @@ def _import_memory(
 def _replay(
     tx: Transaction, profile: Profile, chronicle: MemoryRecord, entries: Sequence[IndexEntry]
 ) -> None:
-    """Open and close every version again, each active while it was valid."""
+    """Write each version again, active while it was valid."""
     versions = chronicle.history.versions
     begins: list[datetime | None] = [version.valid_from for version in versions[1:]]
     for version, entry, next_begin in zip(versions, entries, [*begins, None], strict=True):
@@ -423,7 +423,7 @@ def _replay(
 def _drop_taken_key(
     tx: Transaction, profile: Profile, memory: Memory, entry: IndexEntry
 ) -> tuple[Memory, IndexEntry]:
-    """Return a memory and its entry, without its key where another active memory has that."""
+    """Return a memory and its entry, without the key if another active memory has it."""
     if memory.key is None or not _is_key_taken(tx, memory):
         return memory, entry
     indexed = remove_key_from_entry(entry, memory.key) if profile.searches_keys else entry
@@ -431,13 +431,13 @@ def _drop_taken_key(
 
 
 def _is_key_taken(tx: Transaction, memory: Memory) -> bool:
-    """Whether another active memory has its key."""
+    """Return whether another active memory has the key."""
     holder = None if memory.key is None else tx.find_by_key(memory.key)
     return holder is not None and holder.id != memory.id
 
 
 class _PendingImport:
-    """Tells which of the memories of a file are still to be stored, and under which key."""
+    """Selects the imported memories that are not stored yet, and resolves key conflicts."""
 
     def __init__(self, drafts: Sequence[NewMemory]) -> None:
         self._all_memories = drafts
@@ -445,7 +445,7 @@ class _PendingImport:
         self.keys_dropped: list[NewMemory] = []
 
     def find_remaining(self, known: Snapshot) -> list[NewMemory]:
-        """Return what is still to be stored."""
+        """Return the memories to store."""
         self.new_memories, self.keys_dropped = [], []
         for draft in self._all_memories:
             holder = None if draft.key is None else known.find_by_key(draft.key)
@@ -460,7 +460,7 @@ class _PendingImport:
 
 
 def _was_said_before(known: Snapshot, memory: Memory, content: str) -> bool:
-    """Whether an earlier version of a memory said that, and it says something else now."""
+    """Return whether an earlier version of a memory, but not the current one, has the content."""
     history = known.history(memory.id) if memory.content != content else None
     return any(each.memory.content == content for each in (history.versions if history else ()))
 

@@ -1,4 +1,4 @@
-"""What every text and name passes on its way in: cleaned, then without secrets."""
+"""Validates new memories: cleans and redacts their text, and classifies them."""
 
 from __future__ import annotations
 
@@ -18,59 +18,60 @@ from memolith.text.screening import contains_secrets, redact, redact_lines
 def clean_and_redact(
     text: str, *, field: str = "content", limit: int | None = None, redact_whole_lines: bool = False
 ) -> tuple[str, int]:
-    """Return a text as it may be kept and embedded, and how many secrets were taken out.
+    """Return a text without control characters and secrets, and the number of redactions.
 
     Args:
-        text: What a caller passed.
-        field: The argument's name, for the error.
-        limit: The most characters it may have.
-        lines: Whether a line that holds a secret goes as a whole.
+        text: The text.
+        field: The argument's name, for errors.
+        limit: The maximum number of characters.
+        redact_whole_lines: Whether to redact each line that contains a secret.
 
     Raises:
-        InvalidInput: No text, nothing visible in it, or longer than the limit.
+        InvalidInput: The text is empty, invisible, or longer than the limit.
     """
     cleaned = clean(text, field=field, limit=limit)
     return redact_lines(cleaned) if redact_whole_lines else redact(cleaned)
 
 
 def validate_name(value: object, field: str) -> str:
-    """Return a memory's or a speaker's name, a session's or a caller's id.
+    """Return a valid key, speaker, session or external id.
 
-    A name without its secret would be another name, so that it is refused. A number alone is an
-    id, whatever its digits.
+    Names with a secret are refused, because redaction would change the identity. A plain number is
+    an id, not a secret.
 
     Raises:
-        InvalidInput: It is empty, too long, holds control characters, or a secret.
+        InvalidInput: It is empty or too long, or contains control characters or a secret.
     """
     name = arguments.check_name(value, field)
     if not name.isdigit() and contains_secrets(name):
-        raise InvalidInput(field, "holds a secret; names are kept and shown as they are")
+        raise InvalidInput(field, "contains a secret; names can't be redacted")
     return name
 
 
 def validate_tags(values: Iterable[object]) -> tuple[str, ...]:
-    """Return tags sorted, each once.
+    """Return the distinct tags, sorted.
 
     Raises:
-        InvalidInput: There are too many, one is no name, or holds a secret.
+        InvalidInput: There are too many, or one is not valid or contains a secret.
     """
     return tuple(validate_name(tag, "tags") for tag in arguments.check_tags(values))
 
 
-# --- Memories on their way in: checked, screened, and judged by the owner's profile
+# --- New memories
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewMemory:
-    """A memory to be stored, checked and cleaned.
+    """A memory to store, validated and redacted.
 
     Attributes:
-        importance: None where it was not given, but judged: `judged`.
-        expires_at: When it ends, where that was said; the profile's default comes later.
-        sources: What it was made from.
-        redactions: How many secrets were taken out of the content.
-        alters: Whether it may change or replace what is known. Not so what rests on a text that
-            tries to instruct a model: somebody else may have written it.
+        judged_importance: The importance rated by the profile's classifier.
+        importance: The importance passed in; None: use the judged one.
+        expires_at: The explicit expiry; the profile's default is applied later.
+        sources: The records that it was made from.
+        redactions: The number of secrets redacted from the content.
+        may_change_existing: Whether it may change or replace existing memories. False if a source
+            is a suspected prompt injection: somebody else may have written it.
     """
 
     content: str
@@ -89,7 +90,7 @@ class NewMemory:
 
     @property
     def effective_importance(self) -> float:
-        """Its importance: as given, else as judged."""
+        """The importance passed in, else the judged one."""
         return self.judged_importance if self.importance is None else self.importance
 
 
@@ -108,10 +109,10 @@ def build_new_memory(
     origin: str,
     expires_in: str = "",
 ) -> NewMemory:
-    """Return what is to be stored, checked and judged.
+    """Return a validated and classified memory.
 
     Raises:
-        InvalidInput: An argument can't be taken.
+        InvalidInput: An argument is not valid.
     """
     draft = NewMemory(
         content=content,
@@ -131,15 +132,15 @@ def build_new_memory(
 
 
 def classify_new_memory(draft: NewMemory, profile: Profile) -> NewMemory:
-    """Return a draft with its content screened, and kind and importance judged where not given.
+    """Return a draft with its content redacted, and missing kind and importance filled in.
 
     Raises:
-        InvalidInput: The content is empty or too long, or its kind needs a key and has none.
+        InvalidInput: The content is empty or too long, or its kind requires a missing key.
     """
     content, redactions = validate_content(draft.content, profile)
     kind, importance = _classify(draft, content, profile)
     if draft.key is None and kind in profile.keyed_kinds:
-        raise InvalidInput("key", f"a memory of kind {kind!r} needs one in {profile.name!r}")
+        raise InvalidInput("key", f"is required for kind {kind!r} in profile {profile.name!r}")
     return replace(
         draft,
         content=content,
@@ -150,7 +151,7 @@ def classify_new_memory(draft: NewMemory, profile: Profile) -> NewMemory:
 
 
 def _classify(draft: NewMemory, content: str, profile: Profile) -> tuple[str, float]:
-    """Return a draft's kind and importance: as given, else as judged by its content."""
+    """Return the kind and importance of a draft, classified by its content if missing."""
     if draft.kind and draft.importance is not None:
         return draft.kind, draft.importance
     kind, importance = profile.classifier.classify(content, draft.origin)
@@ -161,7 +162,7 @@ def _classify(draft: NewMemory, content: str, profile: Profile) -> tuple[str, fl
 
 
 def validate_content(content: str, profile: Profile) -> tuple[str, int]:
-    """Return a memory's content as the profile keeps it, and how many secrets it lost.
+    """Return a memory's redacted content, and the number of redactions.
 
     Raises:
         InvalidInput: It is empty or too long.
@@ -171,36 +172,38 @@ def validate_content(content: str, profile: Profile) -> tuple[str, int]:
     )
     size = len(text.encode())
     if profile.max_memory_bytes is not None and size > profile.max_memory_bytes:
-        raise InvalidInput("content", f"{size} bytes; at most {profile.max_memory_bytes}")
+        raise InvalidInput("content", f"has {size} bytes; at most {profile.max_memory_bytes}")
     return text, redactions
 
 
 def validate_kind(kind: str, profile: Profile) -> str:
-    """Return a kind of the profile.
+    """Return a kind if the profile has it.
 
     Raises:
         InvalidInput: The profile has no such kind.
     """
     if kind not in profile.kinds:
         raise InvalidInput(
-            "kind", f"{arguments.format_value(kind)} is none of {', '.join(profile.kinds)}"
+            "kind", f"{arguments.format_value(kind)} is not one of {', '.join(profile.kinds)}"
         )
     return kind
 
 
 def validate_kind_trust(kind: str, origin: str) -> str:
-    """Return a kind that a memory of that origin may have.
+    """Return a kind if memories of the origin may have it.
 
     Raises:
-        InvalidInput: It says of the user what only the user can, and comes from outside.
+        InvalidInput: The kind describes the user, and the origin is external.
     """
     if not can_have_kind(parse_origin(origin), kind):
-        raise InvalidInput("kind", f"{kind!r} can't come from {origin}, only from what was said")
+        raise InvalidInput(
+            "kind", f"{kind!r} is not allowed for origin {origin}, only for conversations"
+        )
     return kind
 
 
 def parse_origin(origin: str) -> Origin:
-    """Return an origin.
+    """Return the origin with this name.
 
     Raises:
         InvalidInput: There is no such origin.
@@ -208,34 +211,34 @@ def parse_origin(origin: str) -> Origin:
     try:
         return Origin(origin)
     except ValueError:
-        problem = f"{arguments.format_value(origin)} is none of {', '.join(Origin)}"
+        problem = f"{arguments.format_value(origin)} is not one of {', '.join(Origin)}"
         raise InvalidInput("origin", problem) from None
 
 
 def parse_expiry(expires_in: str, expires_at: datetime | None, now: datetime) -> datetime | None:
-    """Return when a memory ends by itself; None: not said.
+    """Return the time when a memory expires; None: not set.
 
     Raises:
-        InvalidInput: Both are given, or either can't be taken.
+        InvalidInput: Both arguments are given, or one is not valid.
     """
     lasting = arguments.parse_expires_in(expires_in)
     if expires_at is None:
         return None if lasting is None else now + lasting
     if lasting is not None:
-        raise InvalidInput("expires_at", "give either expires_in or expires_at")
+        raise InvalidInput("expires_at", "give only one of expires_in and expires_at")
     end = arguments.check_instant(expires_at, "expires_at")
     if end <= now:
-        raise InvalidInput("expires_at", "has passed already")
+        raise InvalidInput("expires_at", "must be in the future")
     return end
 
 
 def redaction_details(redactions: int) -> dict[str, str]:
-    """Return what an event says of the secrets that were taken out."""
+    """Return the details for an event about redactions."""
     return {"redactions": str(redactions)} if redactions else {}
 
 
 def merge_restatement(known: Memory, draft: NewMemory) -> Memory:
-    """Return a memory with what a draft that says the same adds: a source, if it is outranked."""
+    """Return a memory updated by a restatement; a less trusted one only adds its sources."""
     sources = merge_sources(known, draft)
     if is_outranked(draft.origin, by=known.origin):
         return replace(known, sources=sources)
@@ -254,5 +257,5 @@ def merge_restatement(known: Memory, draft: NewMemory) -> Memory:
 
 
 def merge_sources(known: Memory, draft: NewMemory) -> tuple[Source, ...]:
-    """Return the sources of both."""
+    """Return the combined sources."""
     return (*known.sources, *(each for each in draft.sources if each not in known.sources))

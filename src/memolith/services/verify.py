@@ -1,4 +1,4 @@
-"""Looking whether what the memory stands on is there, for servers that say if they are ready."""
+"""Verifies stores, and probes the health of store and embedder."""
 
 from __future__ import annotations
 
@@ -22,32 +22,31 @@ _PROBE_JOB: Final = "probe"
 
 
 class HealthProbe:
-    """Looks. Each of its methods passes where all is well, and raises what is wrong."""
+    """Probes the store and the embedder; each method raises an error if something is wrong."""
 
     def __init__(self, access: Access, indexer: Indexer) -> None:
-        """Look at these."""
         self._access = access
         self._indexer = indexer
         self._schema = access.store.meta.schema
 
     def check_read(self) -> None:
-        """Read the store: it is there, and its tables are still those that it was opened with.
+        """Read from the store, and check that its schema has not changed since it was opened.
 
         Raises:
             StoreUnavailable: It can't be reached.
-            StoreTooNew: A newer Memolith has upgraded it since.
-            StoreDamaged: It is another store now.
+            StoreTooNew: A newer Memolith has upgraded it.
+            StoreDamaged: It was replaced by another store.
         """
         found = self._access.store.meta.schema
         if found > self._schema:
             raise StoreTooNew(found, self._schema)
         if found != self._schema:
-            raise StoreDamaged(f"the store has schema {found}, and had {self._schema}")
+            raise StoreDamaged(f"the store's schema changed from {self._schema} to {found}")
 
     def check_write(self) -> None:
-        """Write to the store, and wait until it is kept; nothing of it is left that counts.
+        """Make a durable write without a lasting effect.
 
-        Where another process does so at that moment, that is enough.
+        If another process is doing this at the same time, that is sufficient.
 
         Raises:
             StoreUnavailable: It can't be reached, stays locked, or the disk is full.
@@ -57,7 +56,7 @@ class HealthProbe:
         self._access.store.jobs.acquire(_PROBE_JOB, now=now, every_s=0.0, lease_s=0.0)
 
     def count_pending_owners(self) -> int:
-        """Return how many owners have something that a model is to learn from, and is due.
+        """Return the number of owners with learning work that is due.
 
         Raises:
             StoreUnavailable: The store can't be reached.
@@ -66,29 +65,29 @@ class HealthProbe:
         return len(self._access.store.leases.owners(WorkKind.LEARN, now=now))
 
     def check_embedder(self) -> None:
-        """Embed a word by the model that the store's vectors are of.
+        """Embed a test word, and check that the store uses the same model.
 
         Raises:
-            ServiceFailed: The model, or its service, does not answer as it should.
-            WrongEmbeddingModel: The store's vectors are of another since.
+            ServiceFailed: The model or its service failed.
+            WrongEmbeddingModel: The store now has vectors of another model.
         """
         self._indexer.probe()
 
 
-# --- Verifying a store: comparing all that was derived with what it was derived from
+# --- Verification
 
 
 _INDEX_FINDING_KINDS = frozenset({"item", "passages", "vector", "terms", "digest"})
-"""Kinds of findings that a new index entry puts right."""
+"""Kinds of findings that a new index entry repairs."""
 
 
 @dataclass(frozen=True, slots=True)
 class VerificationReport:
-    """What verifying a store has found.
+    """The result of verifying a store.
 
     Attributes:
-        findings: What is, or was, wrong; none: nothing is.
-        checked: How much was looked at.
+        findings: The problems, including repaired ones.
+        checked: The number of checked records.
     """
 
     findings: tuple[Finding, ...]
@@ -96,13 +95,13 @@ class VerificationReport:
 
     @property
     def is_clean(self) -> bool:
-        """Whether nothing is wrong now."""
+        """Whether no problem remains."""
         return all(finding.repaired for finding in self.findings)
 
 
 @dataclass(frozen=True, slots=True)
 class _OwnerFindings:
-    """What is wrong with one owner, and the texts whose index entries are."""
+    """The problems of one owner, and the texts whose index entries are wrong."""
 
     findings: list[Finding]
     texts: list[tuple[StoredText, StoredText | None]]
@@ -110,28 +109,27 @@ class _OwnerFindings:
 
 
 class StoreVerifier:
-    """Looks for damage, and repairs it."""
+    """Checks derived data against its source records, and repairs it."""
 
     def __init__(self, access: Access, indexer: Indexer) -> None:
-        """Use these."""
         self._access = access
         self._store = access.store
         self._indexer = indexer
 
     def verify(self, *, repair: bool, advance: Advance | None) -> VerificationReport:
-        """Compare everything; with `repair`, put right what can be derived.
+        """Check all data; with `repair`, rebuild derived data.
 
-        What was repaired is looked at again: a finding counts as repaired when it is gone.
+        Repaired data is checked again: a finding counts as repaired only if it is gone.
 
         Raises:
-            InvalidInput: The store has no insides to compare.
+            InvalidInput: The store does not support verification.
         """
         store = self._store
         if not isinstance(store, SupportsVerification):
-            raise InvalidInput("store", "is kept in memory only: there is nothing to verify")
+            raise InvalidInput("store", "is in memory only and can't be verified")
         findings = store.check_file()
         if findings and repair:
-            with suppress(StoreDamaged):  # what can't be repaired is found again
+            with suppress(StoreDamaged):  # the next check reports it again
                 store.repair_file()
             findings = _mark_repaired(findings, store.check_file())
         checked = CheckedCounts()
@@ -145,7 +143,7 @@ class StoreVerifier:
         return VerificationReport(tuple(findings), checked)
 
     def _list_owners(self, findings: list[Finding]) -> list[str]:
-        """Return all owners; where they can't be read, that is a finding."""
+        """Return all owners; add a finding if they can't be read."""
         try:
             return self._store.owners()
         except StoreDamaged as error:
@@ -160,9 +158,9 @@ class StoreVerifier:
             profile = self._access.find_profile(owner_id)
             with store.verify_owner(owner_id) as examination:
                 findings += examination.check_records()
-                if profile is None:  # what the index should hold depends on it
+                if profile is None:  # required for the expected index entries
                     missing = (
-                        f"its profile {self._access.get_profile_name(owner_id)!r} is not there"
+                        f"its profile {self._access.get_profile_name(owner_id)!r} is not defined"
                     )
                     findings.append(Finding("profile", owner_id, None, missing))
                     return _OwnerFindings(findings, [], examination.count_checked())
@@ -191,13 +189,13 @@ class StoreVerifier:
     def _possible_entries(
         self, text: StoredText, entry: IndexEntry, before: Sequence[StoredText]
     ) -> list[IndexEntry]:
-        """Return the entries that a text may have, by what stood before it.
+        """Return the valid entries of a text, which depend on the message before it.
 
-        Of what is valid now that is certain. Of an earlier version, what stood before it may
-        have changed since, and in the index or not.
+        Current texts have one. For an earlier version, the message before may have changed since,
+        in the index or not.
         """
         if text.kind is not None:
-            # Found by its key or not, by the profile that its owner had when it was stored.
+            # Indexed with or without its key, depending on the owner's profile at that time.
             keyed = IndexText(text.content, key=text.key)
             return [
                 entry,
@@ -239,7 +237,7 @@ def _index_text(text: StoredText, profile: Profile) -> IndexText:
 def _iter_with_previous(
     texts: Sequence[StoredText],
 ) -> Iterator[tuple[StoredText, Sequence[StoredText]]]:
-    """Yield each text with all versions of the message just before it in its session."""
+    """Yield each text with all versions of the message before it in its session."""
     place: tuple[int, int] | None = None
     current: list[StoredText] = []
     before: list[StoredText] = []
@@ -257,7 +255,7 @@ def _iter_with_previous(
 
 
 def _find_window(text: StoredText, before: Sequence[StoredText]) -> StoredText | None:
-    """Return what stands before a text: now, or of an earlier version when it was stored."""
+    """Return the text before a text, as of the time of the text's version."""
     if text.is_open:
         return next((each for each in before if each.is_open), None)
     earlier = [each for each in before if each.valid_from <= text.valid_from]
@@ -265,7 +263,7 @@ def _find_window(text: StoredText, before: Sequence[StoredText]) -> StoredText |
 
 
 def _mark_repaired(before: Sequence[Finding], after: Sequence[Finding]) -> list[Finding]:
-    """Return findings, those that are gone marked as repaired, and new ones."""
+    """Return the findings, with those that are gone marked as repaired, and new ones."""
     left = {(each.kind, each.owner_id, each.record_id, each.detail) for each in after}
 
     def is_left(each: Finding) -> bool:

@@ -1,4 +1,4 @@
-"""Threads for work that a process that ends need not wait for."""
+"""Runs pending work with a model: learning and consolidation, for several owners at once."""
 
 from __future__ import annotations
 
@@ -34,15 +34,14 @@ T = TypeVar("T")
 
 
 class DaemonExecutor:
-    """Does what it is given, in the order given, so many things at once.
+    """Runs functions in order on a limited number of daemon threads. Thread-safe.
 
-    As an executor of the standard library, but for one thing: the interpreter's end waits for the
-    threads of those, and so for a service that does not answer, however long that takes.
-    Thread-safe.
+    Unlike executors of the standard library, it does not block the interpreter's exit while a
+    service is not responding.
     """
 
     def __init__(self, size: int, name: str) -> None:
-        """Be so many threads at most; none is started before it is needed."""
+        """Use at most `size` threads, started when needed."""
         self._size = size
         self._name = name
         self._lock = threading.Lock()
@@ -50,7 +49,7 @@ class DaemonExecutor:
         self._tasks: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
 
     def submit(self, call: Callable[[], T]) -> Future[T]:
-        """Have a function called; return what holds its result then."""
+        """Schedule a function; return a future with its result."""
         future: Future[T] = Future()
         self._tasks.put(lambda: _run_task(call, future))
         with self._lock:
@@ -74,7 +73,7 @@ class DaemonExecutor:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Wait until all is done that was given and not cancelled."""
+        """Wait for all scheduled functions that are not cancelled."""
         for _ in self._threads:
             self._tasks.put(None)
         for thread in self._threads:
@@ -86,50 +85,50 @@ def _run_task(call: Callable[[], T], future: Future[T]) -> None:
         return
     try:
         result = call()
-    except BaseException as error:  # noqa: BLE001 - it is raised where the result is asked for
+    except BaseException as error:  # noqa: BLE001 - raised again by the future's `result`
         future.set_exception(error)
     else:
         future.set_result(result)
 
 
-# --- One owner's turn: learning from what waits, under a claim that is held as long as it takes
+# --- Learning for one owner
 
 
 class _StopRequested(Exception):
-    """No error: nothing more is to be asked."""
+    """Control flow, not an error: no more model calls are wanted."""
 
 
 LEASE_S = 300.0
-"""For how long a process that is not heard of again keeps an owner's work: a guess, between how
-long others wait for one that was killed, and how often a claim is written."""
+"""Seconds after which an owner's work is reassigned if its process is unresponsive. A guess that
+balances the wait after a crash against the number of renewals."""
 
 LEASE_RENEW_INTERVAL_S = LEASE_S / 5
-"""How often a claim is held anew while a model is asked: some may fail before it is lost."""
+"""Seconds between renewals during a model call: several may fail before the lease expires."""
 
 EXCHANGES_PER_TURN = 32
-"""After how many exchanges an owner for whom more waits lets others have their turn: a guess."""
+"""Exchanges after which an owner with more work yields to waiting owners. A guess."""
 
 _PREFETCH_FACTOR = 2
-"""How many exchanges are asked for, by how many are asked for at once: while the results of some
-are stored, none of the calls is idle."""
+"""Exchanges requested ahead for each concurrent call, so that no call is idle while results are
+stored."""
 
 _log = logging.getLogger(__name__)
 
 
 class HeldLease:
-    """A claim that is held, as long as it is heard of."""
+    """A lease that is renewed while waiting for results."""
 
     def __init__(self, access: Access, claim: WorkLease) -> None:
-        """Hold a claim that was just taken."""
+        """Start with a lease that was just acquired."""
         self.claim = claim
         self._access = access
         self._renewed_at = access.clock.now()
 
     def wait_for(self, answer: Future[T]) -> T:
-        """Return a result, or raise what it raises, holding the claim until then.
+        """Return a future's result, renewing the lease while waiting.
 
         Raises:
-            Lost: Somebody else has the work now.
+            LeaseLost: Another process has the work now.
         """
         while wait([answer], LEASE_RENEW_INTERVAL_S).not_done:
             self._renew(self._access.clock.now())
@@ -145,12 +144,12 @@ class HeldLease:
 
 
 class LearningTurn:
-    """Learns from what waits for one owner.
+    """Learns from one owner's pending exchanges.
 
     Attributes:
-        done: How many exchanges were learned from.
-        failed: How many were not.
-        after_s: After how many seconds the model may be asked again, where it said so.
+        done: The number of exchanges learned from.
+        failed: The number of failed exchanges.
+        retry_after_s: Seconds until the next attempt, if the service or a limit has set them.
     """
 
     def __init__(
@@ -162,7 +161,7 @@ class LearningTurn:
         executor: DaemonExecutor,
         max_concurrency: int,
     ) -> None:
-        """Learn under a claim, asking for so many exchanges at once."""
+        """Learn under a lease, with at most `max_concurrency` model calls at a time."""
         self._access = access
         self._extractor = extractor
         self._backoff = backoff
@@ -179,10 +178,12 @@ class LearningTurn:
         self._yields_turn = False
 
     def learn(self, should_stop: Callable[[], bool]) -> bool:
-        """Learn from what waits, a while at least where others wait; return whether nothing failed.
+        """Learn from pending exchanges; return False after a failure that postpones the rest.
+
+        Yields to other owners after `EXCHANGES_PER_TURN` exchanges.
 
         Raises:
-            Lost: Somebody else has the work now.
+            LeaseLost: Another process has the work now.
         """
         try:
             while self._prefetch(should_stop):
@@ -190,13 +191,13 @@ class LearningTurn:
                 if not self._store_result(exchange, answer):
                     return False
         except _StopRequested:
-            return True  # what comes after it waits on, too, though some may have been asked for
+            return True  # later exchanges stay pending, even if requested
         finally:
             self._cancel_requested()
         return True
 
     def _prefetch(self, should_stop: Callable[[], bool]) -> bool:
-        """Ask ahead; return whether there is anything to wait for."""
+        """Request exchanges ahead; return whether any result is outstanding."""
         while (
             len(self._requested) < self._max_requested
             and not should_stop()
@@ -213,7 +214,7 @@ class LearningTurn:
         return self._extractor.extract(self._owner_id, exchange)
 
     def _should_yield(self) -> bool:
-        """Tell whether it is the turn of others: looked for once in so many exchanges."""
+        """Return whether other owners wait; check once in `EXCHANGES_PER_TURN` exchanges."""
         if not self._yields_turn and self.done + self.failed >= self._next_check:
             self._next_check += EXCHANGES_PER_TURN
             now = self._access.clock.now()
@@ -221,7 +222,7 @@ class LearningTurn:
         return self._yields_turn
 
     def _next_exchange(self) -> Exchange | None:
-        """Return the next exchange that waits and was not asked for."""
+        """Return the next pending exchange that is not requested yet."""
         if not self._upcoming:
             asked = {exchange[0].id for exchange, _ in self._requested}
             found = self._extractor.find_pending(self._owner_id, len(asked) + self._max_requested)
@@ -229,13 +230,13 @@ class LearningTurn:
         return self._upcoming.popleft() if self._upcoming else None
 
     def _cancel_requested(self) -> None:
-        """Let nothing be asked any more that was not begun."""
+        """Cancel requests that have not started."""
         self._upcoming.clear()
         for _, answer in self._requested:
             answer.cancel()
 
     def _store_result(self, exchange: Exchange, answer: Future[ExtractionResult]) -> bool:
-        """Store a result; return whether to go on with the next."""
+        """Store a result; return whether to continue with the next exchange."""
         try:
             self._extractor.store(self._owner_id, self._lease.claim, self._lease.wait_for(answer))
         except LimitReached as error:
@@ -244,13 +245,13 @@ class LearningTurn:
         except ServiceFailed as error:
             self.failed += 1
             self.retry_after_s = None
-            _log.warning("an exchange could not be learned from: %s", error)
+            _log.warning("could not learn from an exchange: %s", error)
             return self._record_failure(exchange, may_pass=error.retryable)
         self.done += 1
         return True
 
     def _record_failure(self, exchange: Exchange, *, may_pass: bool) -> bool:
-        """Count a failure of an exchange; park it if there were too many, and say whether."""
+        """Record a failed attempt; after too many, dead-letter the exchange and return True."""
         ids = [message.id for message in exchange]
         now = self._access.clock.now()
         with self._access.store.write(self._owner_id) as tx:
@@ -264,25 +265,25 @@ class LearningTurn:
         return is_parked
 
 
-# --- Doing what waits in the store with a model: each owner's work by one process at a time
+# --- Running pending work
 
 
 CHECK_INTERVAL = timedelta(hours=1)
-"""How often an owner to whom nothing was written is looked at for what time alone makes due: a
-conversation that has fallen silent."""
+"""How often unchanged owners are checked for work that becomes due by time alone, such as ended
+conversations."""
 
 ShouldStop = Callable[[], bool]
 
 
 @dataclass(frozen=True, slots=True)
 class WorkResult:
-    """What was done for an owner.
+    """Work done for one owner.
 
     Attributes:
-        owner_id: For whom.
-        work: What kind of work.
-        done: How many exchanges were learned from, or things made shorter.
-        failed: How many failed: they are tried again later, or parked.
+        owner_id: The owner.
+        work: The kind of work.
+        done: The number of exchanges learned from, or of summaries made.
+        failed: The number of failures, which are retried later or dead-lettered.
     """
 
     owner_id: str
@@ -292,7 +293,7 @@ class WorkResult:
 
 
 class WorkRunner:
-    """Takes work from the store and does it, for several owners at once."""
+    """Leases pending work from the store and runs it, for several owners at once."""
 
     def __init__(
         self,
@@ -304,8 +305,8 @@ class WorkRunner:
         backoff: BackoffPolicy | None = None,
         random: Random | None = None,
     ) -> None:
-        """Use these; `at_once` bounds the calls of a model."""
-        self._random = random or Random()  # noqa: S311 - how long to wait is no secret
+        """Configure the runner; `max_concurrency` limits concurrent model calls."""
+        self._random = random or Random()  # noqa: S311 - jitter is not security-sensitive
         self._access = access
         self._extractor = extractor
         self._consolidator = consolidator
@@ -314,21 +315,22 @@ class WorkRunner:
         self._seen: dict[str, tuple[int, datetime]] = {}
 
     def run_due(self, should_stop: ShouldStop = lambda: False) -> tuple[WorkResult, ...]:
-        """Do all that waits, is due, and nobody else does; say what was done.
+        """Run all work that is due and not leased by another process; return the results.
 
-        Nothing, where memory is switched off.
+        Does nothing if memory is switched off.
 
         Args:
-            stopped: Asked in between: whether to leave the rest. What a model was asked already is
-                waited for, and kept.
+            should_stop: Called in between; if true, the rest is left for later. Results of model
+                calls in progress are still stored.
 
         Raises:
-            StoreUnavailable: The store can't be reached; what is left waits on.
-            WrongEmbeddingModel: Its vectors are of another model by now; what is left waits on.
+            StoreUnavailable: The store can't be reached; remaining work stays pending.
+            WrongEmbeddingModel: The store now has vectors of another model; remaining work stays
+                pending.
         """
         if not self._access.enabled:
             return ()
-        self._access.store.check_embedder()  # before a model is asked for what can't be kept
+        self._access.store.check_embedder()  # fail before paying for model calls
         failed = threading.Event()
         with (
             DaemonExecutor(self._max_concurrency, "memolith-ask") as asking,
@@ -339,7 +341,7 @@ class WorkRunner:
                     self._run_rounds(asking, crew, lambda: failed.is_set() or should_stop())
                 )
             finally:
-                failed.set()  # where one fails, the others end soon
+                failed.set()  # after an exception, stop the others soon
 
     def _run_rounds(
         self,
@@ -347,7 +349,7 @@ class WorkRunner:
         owner_executor: DaemonExecutor,
         should_stop: ShouldStop,
     ) -> Iterator[WorkResult]:
-        """Do what there is to do, then look again if that was anything: it may be shortened now."""
+        """Run work until none is found; finished work may make more, such as consolidation, due."""
         units: deque[tuple[WorkKind, str]] = deque()
         running: dict[Future[WorkResult | None], tuple[WorkKind, str]] = {}
         looks = True
@@ -374,12 +376,12 @@ class WorkRunner:
                     yield worked
 
     def get_pending_work(self, owner_id: str) -> PendingWork:
-        """Return how much an owner has waiting."""
+        """Return the amount of an owner's pending work."""
         with self._access.store.read(owner_id) as snapshot:
             return snapshot.pending_work()
 
     def retry(self, owner_id: str) -> None:
-        """Let all that failed for an owner be tried again at once.
+        """Retry all failed work of an owner at once.
 
         Raises:
             Disabled: Memory is switched off.
@@ -387,7 +389,7 @@ class WorkRunner:
         self._access.check_enabled()
         self._access.store.leases.retry(owner_id)
 
-    # --- what there is to do --------------------------------------------------------------------
+    # --- finding work ---------------------------------------------------------------------------
 
     def _find_units(self) -> list[tuple[WorkKind, str]]:
         now = self._access.clock.now()
@@ -403,9 +405,9 @@ class WorkRunner:
         return learning + consolidating
 
     def _may_be_due(self, owner_id: str, now: datetime) -> bool:
-        """Tell whether there may be something to make shorter since this process last looked.
+        """Return whether consolidation may be due since this process last checked.
 
-        Not while messages wait to be learned from: what they say is to be known by then.
+        Not while messages are pending: facts learned from them should be included.
         """
         profile = self._access.find_profile(owner_id)
         if profile is None or not self._consolidator.runs_automatically(profile):
@@ -419,7 +421,7 @@ class WorkRunner:
         with self._access.store.read(owner_id) as snapshot:
             return snapshot.counter
 
-    # --- doing it -------------------------------------------------------------------------------
+    # --- running work ---------------------------------------------------------------------------
 
     def _run_unit(
         self, work: WorkKind, owner_id: str, model_executor: DaemonExecutor, should_stop: ShouldStop
@@ -438,13 +440,13 @@ class WorkRunner:
         except LeaseLost:
             _log.info("an owner's work was taken over by another process")
         except OwnerErased:
-            _log.info("an owner was erased meanwhile")
+            _log.info("an owner was erased in the meantime")
         except WrongEmbeddingModel:
-            self._access.store.leases.release(claim)  # who has the new model takes it at once
+            self._access.store.leases.release(claim)  # left to a process with the new model
             raise
         except MemolithError as error:
             self._release_failed(claim, may_pass=True)
-            _log.warning("work failed, and is tried again later: %s", error)
+            _log.warning("work failed and will be retried: %s", error)
         return None
 
     def _run_learning(
@@ -476,7 +478,7 @@ class WorkRunner:
                 done += 1
         except ServiceFailed as error:
             self._release_failed(claim, may_pass=error.retryable)
-            _log.warning("a consolidation failed, and is tried again later: %s", error)
+            _log.warning("a consolidation failed and will be retried: %s", error)
             return WorkResult(claim.owner_id, claim.work, done, 1)
         if not should_stop():
             self._seen[claim.owner_id] = counter if done == 0 else -1, now
@@ -486,7 +488,7 @@ class WorkRunner:
     def _release_failed(
         self, claim: WorkLease, *, may_pass: bool, after_s: float | None = None
     ) -> None:
-        """Give a claim back, to be taken again later, or after so many seconds."""
+        """Release a lease after a failure, with a delay by backoff or of `after_s` seconds."""
         now = self._access.clock.now()
         retry_at = (
             self._backoff.get_retry_time(

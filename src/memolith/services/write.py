@@ -1,9 +1,8 @@
-"""Changes of what is stored whose texts must be embedded, with nothing locked meanwhile.
+"""Writes memories, with embedding and arbitration done outside locks and transactions.
 
-Embedding may ask a service over the network, so it is done with neither a snapshot nor a
-transaction open. What a change must embed often shows only while it is carried out. So it is
-carried out; what lacked a vector undoes it, is embedded, and the change is carried out again, as
-things stand then. Vectors that are stored already need no second round.
+A model may be a remote service, so it is called while no snapshot or transaction is open. The
+required texts often show only during a change. The change is then rolled back, the missing
+vectors are computed, and the change is run again on the current state.
 """
 
 from __future__ import annotations
@@ -39,17 +38,17 @@ from memolith.tracing import count, traced
 Vectors = Mapping[bytes, NDArray[np.int8]]
 
 MAX_EMBEDDING_ROUNDS = 8
-"""How often a change is carried out at most. Two do, unless others change the same texts just
-then; each further round needs somebody who did so during the one before: a guess."""
+"""Attempts at a change. Two are usually enough; each further one needs a concurrent change of the
+same texts. A guess."""
 
 _EMBEDDING_BATCH_SIZE = 256
-"""How many texts are made ready at once: what is kept of them is their vectors alone."""
+"""Texts embedded at once; only their vectors are kept in memory."""
 
 _Result = TypeVar("_Result")
 
 
 class NeedsEmbedding(Exception):
-    """No error: texts of a change have no vectors yet."""
+    """Control flow, not an error: texts of a change have no vectors yet."""
 
     def __init__(self, texts: Mapping[bytes, str]) -> None:
         super().__init__()
@@ -57,22 +56,21 @@ class NeedsEmbedding(Exception):
 
 
 class WriteTransaction:
-    """A transaction, and the vectors that were made ready for it.
+    """A transaction with prepared vectors.
 
     Attributes:
         tx: The transaction.
-        missing: What has no vector, by digest.
+        missing: Texts without a vector, by digest.
     """
 
     def __init__(self, tx: Transaction, indexer: Indexer, vectors: Vectors) -> None:
-        """Use these."""
         self.tx = tx
         self.missing: dict[bytes, str] = {}
         self._indexer = indexer
         self._vectors = vectors
 
     def get_entry(self, text: IndexText) -> IndexEntry:
-        """Return the index entry of a text; without its vectors where those are not ready."""
+        """Return the index entry of a text; missing vectors are recorded in `missing`."""
         bare = self._indexer.build_unembedded([text])
         known = {
             each: self._vectors[each] for each in bare.texts_by_digest if each in self._vectors
@@ -85,10 +83,9 @@ class WriteTransaction:
 
 
 class TransactionRunner:
-    """Carries out changes that embed."""
+    """Runs changes whose texts must be embedded."""
 
     def __init__(self, store: Store, indexer: Indexer) -> None:
-        """Use these."""
         self._store = store
         self._indexer = indexer
 
@@ -99,19 +96,19 @@ class TransactionRunner:
         known_texts: Sequence[IndexText] = (),
         advance: Callable[[int], None] | None = None,
     ) -> _Result:
-        """Carry out a change of an owner, all or nothing, and return what it returns.
+        """Run a change of an owner in one transaction; return its result.
 
         Args:
-            owner_id: Whose.
-            change: Called under the owner's lock, more than once: it must leave nothing behind
-                but in the transaction.
-            ahead: Texts that it is known to need.
-            advance: Called with a number of those as they are made ready.
+            owner_id: The owner.
+            change: Called under the owner's lock, possibly several times: it must have no effects
+                outside the transaction.
+            known_texts: Texts that it will probably need, embedded before the first attempt.
+            advance: Called with the number of those embedded since the last call.
 
         Raises:
             ServiceFailed: The embedder failed; nothing was written.
-            StoreUnavailable: The store can't be written to, or others change the same texts all
-                the time; nothing was written.
+            StoreUnavailable: The store can't be written to, or others constantly change the same
+                texts; nothing was written.
         """
         ready: dict[bytes, NDArray[np.int8]] = {}
         for first in range(0, len(known_texts), _EMBEDDING_BATCH_SIZE):
@@ -126,7 +123,7 @@ class TransactionRunner:
                 return self._attempt(owner_id, change, ready)
             except NeedsEmbedding as missing:
                 ready |= self._indexer.get_vectors(missing.texts, owner_id)
-        raise StoreUnavailable("others change the same texts all the time: nothing was written")
+        raise StoreUnavailable("too many concurrent changes of the same texts: nothing was written")
 
     def _attempt(
         self, owner_id: str, change: Callable[[WriteTransaction], _Result], vectors: Vectors
@@ -139,23 +136,23 @@ class TransactionRunner:
             return done
 
 
-# --- Deciding what becomes of new memories, and writing it, whoever else writes at the same time
+# --- Storing new memories
 
 
 MAX_PLAN_ROUNDS = 3
-"""How often a plan is made anew for others who write; then what is new is inserted. A guess: a
-fourth would hardly fare better than a third."""
+"""Attempts to plan a write that concurrent writes invalidate; after them, new memories are inserted
+without a model. A guess: another attempt would hardly succeed."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class WriteResult:
-    """What became of an order.
+    """The result of a write.
 
     Attributes:
-        memories: What each draft has become, in order.
-        new: Ids of those that were not there before.
+        memories: The memory that each new one resulted in, in order.
+        new_ids: Ids of the memories that did not exist before.
     """
 
     memories: tuple[Memory, ...]
@@ -163,7 +160,7 @@ class WriteResult:
 
 
 class WritePipeline:
-    """Stores memories by their owner's profile."""
+    """Stores memories by the rules of their owner's profile."""
 
     def __init__(
         self,
@@ -171,7 +168,7 @@ class WritePipeline:
         indexer: Indexer,
         find_arbitrator: Callable[[str], Arbitrator | None] = lambda _owner: None,
     ) -> None:
-        """Use these; for an owner with no arbitrator, what would be asked is inserted."""
+        """Configure the pipeline; without an arbitrator, doubtful memories are inserted."""
         self._access = access
         self._indexer = indexer
         self._find_arbitrator = find_arbitrator
@@ -181,16 +178,16 @@ class WritePipeline:
         request: WriteRequest,
         in_transaction: Callable[[Transaction], Sequence[NewMemory]] | None = None,
     ) -> tuple[Memory, ...]:
-        """Store an order's drafts, all or nothing; return what each has become.
+        """Store a request's memories in one transaction; return the resulting memories.
 
         Args:
-            order: What is to be stored.
-            along: Called in the transaction, before anything else is written in it; returns
-                which of the drafts are still to be stored.
+            request: The memories to store.
+            in_transaction: Called first in the transaction; returns the memories still to be
+                stored.
 
         Raises:
-            Conflict: A key is of a memory that is believed more than what is to be stored.
-            StoreUnavailable: The store can't be written to; nothing was.
+            Conflict: A key belongs to a more trusted memory.
+            StoreUnavailable: The store can't be written to; nothing was written.
             ServiceFailed: The embedder failed; nothing was written.
         """
         return self.write(request, in_transaction).memories
@@ -201,7 +198,7 @@ class WritePipeline:
         request: WriteRequest,
         in_transaction: Callable[[Transaction], Sequence[NewMemory]] | None = None,
     ) -> WriteResult:
-        """Store an order's drafts as `settle` does; say which memories are new, too."""
+        """Store a request's memories as `write_memories` does; also return which are new."""
         ready = PreparedInputs({IndexText(text): entry for text, entry in request.entries.items()})
         if missing := [text for text in index_texts(request) if text not in ready.entries]:
             self._prepare_inputs(request, NeedsInput(missing), ready)
@@ -219,7 +216,7 @@ class WritePipeline:
         return _count_stored(settled)
 
     def _prepare_plan(self, request: WriteRequest, prepared: PreparedInputs) -> Plan:
-        """Return a plan of the present state, with all that it needs made ready."""
+        """Return a plan for the current state, with all inputs prepared."""
         while True:
             try:
                 with self._access.store.read(request.owner_id) as snapshot:
@@ -281,7 +278,7 @@ class WritePipeline:
         try:
             return arbitrator.arbitrate(known, new)
         except ServiceFailed as error:
-            _log.warning("the arbitrator failed, both memories are kept: %s", error)
+            _log.warning("the arbitrator failed, keeping both memories: %s", error)
             return None
 
 

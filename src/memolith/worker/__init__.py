@@ -1,1 +1,1 @@
-"""Background work: what goes on while nobody calls."""
+"""Background work between calls."""

@@ -1,4 +1,4 @@
-"""A worker in the process that uses the memory: it learns while the process does other things."""
+"""Runs learning and maintenance in the background of a process."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from memolith.services.work import WorkResult
 
 POLL_S = 20.0
-"""How often it is looked for work of which nobody told: what others stored, what failed before."""
+"""Seconds between checks for work that caused no wake-up: from other processes, or retries."""
 
 DRAIN_S = 10.0
-"""For how long a process that ends waits for what a model was asked already: a guess."""
+"""Seconds to wait on close for model calls in progress. A guess."""
 
 _log = logging.getLogger(__name__)
 
 
 class BackgroundWorker:
-    """Works in a thread of its own: at a word of something to do, and now and then. Thread-safe."""
+    """Runs pending work in its own thread, on wake-up and at intervals. Thread-safe."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class BackgroundWorker:
         poll_s: float = POLL_S,
         drain_s: float = DRAIN_S,
     ) -> None:
-        """Do what waits by this function; nothing begins yet."""
+        """Configure the worker; the thread starts later."""
         self._run_due = run_due
         self._poll_s = poll_s
         self._drain_s = drain_s
@@ -47,15 +47,15 @@ class BackgroundWorker:
 
     @property
     def has_died(self) -> bool:
-        """Whether it has begun, and ended without being told to, or knowing that it must."""
+        """Whether the thread has ended unexpectedly."""
         with self._lock:
             thread = self._thread
         return thread is not None and not thread.is_alive() and not self._is_stopped
 
     def start(self) -> None:
-        """Look after a while what others have left, if no word comes before.
+        """Start the thread; without a wake-up, it first looks for work after one interval.
 
-        Not at once: who opens a store for a single call is not kept waiting by that.
+        The delay keeps processes that open a store for a single call fast.
         """
         with self._lock:
             if self._thread is None and not self._stop.is_set():
@@ -65,20 +65,20 @@ class BackgroundWorker:
                 self._thread.start()
 
     def wake(self) -> None:
-        """Say that there is something to do."""
+        """Signal that there is work to do."""
         self._has_work = True
         self._wake.set()
         self.start()
 
     def drain(self, timeout_s: float | None = None) -> bool:
-        """Wait until all that waits now was tried, at most so long; return whether it was.
+        """Wait until all currently pending work was tried; return False on timeout.
 
-        Where no word of anything to do has come yet, nothing is waited for.
+        Returns at once if there was no wake-up since the worker was created.
         """
         if not self._has_work:
             return True
         with self._pass_done:
-            wanted = self._passes_started + 1  # what is under way may have looked before it came
+            wanted = self._passes_started + 1  # the current pass may have missed the newest work
             self._wake.set()
             self._pass_done.wait_for(
                 lambda: self._passes_finished >= wanted or self._stop.is_set(), timeout_s
@@ -86,7 +86,7 @@ class BackgroundWorker:
             return self._passes_finished >= wanted
 
     def close(self) -> None:
-        """Stop: what a model was asked already is waited for, so long; the rest waits on."""
+        """Stop after the model calls in progress, waiting at most `drain_s` seconds for them."""
         self._is_stopped = True
         self._stop.set()
         self._wake.set()
@@ -109,23 +109,23 @@ class BackgroundWorker:
             try:
                 self._run_due(self._stop.is_set)
             except StoreReadOnly:
-                self._is_stopped = True  # whoever can write does the work
+                self._is_stopped = True  # left to a process that can write
                 return
             except MemolithError as error:
-                _log.warning("work in the background failed, and waits: %s", error)
-            except Exception as error:  # noqa: BLE001 - a function of the caller's may raise anything
-                _log.error("work in the background failed by %s, and waits", type(error).__name__)
+                _log.warning("background work failed and will be retried: %s", error)
+            except Exception as error:  # noqa: BLE001 - user-supplied functions may raise anything
+                _log.error("background work failed and will be retried: %s", type(error).__name__)
             finally:
                 with self._pass_done:
                     self._passes_finished = number
                     self._pass_done.notify_all()
 
 
-# --- The background loop: does what is due, again and again, until it is told to stop
+# --- The loop of a foreground worker
 
 
 LOOP_POLL_S = 20.0
-"""How often it is looked whether something is due: thrice within the shortest interval."""
+"""Seconds between checks for due jobs: a third of the shortest job interval."""
 
 
 def run_loop(
@@ -135,20 +135,20 @@ def run_loop(
     poll_s: float = LOOP_POLL_S,
     on_result: Callable[[JobResult | WorkResult], None] = lambda _done: None,
 ) -> None:
-    """Do what is due until `stop` is set; what was begun is left whole.
+    """Run due jobs until `stop` is set; a job in progress is completed.
 
-    What fails is logged and tried again at the next look.
+    Failures are logged and retried at the next check.
 
     Args:
-        run_due: Does what is due, asking in between whether to stop.
-        stop: Set from elsewhere, a signal handler for instance.
-        poll_s: How long to wait between looks, in seconds.
-        report: Called with each thing that was done.
+        run_due: Runs due jobs; calls its argument between jobs to learn whether to stop.
+        stop: Set from elsewhere, for example by a signal handler.
+        poll_s: Seconds between checks.
+        on_result: Called with the result of each job.
     """
     while not stop.is_set():
         try:
             for done in run_due(stop.is_set):
                 on_result(done)
         except MemolithError as error:
-            _log.warning("what was due failed, and stays due: %s", error)
+            _log.warning("a due job failed and will be retried: %s", error)
         stop.wait(poll_s)

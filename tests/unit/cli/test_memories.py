@@ -73,7 +73,7 @@ def test_a_time_without_a_zone_is_in_that_of_the_machine(memolith: Any) -> None:
     ("options", "said"),
     [
         (("--importance", "nan"), "importance: is nan"),
-        (("--kind", "dream"), "kind: 'dream' is none of"),
+        (("--kind", "dream"), "kind: 'dream' is not one of"),
         (("--expires-in", "soon"), "expires_in: is 'soon'"),
         (("--happened-at", "yesterday"), "'yesterday' is no time"),
         (("--happened-at", "9999-12-31T23:59:59-14:00"), "out of range"),
