@@ -341,7 +341,7 @@ def test_what_is_left_of_another_model_is_damage_and_removed(store: str) -> None
             connection.run("UPDATE passages SET vector2 = vector WHERE owner_id > 0")
             connection.run("COMMIT")
         (finding,) = memory.verify().findings
-        assert (finding.kind, "not in use" in finding.detail) == ("vector", True)
+        assert (finding.kind, "another model" in finding.detail) == ("vector", True)
         assert memory.verify(repair=True).is_clean
         assert memory.verify().findings == ()
 

@@ -369,7 +369,7 @@ def test_a_rotation_that_cannot_find_a_keyword_changes_nothing(opened: Opener, p
         "UPDATE terms SET term = x'0102030405060708' WHERE term = (SELECT min(term) FROM terms)",
     )
     with opened() as memory:
-        with pytest.raises(Conflict, match="come from none"):
+        with pytest.raises(Conflict, match="match none"):
             memory.rotate_key("alice")
         assert everything(memory) == before
 

@@ -446,8 +446,8 @@ def test_a_callers_id_that_does_not_open_is_found(tmp_path: Path) -> None:
         findings = memory.verify().findings
         assert {each.kind for each in findings} == {"sealed"}
         assert {each.detail for each in findings} == {
-            "the caller's id of it does not open",
-            "its sources do not open",
+            "its external id is unreadable",
+            "its sources are unreadable",
         }
 
 

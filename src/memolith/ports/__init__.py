@@ -1,1 +1,1 @@
-"""What the engine needs of the outside, as protocols whose docstrings are the contract."""
+"""Interfaces of the engine to the outside, as protocols; their docstrings are the contract."""

@@ -1,4 +1,7 @@
-"""Verifying a store: what can be compared with what it was derived from."""
+"""Optional store operations: verification, backup, migration and re-embedding.
+
+A store supports an operation if it implements the protocol of that name (`Supports…`).
+"""
 
 from __future__ import annotations
 
@@ -20,17 +23,16 @@ Batches = Iterable[tuple[str, Sequence[tuple[Any, ...]]]]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that is not as it must be.
+    """A defect that verification detected.
 
     Attributes:
-        kind: What it is about: "file", "sealed", "text", "versions", "item", "passages",
-            "vector", "terms", "digest", "key", "tags", "sources", "link", "reference",
-            "session", "sequence", "speaker", "counter", "orphan", "event",
-            "profile", "work", "value".
-        owner_id: Whose it is; None: the store's, or nobody's.
-        record_id: The memory or message; None: none in particular.
-        detail: What is wrong, never content.
-        repaired: Whether it has been put right.
+        kind: The category: "file", "sealed", "text", "versions", "item", "passages", "vector",
+            "terms", "digest", "key", "tags", "sources", "link", "reference", "session", "sequence",
+            "speaker", "counter", "orphan", "event", "profile", "work", "value".
+        owner_id: The owner; None for defects of the store itself or of rows without an owner.
+        record_id: The memory or message; None if the defect concerns no single record.
+        detail: Description of the defect, without any content.
+        repaired: Whether the defect was repaired.
     """
 
     kind: str
@@ -42,7 +44,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class CheckedCounts:
-    """How much was looked at."""
+    """Number of owners and rows that verification checked."""
 
     owners: int = 0
     memories: int = 0
@@ -52,20 +54,20 @@ class CheckedCounts:
 
 @dataclass(frozen=True, slots=True)
 class StoredText:
-    """A version of a memory or a message, with the number of its item in the index.
+    """A stored version of a memory or message, with its item number in the index.
 
     Attributes:
-        item: The item.
+        item: The item number.
         record_id: The memory or message.
         content: The text.
-        speaker: Who said it, of a message; None where that has no name.
-        kind: A memory's kind; None: a message.
-        key: A memory's key, where it has one.
-        place: Session and sequence of a message; None: a memory.
-        is_open: Whether it is what is valid now.
-        valid_from: When it became valid, in microseconds since 1970.
-        follows_sealed: Whether the message before it does not open, so that what the index has of
-            that can't be compared.
+        speaker: The speaker's name, for a message; None if the speaker has no name.
+        kind: The memory's kind; None for a message.
+        key: The memory's key, if it has one.
+        position: Session number and sequence of a message; None for a memory.
+        is_open: Whether this version is currently valid.
+        valid_from: Start of validity, in microseconds since 1970.
+        follows_unreadable: Whether the preceding message can't be decrypted. The index entry may
+            contain its keywords, which then can't be compared.
     """
 
     item: int
@@ -81,50 +83,51 @@ class StoredText:
 
 
 class OwnerVerification(Protocol):
-    """One owner's records and index, as they stand at one instant."""
+    """One owner's records and index as of one instant."""
 
     def check_records(self) -> list[Finding]:
-        """Return what is wrong with records, by themselves and with each other."""
+        """Return defects of individual records and inconsistencies between records."""
         ...
 
     def stored_texts(self) -> list[StoredText]:
-        """Return every version of messages, by session, place and version, then of memories.
+        """Return all versions: messages by session, sequence and version, then memories.
 
-        What does not open is left out: `records` names it.
+        Texts that can't be decrypted are left out; `check_records` reports them.
         """
         ...
 
     def compare(
         self, text: StoredText, entries: Sequence[IndexEntry], *, needs_vectors: bool
     ) -> list[Finding]:
-        """Return in what the stored index entry of a text differs from one made anew.
+        """Return the differences between the stored index entry and a newly built one.
 
         Args:
             text: The text.
-            entries: The entries it may have, without vectors: any of them will do.
-            embedded: Whether it must have vectors; those that it has must be whole in any case.
+            entries: The acceptable entries, without vectors; the stored one must match any of them.
+            needs_vectors: Whether the text must have vectors. Existing vectors must be intact in
+                any case.
         """
         ...
 
     def count_checked(self) -> CheckedCounts:
-        """Return how much there is."""
+        """Return the number of rows of this owner."""
         ...
 
 
 @runtime_checkable
 class SupportsVerification(Protocol):
-    """A store whose insides can be compared, and repaired."""
+    """A store that can check its data for defects and repair them."""
 
     def check_file(self) -> list[Finding]:
-        """Return what is wrong with the store itself, and rows that belong to nobody."""
+        """Return defects of the store itself, and rows that belong to no owner."""
         ...
 
     def repair_file(self) -> None:
-        """Repair what can be of what `check_file` finds."""
+        """Repair what can be repaired of the defects that `check_file` returns."""
         ...
 
     def verify_owner(self, owner_id: str) -> AbstractContextManager[OwnerVerification]:
-        """Look at one owner, at one instant."""
+        """Open one owner for verification, as of one instant."""
         ...
 
     def repair_owner(
@@ -133,30 +136,31 @@ class SupportsVerification(Protocol):
         entries: Mapping[int, IndexEntry],
         expected_texts: Mapping[int, StoredText],
     ) -> None:
-        """Put right what of an owner can be derived: all of it, or nothing.
+        """Rebuild an owner's derived data, atomically.
 
         Args:
-            owner_id: Whose records.
-            entries: By item, the index entries that take the place of the stored ones.
-            seen: The texts that these entries were made of; one that has changed since is left.
+            owner_id: The owner.
+            entries: By item number, the index entries that replace the stored ones.
+            expected_texts: The texts that the entries were built from. A text that has changed
+                since keeps its stored entry.
         """
         ...
 
 
-# --- Copying a store while it is in use
+# --- Backup
 
 
 @dataclass(frozen=True, slots=True)
 class RestoreResult:
-    """What a backup has brought back.
+    """Result of restoring a backup.
 
     Attributes:
-        store: The store that it is now: a file or, in words, a place in a database.
-        kept: Where the store that was there is now; None: there was none.
-        owners: How many owners it holds.
-        erased: How many owners of the backup were erased since and so are not in it.
-        remembers_erased: Whether it is known who was erased: False where the store that was
-            there is too damaged to tell.
+        store: The restored store: a file, or the description of a place in a database.
+        previous_store: The new location of the store that was replaced; None if there was none.
+        owners: Number of owners in the restored store.
+        erased_owners: Number of owners that were left out because they were erased after the
+            backup.
+        erasures_known: False if the replaced store is too damaged to determine who was erased.
     """
 
     store: Path | str
@@ -168,42 +172,42 @@ class RestoreResult:
 
 @runtime_checkable
 class SupportsBackup(Protocol):
-    """A store that can be copied to a file."""
+    """A store that can be copied to a file while it is in use."""
 
     def back_up(
         self, target: Path, *, overwrite: bool = False, advance: ProgressCallback | None = None
     ) -> int:
-        """Write a copy as of one instant, while others read and write; it holds no key.
+        """Write a copy as of one instant while others read and write; it contains no keys.
 
-        The file is there whole and durably, or not at all; only its owner may read it.
+        The file is created completely and durably, or not at all. Only its owner may read it.
 
         Args:
             target: The file to write.
-            overwrite: Whether it may take the place of another.
-            advance: Called with a number of pages or rows as they are copied.
+            overwrite: Whether an existing file may be replaced.
+            advance: Called with the number of pages or rows copied since the last call.
 
         Returns:
-            Its size in bytes.
+            The size of the file in bytes.
 
         Raises:
-            Conflict: There is a file already, or it is the store itself.
-            StoreUnavailable: The store can't be read, or the file not be written.
+            Conflict: The file exists already, or it is the store itself.
+            StoreUnavailable: The store can't be read, or the file can't be written.
         """
         ...
 
 
-# --- Moving what a store holds to a store of another kind, and telling whether it arrived
+# --- Migration to another database
 
 
 @dataclass(frozen=True, slots=True)
 class OwnerFingerprint:
-    """What names a state of an owner's rows, as far as can be told without reading them.
+    """Identifies a state of an owner's rows without reading them.
 
     Attributes:
-        counter: How often the owner was written to.
-        revision: The same, with touches.
-        generation: How often something was removed for good.
-        key_version: Of the key that all is sealed with.
+        counter: Number of transactions that changed the owner.
+        revision: Number of changes, including recorded accesses.
+        generation: Number of permanent deletions.
+        key_version: Version of the key that encrypts the owner's data.
     """
 
     counter: int
@@ -214,11 +218,11 @@ class OwnerFingerprint:
 
 @dataclass(frozen=True, slots=True)
 class TableChecksum:
-    """What tells the rows of a table, or of several, from others.
+    """Checksum of the rows of one or more tables.
 
     Attributes:
-        rows: How many.
-        digest: 32 hexadecimal digits made of all their values.
+        rows: Number of rows.
+        digest: A hash of all values, as 32 hexadecimal digits.
     """
 
     rows: int
@@ -227,12 +231,12 @@ class TableChecksum:
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """What a store keeps of what was, or is being, moved into it.
+    """A migration into a store, complete or in progress.
 
     Attributes:
-        source: The store that it comes from: its id or, without encryption, its place.
-        place: Where that is, for people.
-        states: A digest of all owners' states when it was finished; None: it is not.
+        source: The source store: its id or, without encryption, its location.
+        place: The source's location, for display.
+        states: A digest of all owners' states at completion; None while in progress.
     """
 
     source: str
@@ -242,31 +246,31 @@ class Migration:
 
 @runtime_checkable
 class SupportsMigration(Protocol):
-    """A store whose rows can be given to another, and taken from another, as they are.
+    """A store whose rows can be exported to, and imported from, another database unchanged.
 
-    Rows come in batches, each of one table, a table after the other and in the order of its key;
-    the number by which a store knows the owner is not among their values. An owner of None means
-    what is of no owner.
+    Rows come in batches. Each batch belongs to one table; tables follow one another, each in the
+    order of its key. The owner's number in this store is not part of the values. An owner of None
+    means the rows that belong to no owner.
     """
 
     @property
     def location(self) -> str:
-        """Where it is, for people; no password is in it."""
+        """The location of the store for display, without a password."""
         ...
 
     @property
     def cipher(self) -> Cipher:
-        """What it is sealed with."""
+        """The cipher that encrypts the store."""
         ...
 
     @property
     def meta(self) -> StoreMeta:
-        """See `Store`."""
+        """See `Store.meta`."""
         ...
 
     @property
     def migration(self) -> Migration | None:
-        """What was moved into it; None: nothing ever was."""
+        """The migration into this store; None if there never was one."""
         ...
 
     def owners(self) -> list[str]:
@@ -274,82 +278,82 @@ class SupportsMigration(Protocol):
         ...
 
     def fingerprint(self, owner_id: str) -> OwnerFingerprint | None:
-        """Return the state of an owner's rows; None where there are none."""
+        """Return the fingerprint of an owner's rows; None if there are none."""
         ...
 
     def read_rows(self, owner_id: str | None) -> AbstractContextManager[Batches]:
-        """Give all rows of an owner as of one instant, while others read and write."""
+        """Read all rows of an owner as of one instant, while others read and write."""
         ...
 
     def write_rows(self, owner_id: str | None, batches: Batches) -> None:
-        """Keep rows that another store gave, in the place of what was there: all, or nothing."""
+        """Replace all rows of an owner with rows from another store, atomically."""
         ...
 
     def remove_owner(self, owner_id: str) -> None:
-        """Remove an owner's rows; that the owner was ever there is not kept."""
+        """Remove an owner's rows without recording an erasure."""
         ...
 
     def checksums(self, owner_id: str | None) -> Mapping[str, TableChecksum]:
-        """Return what tells an owner's rows from others, by table, as of one instant."""
+        """Return the checksums of an owner's rows, by table, as of one instant."""
         ...
 
     def adopt_meta(self, meta: StoreMeta) -> None:
-        """Keep what another store says of its embedder and its analyser."""
+        """Store the embedder and text analyser of another store's metadata."""
         ...
 
     def begin_migration(self, migration: Migration, cipher: Cipher | None) -> None:
-        """Keep that something is being moved here.
+        """Record that a migration into this store is in progress.
 
         Args:
-            migration: What.
-            cipher: What the store is sealed with from now on, for which it must be empty; None:
-                with what it was. It must be opened anew to be read with it.
+            migration: The migration.
+            cipher: The cipher that encrypts the store from now on; the store must be empty and must
+                be reopened to be read with it. None: the current cipher.
         """
         ...
 
     def finish_migration(self, migration: Migration) -> None:
-        """Keep that all is here."""
+        """Record that the migration is complete."""
         ...
 
     def compact(self) -> bool:
-        """See `Erasure`."""
+        """See `OwnerEraser.compact`."""
         ...
 
 
-# --- Changing the model that a store's vectors are of, while it is in use
+# --- Re-embedding with another model
 
 
 MAX_WRITE_PAUSE_S = 2.0
-"""For how long writers wait at most for one who asks them to: well below the five seconds that
-they wait for each other (a guess)."""
+"""Maximum time in seconds that writers wait during a pause. A guess, well below the five seconds
+that writers wait for each other."""
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingModel:
-    """A model that makes vectors.
+    """A model that computes vectors.
 
     Attributes:
-        name: As `Embedder.name` has it.
-        dimension: The length of its vectors; 0 where that is not known.
+        name: The name, as in `Embedder.name`.
+        dimension: The length of its vectors; 0 if unknown.
     """
 
     name: str
     dimension: int
 
     def __str__(self) -> str:
-        """Return it as messages name it."""
+        """Return the model as shown in messages."""
         return f"{self.name} ({self.dimension} dimensions)" if self.dimension else self.name
 
 
 @dataclass(frozen=True, slots=True)
 class UnembeddedPassage:
-    """A passage that has no vector of the new model yet.
+    """A passage without a vector of the new model.
 
     Attributes:
-        place: Its item's number, and its part.
-        text: The stretch of text, as it stands in the record.
-        speaker: Who said it, of a message; None where that has no name.
-        vector: The new vector of the same text elsewhere, where there is one.
+        position: Item number and part.
+        text: The passage's text, unchanged from the record.
+        speaker: The speaker's name, for a message; None if the speaker has no name.
+        vector: The new vector of an identical text elsewhere, if there is one.
     """
 
     position: tuple[int, int]
@@ -360,13 +364,13 @@ class UnembeddedPassage:
 
 @dataclass(frozen=True, slots=True)
 class UnembeddedPassages:
-    """Some of an owner's passages without a new vector, in the order of their places.
+    """A batch of an owner's passages without a new vector, ordered by position.
 
     Attributes:
-        stamp: What they depend on: new vectors are refused where that has changed since.
+        state: The owner's state; `add_vectors` refuses new vectors if it has changed.
         passages: The passages.
-        up_to: Below which item there will be no others, once these have theirs.
-        is_last: Whether there are no more.
+        next_item: Items below this number are complete once these passages have their vectors.
+        is_last: Whether this is the last batch.
     """
 
     state: tuple[object, ...]
@@ -377,25 +381,25 @@ class UnembeddedPassages:
 
 @runtime_checkable
 class SupportsReembedding(Protocol):
-    """A store whose vectors can be made anew, by another model, beside those in use.
+    """A store that can be re-embedded with another model while it is in use.
 
-    Whoever reads or writes meanwhile goes on with those in use, and what they store has none of
-    the new ones until it is given them. Killed anywhere, it is gone on with by whoever begins it
-    again with the same model; several may do so at once.
+    Readers and writers continue to use the current vectors. Passages that they store have no new
+    vectors until `add_vectors` adds them. After a crash, calling `begin_reembedding` with the same
+    model continues the work. Several processes may re-embed at once.
     """
 
     def begin_reembedding(self, model: EmbeddingModel) -> None:
-        """Let vectors of a model be made. Again with the same model changes nothing.
+        """Begin re-embedding with a model. Repeating this with the same model changes nothing.
 
         Raises:
-            Conflict: Those of another model are being made, or what was made before is not yet
-                removed (`remove_unused`).
+            Conflict: Re-embedding with another model is in progress, or unused vectors were not
+                removed yet (`remove_unused_vectors`).
         """
         ...
 
     @property
     def reembedding_model(self) -> EmbeddingModel | None:
-        """The model whose vectors are being made; None: none are."""
+        """The new model; None unless re-embedding is in progress."""
         ...
 
     def owners_missing_vectors(self) -> list[str]:
@@ -403,16 +407,16 @@ class SupportsReembedding(Protocol):
         ...
 
     def passages_missing_vectors(self, owner_id: str, limit: int) -> UnembeddedPassages:
-        """Return the first of an owner's passages that have a vector in use, but no new one.
+        """Return an owner's first passages that have a current vector but no new one.
 
         Raises:
-            Conflict: No vectors are being made.
-            StoreDamaged: A passage belongs to no text, or that does not open.
+            Conflict: No re-embedding is in progress.
+            StoreDamaged: A passage belongs to no text, or its text can't be decrypted.
         """
         ...
 
     def count_missing_vectors(self, owner_id: str) -> int:
-        """Return how many such passages an owner has; 0 where no vectors are being made."""
+        """Return the number of such passages; 0 if no re-embedding is in progress."""
         ...
 
     def add_vectors(
@@ -421,82 +425,82 @@ class SupportsReembedding(Protocol):
         passages: UnembeddedPassages,
         vectors: Mapping[tuple[int, int], NDArray[np.int8]],
     ) -> bool:
-        """Give passages their new vectors, by place: all of them, or none.
+        """Store new vectors of passages, by position, atomically.
 
         Returns:
-            False where the owner's passages have changed since, and nothing was done.
+            False if the owner's passages have changed since; nothing was stored then.
 
         Raises:
-            InvalidInput: A vector is not of the new model's length.
+            InvalidInput: A vector does not have the new model's dimension.
         """
         ...
 
     def switch_vectors(self) -> bool:
-        """Use the new vectors from now on, in one step; `digests` of the store's meta stay.
+        """Switch to the new vectors, atomically; the metadata's `digest_name` does not change.
 
-        From then on who has opened the store for the model of before (`expect_embedder`) is
-        refused with `WrongEmbeddingModel`: searching, and storing vectors.
+        Afterwards, a process that opened the store for the previous model (`expect_embedder`) gets
+        `WrongEmbeddingModel` when it searches or stores vectors.
 
         Returns:
-            False where a passage has none yet; nothing was changed.
+            False if a passage has no new vector yet; nothing was changed then.
 
         Raises:
-            Conflict: No vectors are being made.
-            StoreUnavailable: Somebody writes for too long.
+            Conflict: No re-embedding is in progress.
+            StoreUnavailable: Another writer holds the lock for too long.
         """
         ...
 
     def pause_writers(self) -> None:
-        """Let those who are about to write wait, for `HOLD_S` at most each, or until a switch.
+        """Make new writers wait until the switch, each for at most `MAX_WRITE_PAUSE_S`.
 
-        What is written already stays; reading goes on. Asking again begins anew.
+        Committed data stays, and reading continues. A repeated call starts a new pause.
         """
         ...
 
     def resume_writers(self) -> None:
-        """Let nobody wait any longer."""
+        """End the pause for all writers."""
         ...
 
     def abandon_reembedding(self) -> bool:
-        """Make no new vectors any more; return whether there were to be any.
+        """Abandon re-embedding; return whether it was in progress.
 
-        Those that were made are unused, and to be removed.
+        The vectors computed so far become unused and have to be removed.
         """
         ...
 
     @property
     def has_unused_vectors(self) -> bool:
-        """Whether vectors may be left that are not in use, nor being made."""
+        """Whether vectors may exist that are neither current nor new."""
         ...
 
     def remove_unused_vectors(self, owner_id: str, after: int, limit: int) -> int | None:
-        """Remove vectors of an owner that are neither in use nor being made, some at a time.
+        """Remove a batch of an owner's unused vectors.
 
         Args:
-            owner_id: Whose.
-            after: The item behind which to begin; 0: with the first.
-            limit: Of how many passages at most.
+            owner_id: The owner.
+            after: The item after which to begin; 0 begins with the first.
+            limit: Maximum number of passages.
 
         Returns:
-            The last item that lost its vectors; None: there was none left.
+            The last item whose vectors were removed; None if there were none left.
         """
         ...
 
     def mark_unused_removed(self) -> None:
-        """Keep that all owners' unused vectors are removed."""
+        """Record that the unused vectors of all owners are removed."""
         ...
 
 
-# --- What a store can say whose vectors are searched by something that may be behind
+# --- External vector search
 
 
 @runtime_checkable
 class SupportsExternalVectors(Protocol):
-    """A store whose vectors are kept somewhere else too, to be searched there."""
+    """A store whose vectors are also kept in an external vector index."""
 
     def vectors_pending(self, owner_id: str) -> int:
-        """Return how many vectors of an owner are not there as they are in the store.
+        """Return how many of an owner's vectors are not up to date in the external index.
 
-        Recall finds them all the same.
+        Recall returns these memories regardless.
         """
         ...

@@ -1,7 +1,8 @@
-"""Sealing what is stored, and naming it without saying it.
+"""Ciphers: encryption of stored data, and digests that make it searchable.
 
-A `Ciphers` gives a store its `Cipher`, new or known; a cipher gives each owner an `OwnerCipher`
-of a key version, which does the work. `KeyChanging` is what only a cipher with keys can do.
+A `CipherProvider` gives a store its `Cipher`, new or existing. The cipher gives each owner an
+`OwnerCipher` for a key version, which does the work. `SupportsKeyRotation` adds the operations that
+need per-owner keys.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from memolith.ports.store import IndexEntry
 
 @dataclass(frozen=True, slots=True)
 class EncryptionContext:
-    """Where a sealed value stands; it opens nowhere else.
+    """The location of an encrypted value, authenticated with it: decryption elsewhere fails.
 
     Attributes:
-        owner_id: Whose it is.
+        owner_id: The owner.
         record: The record's id.
-        field: Which field of it.
-        version: Which version of it.
+        field: The field of the record.
+        version: The version of the record.
     """
 
     owner_id: str
@@ -34,48 +35,48 @@ class EncryptionContext:
 
 
 class OwnerCipher(Protocol):
-    """Seals what is one owner's, with one version of the owner's key. Thread-safe."""
+    """Encrypts one owner's data with one version of the owner's key. Thread-safe."""
 
     def encrypt(self, plaintext: bytes, context: EncryptionContext) -> bytes:
-        """Return a sealed form of `plain` that opens only at `place`."""
+        """Return the ciphertext of `plaintext`, which decrypts only in the same `context`."""
         ...
 
     def decrypt(self, ciphertext: bytes, context: EncryptionContext) -> bytes:
-        """Return what was sealed at `place`.
+        """Return the plaintext that was encrypted in `context`.
 
         Raises:
-            StoreDamaged: It was sealed elsewhere or with another key, or changed since.
+            StoreDamaged: The ciphertext was changed, or belongs to another context or key.
         """
         ...
 
     def digest(self, purpose: str, data: bytes) -> bytes:
-        """Return 16 bytes that are the same for the same owner, key, purpose and data only."""
+        """Return 16 bytes that are equal only for the same owner, key, purpose and data."""
         ...
 
     def digest_term(self, term: str) -> bytes:
-        """Return what the index holds for a keyword: the same for the same owner and term."""
+        """Return the index value of a keyword: equal only for the same owner and term."""
         ...
 
     def encrypt_vectors(self, vectors: NDArray[np.int8]) -> list[bytes]:
-        """Return vectors, shape (n, d), as they are stored; similarities may survive."""
+        """Return vectors of shape (n, d) in stored form; similarities may be preserved."""
         ...
 
     def decrypt_vectors(self, stored: Sequence[bytes], dimension: int) -> NDArray[np.int8]:
-        """Return stored vectors as they were, bit for bit, shape (n, dimension).
+        """Return the original vectors, bit for bit, shape (n, dimension).
 
         Raises:
-            StoreDamaged: One of them was not made by `hide`.
+            StoreDamaged: A value was not created by `encrypt_vectors`.
         """
         ...
 
 
 class Cipher(Protocol):
-    """What one store is sealed with. Thread-safe.
+    """The encryption of one store. Thread-safe.
 
     Attributes:
-        name: As the store keeps it.
-        store_id: Names the store where its keys are kept; empty for a cipher without keys.
-        check: By which the store knows its key again; empty for a cipher without keys.
+        name: The name, as recorded in the store.
+        store_id: Identifies the store in the key storage; empty for a cipher without keys.
+        key_check: Lets the store recognise its key; empty for a cipher without keys.
     """
 
     @property
@@ -90,140 +91,142 @@ class Cipher(Protocol):
 
     @property
     def key_check(self) -> bytes:
-        """The store's check value."""
+        """The store's key check value."""
         ...
 
     def ensure_key_version(self, owner_id: str) -> int:
-        """Return the newest version of an owner's key; a key is made if there is none.
+        """Return the newest version of an owner's key; create a key if there is none.
 
-        It is durable when this returns; who asks at the same time gets the same.
+        The key is durable when this returns. Concurrent calls return the same version.
         """
         ...
 
     def get_owner_cipher(self, owner_id: str, version: int) -> OwnerCipher:
-        """Return an owner's cipher; version 0, of an owner who has nothing, finds nothing.
+        """Return an owner's cipher for a key version.
+
+        Version 0 is for an owner without data; its digests match nothing.
 
         Raises:
-            KeyUnavailable: There is no such key: the owner was erased.
+            KeyUnavailable: There is no such key because the owner was erased.
         """
         ...
 
     def tombstone(self, owner_id: str) -> bytes:
-        """Return 16 bytes by which an erased owner is known again."""
+        """Return 16 bytes that identify an erased owner."""
         ...
 
 
 class CipherProvider(Protocol):
-    """Gives stores their ciphers."""
+    """Provides stores with their ciphers."""
 
     def create(self) -> Cipher:
         """Return a cipher for a new store; its keys are durable when this returns.
 
         Raises:
-            KeyUnavailable: There is a key ring already, and it does not open.
+            KeyUnavailable: A key ring exists already and can't be decrypted.
         """
         ...
 
     def load(self, name: str, store_id: bytes, check: bytes) -> Cipher:
-        """Return the cipher that a store was made with; nothing is made or changed.
+        """Return the cipher that a store was created with, without creating or changing keys.
 
         Raises:
-            KeyUnavailable: Its key is missing, or another.
+            KeyUnavailable: The key is missing, or it is a different one.
         """
         ...
 
 
 @runtime_checkable
 class SupportsKeyRotation(Protocol):
-    """What a cipher with keys of owners can do besides."""
+    """A cipher with a key for each owner, which can be rotated and deleted."""
 
     def key_versions(self, owner_id: str) -> list[int]:
-        """Return the versions of an owner's keys that there are, ascending."""
+        """Return the existing versions of an owner's key, ascending."""
         ...
 
     def add_key_version(self, owner_id: str) -> int:
-        """Make a further key of an owner, durably, and return its version."""
+        """Create a new key for an owner, durably, and return its version."""
         ...
 
     def delete_keys_before(self, owner_id: str, version: int) -> None:
-        """Remove an owner's keys of lower versions for good."""
+        """Permanently delete an owner's keys below a version."""
         ...
 
     def erase(self, owner_id: str) -> None:
-        """Remove all keys of an owner for good: nothing sealed with them opens again."""
+        """Permanently delete all keys of an owner: their data can never be decrypted again."""
         ...
 
     def is_erased(self, owner_id: str, version: int) -> bool:
-        """Return whether a key was removed by `erase`; False where it is only missing."""
+        """Return whether a key was deleted by `erase`; False if it is merely missing."""
         ...
 
     def delete_store_keys(self) -> None:
-        """Remove all keys of the store for good."""
+        """Permanently delete all keys of the store."""
         ...
 
 
 @runtime_checkable
 class SupportsClose(Protocol):
-    """What a cipher can do whose keys are somewhere that it holds connections to."""
+    """A cipher that holds connections to a key storage."""
 
     def close(self) -> None:
-        """Let go of them; the next use connects again."""
+        """Close the connections; the next use opens them again."""
         ...
 
 
 @runtime_checkable
 class SupportsKeyCopy(Protocol):
-    """What a cipher with keys of owners can do, whose store is a copy of another."""
+    """A cipher with owner keys whose store is a copy of another store."""
 
     def copy_keys(self, owner_id: str, source: Cipher) -> None:
-        """Keep an owner's keys that the other store's cipher has, durably; those kept stay.
+        """Copy an owner's missing keys from the source store's cipher, durably.
 
         Raises:
-            KeyUnavailable: One of them is not to be had.
+            KeyUnavailable: One of the keys can't be read.
         """
         ...
 
 
 @runtime_checkable
 class SupportsClone(Protocol):
-    """What `Ciphers` can do whose stores can be copied to another place."""
+    """A cipher provider whose stores can be copied to another location."""
 
     def clone(self, source: Cipher) -> Cipher:
-        """Return a cipher that opens a copy of what the other seals, for a store of its own.
+        """Return a cipher for a copy of the source's store.
 
-        Its keys are kept under an id of its own: those of either store can go without the
-        other's. It has the store's key, durably, and those of owners once it takes them.
+        The copy's keys are kept under an id of its own, so the keys of either store can be deleted
+        independently. The clone has the store key, durably; owner keys are added by `copy_keys`.
 
         Raises:
-            KeyUnavailable: The other is not of a kind of which there can be two.
+            KeyUnavailable: The source cipher can't be cloned.
         """
         ...
 
 
 @runtime_checkable
 class SupportsRekey(Protocol):
-    """What a store can do whose owners' keys can be changed."""
+    """A store whose owners' keys can be changed."""
 
     @property
     def cipher(self) -> Cipher:
-        """What the store is sealed with."""
+        """The cipher that encrypts the store."""
         ...
 
     def key_version(self, owner_id: str) -> int:
-        """Return the version of the key that an owner's data is sealed with; 0 without any."""
+        """Return the version of the key that encrypts an owner's data; 0 if there is none."""
         ...
 
     def rekey(
         self, owner_id: str, key_version: int, build_entry: Callable[[str, str | None], IndexEntry]
     ) -> None:
-        """Seal and digest everything of an owner with another key: all of it, or nothing.
+        """Re-encrypt and re-digest all data of an owner with another key, atomically.
 
         Args:
-            version: The key's; the cipher has it.
-            entry: Gives the index entry of a content and its speaker's name, as it was made
-                when it was stored: digests of keywords can only be made anew from words.
+            key_version: The key's version; the cipher must have it.
+            build_entry: Returns the index entry of a content and its speaker's name, as it was
+                built when stored. Digests of keywords can be recomputed only from the words.
 
         Raises:
-            Conflict: A keyword of the index comes from none of the owner's texts.
+            Conflict: A keyword in the index occurs in none of the owner's texts.
         """
         ...

@@ -1,4 +1,4 @@
-"""The time."""
+"""The clock."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Tells the time. Thread-safe."""
+    """Provides the current time. Thread-safe."""
 
     def now(self) -> datetime:
-        """Return the present instant in UTC, timezone-aware."""
+        """Return the current time in UTC, timezone-aware."""
         ...

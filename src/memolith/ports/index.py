@@ -1,4 +1,4 @@
-"""What a store takes and gives in columns: index entries, and what search sees of items."""
+"""Index entries, and the columns that searches return."""
 
 from __future__ import annotations
 
@@ -15,23 +15,24 @@ Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 PART_BITS = 16
-"""A passage's id is its item's number, shifted, and its part: `number << PART_BITS | part`."""
+"""Bits of a passage id that hold its part: `item number << PART_BITS | part`."""
 
 MAX_PARTS = 1 << PART_BITS
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """One stretch of a text as the index holds it.
+    """A passage of a text, as indexed.
 
     Attributes:
-        span: Where it stands in the content.
-        tokens: Its word pieces.
-        terms: Its keywords, and how often each stands in it. A window may add a neighbour's.
-        vector: Shape (dimension,), int8 (see `policies.vectors`); None in a store that only
-            searches by keyword.
-        digest: 16 bytes that name the embedded text, to find its vector again; None: not to
-            be found.
+        span: Its position in the content.
+        tokens: Its number of word pieces.
+        terms: Its keywords with their frequencies. A context window may add keywords of adjacent
+            messages.
+        vector: Shape (dimension,), int8 (see `policies.indexing`); None in a store with keyword
+            search only.
+        digest: 16 bytes that identify the embedded text, so that its vector can be reused; None if
+            it can't be.
     """
 
     span: Span
@@ -43,37 +44,37 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class IndexEntry:
-    """What the index holds for one message, or one version of a memory."""
+    """Index data of one message, or of one version of a memory."""
 
     features: Features
     passages: tuple[Passage, ...]
     content_key: str
-    """The text in the normal form in which two texts are the same (kept as a digest)."""
+    """The text in canonical form, for detecting identical texts; stored as a digest."""
 
     def mark_reviewed(self) -> IndexEntry:
-        """Return the entry of a text that somebody has looked at."""
+        """Return the entry marked as reviewed."""
         features = replace(self.features, traits=self.features.traits | Trait.REVIEWED)
         return replace(self, features=features)
 
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """Columns about items, one row each, in the order asked for.
+    """Columns about items, one row each, in the requested order.
 
     Attributes:
-        number: The item.
-        is_memory: Whether it is a memory (else a message).
+        number: The item number.
+        is_memory: Whether the item is a memory; else it is a message.
         record_id: The memory's or message's id.
         kind: The memory's kind, or "episode".
         session: The session's number; −1 without one.
-        sequence: A message's place in its session; 0 for a memory.
+        sequence: A message's position in its session; 0 for a memory.
         speaker: The participant's number; −1 without one.
-        role: Who spoke; for a memory, "user" where its origin is the user, else "assistant".
-        at: When it was said or happened; of a memory that does not say when, its creation.
-            Microseconds since 1970.
+        role: The speaker's role; for a memory, "user" if its origin is the user, else "assistant".
+        at: Time of the message or event, in microseconds since 1970; creation time for a memory
+            without an event time.
         traits: Bits of `Trait`.
         words: Word count.
-        tokens: Word pieces.
+        tokens: Number of word pieces.
     """
 
     number: Integers
@@ -92,15 +93,14 @@ class Items:
 
 @dataclass(frozen=True, slots=True)
 class UsageStats:
-    """What an item's strength and freshness are computed from; one row each.
+    """Inputs of an item's strength and freshness, one row each.
 
     Attributes:
         importance: The memory's importance; 1.0 for a message.
-        access_count: How often it was recalled; 0 for a message.
-        used_at: When it was last recalled, else created; for a message, when it was said.
+        access_count: Number of recalls; 0 for a message.
+        used_at: Last recall, else creation; for a message, its time. Microseconds since 1970.
+        updated_at: Time of the newest version or of the last state change; for a message, its time.
             Microseconds since 1970.
-        updated_at: When its newest version was stored, or its state last changed; for a
-            message, when it was said. Microseconds since 1970.
     """
 
     importance: Floats
@@ -111,19 +111,19 @@ class UsageStats:
 
 @dataclass(frozen=True, slots=True)
 class Postings:
-    """Where a query's keywords stand, in columns that BM25 is computed from.
+    """Occurrences of a query's keywords, as columns for computing BM25.
 
     Attributes:
-        passages: Ids of the passages in scope that hold any of the terms (others may be among
-            them), ascending, shape (p,).
+        passages: Ids of the passages in scope that contain any of the terms, ascending, shape (p,).
+            Other passages may be included.
         lengths: Their lengths in terms, shape (p,).
-        term: Which of the terms asked for, an index, shape (n,).
-        slot: In which passage, an index into `passages`, shape (n,).
-        frequency: How often, shape (n,).
-        document_frequency: In how many of the owner's valid passages each term stands,
-            whatever else the scope leaves out, shape (number of terms,).
-        total: How many valid passages the owner has.
-        mean_length: Their mean length in terms; 0.0 with none.
+        term: Index of the requested term, shape (n,).
+        slot: Index into `passages`, shape (n,).
+        frequency: Number of occurrences, shape (n,).
+        document_frequency: Number of the owner's valid passages that contain each term, regardless
+            of the rest of the scope, shape (number of terms,).
+        total: Number of the owner's valid passages.
+        mean_length: Their mean length in terms; 0.0 if there are none.
     """
 
     passages: Integers
@@ -138,11 +138,11 @@ class Postings:
 
 @dataclass(frozen=True, slots=True)
 class Similarities:
-    """Cosines of a query to every passage of some items.
+    """Cosine similarities between a query and every passage of some items.
 
     Attributes:
-        row: Which of the items asked for, an ascending index, shape (n,).
-        part: Which of its passages, shape (n,).
+        row: Index of the requested item, ascending, shape (n,).
+        part: The part number of the passage, shape (n,).
         cosine: −1..1, shape (n,).
     """
 

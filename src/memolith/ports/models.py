@@ -1,4 +1,4 @@
-"""Language models: what is said to one, and what it replies."""
+"""Model interfaces: chat, embedding, reranking, arbitration, transcription and token counting."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from memolith.policies.merging import Verdict
 
 @dataclass(frozen=True, slots=True)
 class ChatMessage:
-    """One turn of what a model is given.
+    """One message of a prompt.
 
     Attributes:
-        role: Who speaks.
+        role: The author of the message.
         content: The text.
     """
 
@@ -27,12 +27,12 @@ class ChatMessage:
 
 @dataclass(frozen=True, slots=True)
 class ResponseSchema:
-    """What a reply in JSON must look like.
+    """JSON schema of a structured reply.
 
     Attributes:
-        name: Of the thing, as services ask for one: letters, digits and `_`.
-        json: A JSON schema whose objects list all their properties as required and allow no
-            others, as the strict modes of services want it.
+        name: The schema's name, required by services: letters, digits and `_`.
+        json: The JSON schema. Its objects require all of their properties and allow no others, as
+            the strict modes of services demand.
     """
 
     name: str
@@ -41,14 +41,14 @@ class ResponseSchema:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """All that a model is asked at once.
+    """A request to a language model.
 
     Attributes:
-        turns: What is said, in order; system turns first.
-        schema: What the reply must look like; None: free text.
-        max_tokens: The most that the reply may take.
-        purpose: What it is for ("extraction", "arbitration", "summary", "chat", …): it stands in
-            logs and counts, never in what is sent.
+        messages: The messages in order, system messages first.
+        schema: The schema of the reply; None for free text.
+        max_tokens: Maximum length of the reply.
+        purpose: The purpose of the call ("extraction", "arbitration", "summary", "chat", …), for
+            logs and usage counts; never sent to the model.
     """
 
     messages: tuple[ChatMessage, ...]
@@ -59,14 +59,13 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What a model said.
+    """A language model's reply.
 
     Attributes:
-        text: Its words.
-        input_tokens: What was asked took, as the service counted; 0 where it does not say.
-        output_tokens: Likewise, the reply.
-        is_whole: Whether the model came to its end: not where the service cut the reply for its
-            length, or filtered it.
+        text: The text.
+        input_tokens: Tokens of the prompt, as counted by the service; 0 if it does not report them.
+        output_tokens: Tokens of the reply, likewise.
+        is_complete: False if the service truncated the reply at its maximum length, or filtered it.
     """
 
     text: str
@@ -79,7 +78,7 @@ class ChatModel(Protocol):
     """A language model. Thread-safe.
 
     Attributes:
-        name: Service and model, as logs and counts name it: "openai:gpt-…".
+        name: Service and model, for logs and usage counts: "openai:gpt-…".
     """
 
     @property
@@ -90,29 +89,30 @@ class ChatModel(Protocol):
     def complete(self, prompt: Prompt) -> Completion:
         """Return the reply to a prompt.
 
-        Where there is a schema and the service takes one, it is asked to keep to it; the reply
-        may still be anything.
+        If the prompt has a schema and the service supports schemas, the schema is sent. The reply
+        may still violate it.
 
         Raises:
-            ServiceFailed: There is no reply; `retryable` says whether there may be later.
+            ServiceFailed: There is no reply; `retryable` indicates whether a retry may succeed.
         """
         ...
 
 
 class StreamingChatModel(ChatModel, Protocol):
-    """A language model whose reply can be read while it is made."""
+    """A language model that can stream its reply."""
 
     def stream(self, prompt: Prompt) -> Iterator[str | Completion]:
-        """Yield the reply's text in pieces, then the whole `Reply`.
+        """Yield the reply's text in pieces, then the whole `Completion`.
 
         Raises:
-            ServiceFailed: There is no reply, or it broke off: what came so far is not a reply.
+            ServiceFailed: There is no reply, or it was interrupted; discard the text received so
+                far.
         """
         ...
 
 
 class OwnerChatModels(Protocol):
-    """A language model as each owner may use it: counted, and within the owner's limits.
+    """Provides a language model for each owner, with usage counting and limits.
 
     Attributes:
         name: Service and model.
@@ -124,25 +124,25 @@ class OwnerChatModels(Protocol):
         ...
 
     def get_model(self, owner_id: str) -> StreamingChatModel:
-        """Return the model for what is done for an owner.
+        """Return the model for calls on behalf of an owner.
 
-        Its calls raise `LimitReached` where the owner has used up what an hour allows.
+        Its calls raise `LimitReached` if the owner has exceeded the hourly limit.
         """
         ...
 
 
-# --- Texts to vectors
+# --- Embedding
 
 
 TextRole = Literal["query", "document"]
-"""What a text is embedded as; some models want a different prefix for each."""
+"""The role of an embedded text; some models use a different prefix for each."""
 
 
 class Embedder(Protocol):
-    """Maps texts to vectors whose cosine says how near they are in meaning. Thread-safe.
+    """Computes vectors whose cosine measures similarity of meaning. Thread-safe.
 
     Attributes:
-        name: The model, as the store keeps it: another name is another model.
+        name: The model's name, as recorded in the store. A different name means a different model.
         dimension: The length of its vectors.
     """
 
@@ -157,82 +157,82 @@ class Embedder(Protocol):
         ...
 
     def embed(self, texts: Sequence[str], *, role: TextRole) -> NDArray[np.float32]:
-        """Return one vector a text, in order.
+        """Return one vector per text, in order.
 
-        A text's vector does not depend on what else is in the call.
+        A text's vector does not depend on the other texts of the call.
 
         Returns:
-            Shape (len(texts), dimension), finite, each row of length 1 or, where a text has
-            nothing to embed, of length 0.
+            Shape (len(texts), dimension), finite. Each row has length 1, or length 0 if the text
+            has nothing to embed.
 
         Raises:
-            ServiceFailed: A service did not answer as it should.
+            ServiceFailed: The service failed or returned an invalid response.
         """
         ...
 
 
 @runtime_checkable
 class RemoteEmbedder(Protocol):
-    """Of an embedder that asks a service, whose vectors may be of a length that only that knows.
+    """An embedder that calls a service, which may be the only one to know the dimension.
 
     Attributes:
-        known_dimension: The length of its vectors; None where the service would have to be asked.
+        known_dimension: The length of its vectors; None if only a request can determine it.
     """
 
     @property
     def known_dimension(self) -> int | None:
-        """The length of a vector, where it is known without asking."""
+        """The length of a vector, if known without a request."""
         ...
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close the connections."""
         ...
 
 
-# --- The reranker: reads a query and a text together, and says how well they go together
+# --- Reranking
 
 
 class Reranker(Protocol):
-    """Scores texts for a query. Thread-safe."""
+    """Scores texts for a query, reading query and text together. Thread-safe."""
 
     def score(self, query: str, texts: Sequence[str]) -> Sequence[float]:
-        """Return how relevant each text is, in their order; more is better, on any scale.
+        """Return the relevance of each text, in order; higher is better, on any scale.
 
-        A text's score depends on the query and the text, not on what else is in the call.
+        A text's score depends on the query and the text only, not on the other texts of the call.
 
         Raises:
-            ServiceFailed: The model is not there, or failed.
+            ServiceFailed: The model is not available, or failed.
         """
         ...
 
 
-# --- The arbitrator: who tells what becomes of a new memory that is near to a known one
+# --- Arbitration
 
 
 class Arbitrator(Protocol):
-    """Decides between two texts, as a language model does. Thread-safe."""
+    """Decides how a new memory relates to a similar existing one. Thread-safe."""
 
     def arbitrate(self, existing: str, candidate: str) -> Verdict:
-        """Return what becomes of the candidate; within 30 seconds, else nobody waits for it.
+        """Return the verdict on the candidate; implementations must answer within 30 seconds.
 
         Raises:
-            ServiceFailed: It can't tell; both are kept then.
+            ServiceFailed: There is no verdict; both memories are kept then.
         """
         ...
 
 
-# --- Speech to text
+# --- Transcription
 
 
 class Transcriber(Protocol):
-    """Writes down what is said in a recording. Thread-safe."""
+    """Transcribes recorded speech. Thread-safe."""
 
     def transcribe(self, audio: bytes, name: str) -> str:
-        """Return what is said; empty: nothing.
+        """Return the spoken text; empty if there is none.
 
         Args:
-            audio: The recording, a file of any kind that the service knows.
-            name: The file's name, by whose ending its kind is known.
+            audio: The recording, in any file format that the service supports.
+            name: The file's name; its extension determines the format.
 
         Raises:
             ServiceFailed: The service failed.
@@ -240,19 +240,19 @@ class Transcriber(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of what is held open."""
+        """Close the connections."""
         ...
 
 
-# --- Counting tokens
+# --- Token counting
 
 
 class TokenCounter(Protocol):
-    """Counts what a text costs in a prompt, or in an embedder's window. Thread-safe."""
+    """Counts the tokens of texts in a prompt or an embedder's input. Thread-safe."""
 
     def count(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens of each text, in order, without special tokens.
 
-        The empty text has 0. The same text always has the same number.
+        The empty text has 0 tokens. The same text always has the same number.
         """
         ...

@@ -1,4 +1,7 @@
-"""Keys by which callers of the service are known. The store has their digests, never the keys."""
+"""Service state in the store: API keys, idempotent requests and model usage.
+
+The store has only digests of API keys, never the keys themselves.
+"""
 
 from __future__ import annotations
 
@@ -12,26 +15,26 @@ from memolith.errors import Conflict
 
 
 class KeyRole(StrEnum):
-    """What the holder of a key may do."""
+    """Permissions of an API key."""
 
     OWNER = "owner"
-    """Everything of one owner."""
+    """Full access to one owner."""
     SERVICE = "service"
-    """Everything of any owner, named in each call."""
+    """Full access to any owner, named in each call."""
     ADMIN = "admin"
-    """That, and what concerns the store: decay, erasing."""
+    """Everything of `SERVICE`, plus store-wide operations such as decay and erasure."""
 
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """What is known of a key.
+    """An API key's metadata.
 
     Attributes:
-        name: What it is called by people.
-        role: What its holder may do.
-        owner: Whose it is, if it is an owner's; else None.
-        created_at: When it was made.
-        revoked_at: When it was revoked; None: it is in force.
+        name: The display name.
+        role: The permissions.
+        owner: The owner, for a key with the role `OWNER`; else None.
+        created_at: When the key was created.
+        revoked_at: When the key was revoked; None while it is valid.
     """
 
     name: str
@@ -42,42 +45,42 @@ class ApiKey:
 
 
 class ApiKeys(Protocol):
-    """The keys of a store. Thread-safe, and the same to all processes that have it open."""
+    """The API keys of a store. Thread-safe and consistent across processes."""
 
     def add(self, key: ApiKey, digest: bytes) -> None:
-        """Keep a new key, by the digest of what its holder shows.
+        """Store a new key with the digest of its secret.
 
         Raises:
-            Conflict: A key in force has that name, or a key has that digest.
+            Conflict: A valid key has the same name, or any key has the same digest.
         """
         ...
 
     def find(self, digest: bytes) -> ApiKey | None:
-        """Return the key of a digest, also a revoked one; None: there is none."""
+        """Return the key with a digest, even if revoked; None if there is none."""
         ...
 
     def all(self) -> list[ApiKey]:
-        """Return all keys, revoked ones too, oldest first, by name where that is the same."""
+        """Return all keys, including revoked ones, oldest first; ties by name."""
         ...
 
     def revoke(self, name: str, at: datetime) -> bool:
-        """Revoke the key in force of that name, at once; return whether there was one."""
+        """Revoke the valid key of that name immediately; return whether there was one."""
         ...
 
 
-# --- Requests that are done once, however often they are sent
+# --- Idempotent requests
 
 
 class RequestInProgress(Conflict):
-    """The same request is being done: its reply is there in a moment."""
+    """The same request is already being processed; retry shortly to get its response."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredResponse:
-    """What was answered.
+    """A stored response.
 
     Attributes:
-        status: The status.
+        status: The status code.
         body: The body.
     """
 
@@ -86,44 +89,45 @@ class StoredResponse:
 
 
 class IdempotencyStore(Protocol):
-    """What was answered to requests that have a key. Thread-safe, and the same to all processes.
+    """Responses to requests with an idempotency key. Thread-safe and consistent across processes.
 
-    Keys and requests are kept as digests, replies as memories are: sealed where the store is. A key
-    is of one owner and means nothing to another. Erasing an owner forgets theirs, and so does a
-    new encryption key.
+    Keys and requests are stored as digests. Responses are encrypted if the store is. A key belongs
+    to one owner and has no meaning for another. Erasing an owner removes the owner's entries; so
+    does a new encryption key.
     """
 
     def begin(
         self, owner_id: str, key: str, request: bytes, *, now: datetime
     ) -> StoredResponse | None:
-        """Take a request; return the reply if it was done before, None if it is to be done now.
+        """Begin a request; return its response if it was completed before, else None.
 
-        Of several who send it at once, one is to do it. What was begun more than a minute ago and
-        never finished is to be done again. What was begun more than a day ago is forgotten.
+        None means that the caller must process the request. Of concurrent callers with the same
+        request, only one gets None. A request that began over a minute ago and never finished may
+        begin again. Entries older than a day are deleted.
 
         Raises:
-            Conflict: The key was used for another request, or its reply was forgotten.
-            BeingDone: The same is being done.
+            Conflict: The key was used for another request, or its response was forgotten.
+            RequestInProgress: The same request is being processed.
         """
         ...
 
     def finish(self, owner_id: str, key: str, response: StoredResponse) -> None:
-        """Keep the reply to a request that was begun; of an erased owner nothing is kept."""
+        """Store the response to a request that was begun; nothing is stored for an erased owner."""
         ...
 
     def abandon(self, owner_id: str, key: str) -> None:
-        """Forget a request that was begun and not done."""
+        """Remove a request that was begun but not completed."""
         ...
 
     def forget_responses(self, owner_id: str) -> None:
-        """Forget what was answered to an owner's requests: it may hold words that are to be gone.
+        """Delete the responses to an owner's requests, since they may contain deleted content.
 
-        The requests are not done again: `begin` refuses them.
+        The requests are not repeated: `begin` refuses them.
         """
         ...
 
 
-# --- What language models were asked for an owner, counted by the hour
+# --- Model usage
 
 
 _TOKENS_PER_PRICE: Final = 1_000_000
@@ -131,12 +135,12 @@ _TOKENS_PER_PRICE: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class ModelUsage:
-    """What was spent on calls of a model.
+    """Usage of a language model.
 
     Attributes:
-        calls: How many there were, failed ones too.
-        input_tokens: What was asked took in all, as the services counted.
-        output_tokens: Likewise, the replies.
+        calls: Number of calls, including failed ones.
+        input_tokens: Total prompt tokens, as counted by the services.
+        output_tokens: Total reply tokens, likewise.
     """
 
     calls: int = 0
@@ -145,11 +149,11 @@ class ModelUsage:
 
     @property
     def tokens(self) -> int:
-        """Both together."""
+        """Total of input and output tokens."""
         return self.input_tokens + self.output_tokens
 
     def __add__(self, more: ModelUsage) -> ModelUsage:
-        """Return both together."""
+        """Return the sum of both."""
         return ModelUsage(
             self.calls + more.calls,
             self.input_tokens + more.input_tokens,
@@ -159,37 +163,37 @@ class ModelUsage:
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """What a million tokens cost, in whatever money they are paid; 0: nobody has said."""
+    """Prices per million tokens, in any currency; 0 if not configured."""
 
     input: float = 0.0
     output: float = 0.0
 
     @property
     def is_configured(self) -> bool:
-        """Whether there are any."""
+        """Whether any price is set."""
         return self.input > 0 or self.output > 0
 
     def cost(self, model_usage: ModelUsage) -> float:
-        """Return what was spent in money."""
+        """Return the cost of the usage."""
         cost = model_usage.input_tokens * self.input + model_usage.output_tokens * self.output
         return cost / _TOKENS_PER_PRICE
 
 
 class UsageCounter(Protocol):
-    """Counts of calls, by owner, hour and purpose. Thread-safe, the same to all processes.
+    """Model usage by owner, hour and purpose. Thread-safe and consistent across processes.
 
-    Counting waits for whoever writes to the owner: it can't be done within a transaction of one's
-    own.
+    Adding usage waits for other writers of the owner, so it can't be done within a transaction of
+    one's own on that owner.
     """
 
     def add(self, owner_id: str, purpose: str, model_usage: ModelUsage, *, at: datetime) -> None:
-        """Count calls, in the hour (UTC) of `at`.
+        """Add usage to the hour (UTC) of `at`.
 
-        Of an owner who has nothing stored nothing is kept, nor of one who was erased. No event,
-        no version; the owner's counter does not move. Purposes are kept in the clear.
+        Does nothing for an owner without stored data, including erased owners. Creates no event and
+        no version, and does not change the owner's counter. Purposes are stored unencrypted.
         """
         ...
 
     def get_usage(self, owner_id: str, start: datetime) -> Mapping[str, ModelUsage]:
-        """Return what was spent by purpose, sorted, from the hour (UTC) of `start` on."""
+        """Return usage by purpose, sorted, since the hour (UTC) of `start`."""
         ...

@@ -1,4 +1,8 @@
-"""Reading and searching one owner's memory as it stood at one instant."""
+"""Snapshots: reading and searching one owner's memory as of one instant.
+
+The module also defines the parts of `Transaction` and `Store` that purge records, erase owners, and
+maintain strengths and the base memory.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +31,12 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class MessageRevision:
-    """What a message says in one of its versions.
+    """A version of a message.
 
     Attributes:
         message: The message in that version.
-        valid_from: From when it stood so.
-        valid_to: Until when; None: it does.
+        valid_from: Start of its validity.
+        valid_to: End of its validity; None if it is currently valid.
     """
 
     message: Message
@@ -41,110 +45,110 @@ class MessageRevision:
 
 
 class MessageRevisionReader(Protocol):
-    """The part of a `Snapshot` that looks at all versions of messages."""
+    """The part of a `Snapshot` that reads all versions of messages."""
 
     def message_revisions(self, ids: Sequence[str]) -> dict[str, list[MessageRevision]]:
-        """Return every version of these messages, oldest first, forgotten or not.
+        """Return every version of these messages, oldest first, including forgotten ones.
 
-        Ids that the owner has no message of are left out.
+        Ids that are not messages of the owner are left out.
         """
         ...
 
     def find_adjacent_message(self, id: str, step: Literal[-1, 1]) -> str | None:
-        """Return the message whose sequence is one lower or higher, forgotten or not."""
+        """Return the message with the next lower or higher sequence, even if forgotten."""
         ...
 
 
 class PurgeWriter(Protocol):
-    """The part of a `Transaction` that removes for good.
+    """The part of a `Transaction` that deletes permanently.
 
-    Nothing of what is removed is left in the store, but for what others have too: not in old
-    versions, index entries, links or events. Indexes that were derived before are made anew.
+    Nothing of the deleted data remains in the store: not in old versions, index entries, links or
+    events. Data that other records share stays. Indexes that were derived from it are rebuilt.
     """
 
     def purge(self, ids: Sequence[str]) -> None:
-        """Remove memories and messages with all that belongs to them.
+        """Delete memories and messages with all dependent data.
 
-        All versions go, with index entries, tags, events, and links from or to them. Other
-        memories lose them as a source and as what superseded them. A session no longer counts
-        them, but gives their places to no other message. Who has said nothing else is no longer
-        a participant. Ids that are not there are left out.
+        This removes all versions, index entries, tags and events, and links from and to the
+        records. Other memories lose them as sources and as successors (`superseded_by`). The
+        session's message count decreases, but the sequence numbers are not reused. Participants
+        without any remaining message are removed. Unknown ids are skipped.
         """
         ...
 
     def remove_sessions(self, ids: Sequence[str]) -> None:
-        """Remove conversations with all their messages, as `purge` does.
+        """Delete conversations with all their messages, as `purge` does.
 
-        Memories outlive them, in no session. A conversation logged under such an id later is
-        another. Ids that are not there are left out.
+        Their memories remain, without a session. A later conversation with the same id is a new
+        one. Unknown ids are skipped.
         """
         ...
 
     def rewrite_message(self, id: str, revisions: Sequence[tuple[Message, IndexEntry]]) -> None:
-        """Replace what versions of a message say, each by its number; remove the others.
+        """Replace the content of versions of a message, by version number; remove all others.
 
-        Times, place and caller's id stay. The highest of these versions is the message as it
-        is, or, where that version had ended, as it was when it was forgotten.
+        Times, position in the session and external id stay. The highest of these versions becomes
+        the message's newest version. If that version had ended, the message remains forgotten.
 
         Raises:
             NotFound: There is no such message, or no such version of it.
-            InvalidInput: No version is given, or a vector is not of the store's length.
+            InvalidInput: There are no revisions, or a vector does not have the store's dimension.
         """
         ...
 
 
 class OwnerEraser(Protocol):
-    """The part of a `Store` that removes an owner for good."""
+    """The part of a `Store` that erases owners."""
 
     def erase(self, owner_id: str, at: datetime) -> bool:
-        """Remove everything of an owner, and the owner's key; keep that it was done.
+        """Permanently remove all data of an owner and the owner's key; record the erasure.
 
-        From then on writing for this owner raises `OwnerErased`, and reading finds nothing,
-        also in a backup that is restored over this store. Doing it again changes nothing.
+        Afterwards, writing for this owner raises `OwnerErased`, and reading returns nothing. This
+        also holds after a backup is restored over this store. Repeating it changes nothing.
 
         Returns:
-            Whether there was anything: False also where the owner was erased before.
+            Whether there was any data; also False if the owner was erased before.
         """
         ...
 
     def is_erased(self, owner_id: str) -> bool:
-        """Return whether an owner was erased, and not readmitted since."""
+        """Return whether an owner was erased and not readmitted since."""
         ...
 
     def readmit(self, owner_id: str) -> bool:
-        """Let an erased owner begin again, with nothing; return whether they were erased."""
+        """Let an erased owner start again without data; return whether the owner was erased."""
         ...
 
     def compact(self) -> bool:
-        """Overwrite what was removed wherever the store still has it, as in logs.
+        """Overwrite deleted data wherever the store still has it, such as in logs.
 
         Returns:
-            False where somebody who is reading keeps it from being done; to be tried again.
+            False if a concurrent reader prevents it; try again later.
         """
         ...
 
 
-# --- Looking after memories: what scheduled work needs of a snapshot and of a transaction
+# --- Strength of memories
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryStats:
-    """All that decides whether memories live on, in columns, one row each.
+    """Inputs of decay and retention, as columns with one row per memory.
 
     Times are in microseconds since 1970.
 
     Attributes:
-        number: The item of its latest version.
+        number: The item number of the newest version.
         id: The memory's id.
         kind: Its kind.
-        state: Where it is in its life.
-        importance: As judged when it was stored, 0..1.
-        strength: What is left of that, as last stored, 0..1.
-        access_count: How often it was recalled.
-        used_at: When it was last recalled, else created.
+        state: Its state.
+        importance: Importance when it was stored, 0..1.
+        strength: Remaining strength, as last stored, 0..1.
+        access_count: Number of recalls.
+        used_at: Last recall, else creation.
         created_at: When its first version was stored.
         updated_at: When this version was stored, or its state last changed.
-        expires_at: When it ends by itself; −1: never.
+        expires_at: When it expires; −1 for never.
         session: The session's number, as in `Items.session`; −1 without one.
     """
 
@@ -163,56 +167,57 @@ class MemoryStats:
 
 
 class MemoryStatsReader(Protocol):
-    """The part of a `Snapshot` that tells how memories stand, without reading what they say."""
+    """The part of a `Snapshot` that reads the state of memories without decrypting content."""
 
     def memory_stats(self, *, states: frozenset[State]) -> MemoryStats:
-        """Return the vitals of all memories in these states, oldest first (by creation, then id).
+        """Return the stats of all memories in these states, oldest first (by creation, then id).
 
-        A transaction sees in them what was written in it.
+        In a transaction, they include its own writes.
         """
         ...
 
 
 class StrengthWriter(Protocol):
-    """The part of a `Transaction` that looks after memories."""
+    """The part of a `Transaction` that stores the strength of memories."""
 
     def set_strengths(self, ids: Sequence[str], strengths: Sequence[float]) -> None:
-        """Store what is left of memories, each 0..1, in the order of their ids.
+        """Store the strengths of memories, each 0..1, in the order of their ids.
 
-        No event, no version, no change of `updated_at` or of the counter. Ids that are not there
-        are left out; of one that stands there twice, the last counts.
+        Creates no event and no version; does not change `updated_at` or the owner's counter.
+        Unknown ids are skipped. If an id occurs twice, the last value counts.
         """
         ...
 
 
-# --- The base memory in a store: what a snapshot and a transaction can do with it
+# --- Base memory
 
 
 class BaseMemoryReader(Protocol):
     """The part of a `Snapshot` that reads the base memory."""
 
     def base_memory(self, *, as_of: datetime | None = None) -> BaseMemory | None:
-        """Return the base memory; None where there is none.
+        """Return the base memory; None if there is none.
 
-        With `as_of`, in the version that was valid then.
+        With `as_of`, the version that was valid then.
         """
         ...
 
     def base_memories(self) -> list[BaseMemory]:
-        """Return all its versions, oldest first."""
+        """Return all versions of the base memory, oldest first."""
         ...
 
 
 class BaseMemoryWriter(Protocol):
     """The part of a `Transaction` that changes the base memory.
 
-    What is purged is no longer among the sources of any version.
+    Purged records are removed from the sources of all versions.
     """
 
     def set_base_memory(self, content: str, *, sources: Sequence[Source], at: datetime) -> None:
         """Close the open version, if any, and open the next.
 
-        Valid from `at`, but never from before the last version's beginning. The old ones stay.
+        The new version is valid from `at`, or from the start of the last version if that is later.
+        Old versions stay.
 
         Raises:
             InvalidInput: A source's id is not a UUID.
@@ -220,7 +225,7 @@ class BaseMemoryWriter(Protocol):
         ...
 
     def rewrite_base_memory(self, contents: Mapping[int, str]) -> None:
-        """Replace for good what versions say, by their numbers; times and sources stay.
+        """Permanently replace the content of versions, by number; times and sources stay.
 
         Raises:
             NotFound: There is no such version.
@@ -228,51 +233,51 @@ class BaseMemoryWriter(Protocol):
         ...
 
 
-# --- Reading and searching one owner's memory as it stood at one instant
+# --- Snapshot
 
 
 class Snapshot(
     MessageRevisionReader, MemoryStatsReader, BaseMemoryReader, PendingWorkReader, Protocol
 ):
-    """One owner's memory as it stood when the snapshot was taken.
+    """One owner's memory as of the instant when the snapshot was taken.
 
-    Nothing of another owner can be seen through it, nor does what others hold change any
-    answer. An owner that was never written to has nothing.
+    It shows no data of other owners, and their data does not affect any result. An owner without
+    any writes has no data.
     """
 
     @property
     def owner_id(self) -> str:
-        """Whose it is."""
+        """The owner."""
         ...
 
     @property
     def counter(self) -> int:
-        """How many transactions have changed this owner; touches do not count. 0 at first."""
+        """Number of transactions that changed this owner, without `record_access`; 0 at first."""
         ...
 
     @property
     def profile(self) -> str | None:
-        """The name of the profile kept at its first write; None before that."""
+        """The name of the profile stored by the owner's first write; None before that."""
         ...
 
     def memories(self, ids: Sequence[str], *, as_of: datetime | None = None) -> list[Memory]:
         """Return the memories with these ids, in their order, in any state.
 
-        Ids that the owner has no memory of are left out. With `as_of`, each as in the version
-        that was valid then; those that had none are left out. Versions read as they stood while
-        they were valid: active, and `updated_at` is when they began.
+        Ids that are not memories of the owner are left out. With `as_of`, each memory is in the
+        version that was valid then; memories without one are left out. Such versions are returned
+        as they were while valid: active, with `updated_at` set to their start.
         """
         ...
 
     def find_by_key(self, key: str) -> Memory | None:
-        """Return the active memory that has this key."""
+        """Return the active memory with this key."""
         ...
 
     def find_by_content(self, content_key: str, *, dormant: bool = False) -> list[Memory | Message]:
-        """Return active memories and valid messages of exactly this `content_key`.
+        """Return active memories and valid messages with exactly this `content_key`.
 
-        Memories first, each group oldest first. With `dormant`, memories that are expired, faded
-        or evicted are among them.
+        Memories come first, each group oldest first. With `dormant`, expired, faded and evicted
+        memories are included.
         """
         ...
 
@@ -286,15 +291,15 @@ class Snapshot(
         cursor: str | None,
         offset: int = 0,
     ) -> Page:
-        """Return memories newest first (by creation, then id), a page at a time.
+        """Return a page of memories, newest first (by creation, then id).
 
         Raises:
-            InvalidInput: The cursor is not one that a page of this owner gave.
+            InvalidInput: The cursor is not from a page of this owner.
         """
         ...
 
     def history(self, id: str) -> History | None:
-        """Return versions and events of a memory, oldest first; None where there is none."""
+        """Return a memory's versions and events, oldest first; None if there is no such memory."""
         ...
 
     def messages(
@@ -306,55 +311,55 @@ class Snapshot(
         limit: int | None = None,
         as_of: datetime | None = None,
     ) -> list[Message]:
-        """Return messages in their valid version; forgotten ones are left out.
+        """Return messages in their valid version; forgotten messages are left out.
 
-        With `as_of`, in the version that was valid then; those that had none are left out.
-        By `ids` in their order, or of a session by sequence, from the first whose sequence is
-        above `after`, or of all sessions in the order they were stored.
+        With `as_of`, each is in the version that was valid then; messages without one are left out.
+        Selected by `ids`, in their order; by session, ordered by sequence and only those above
+        `after`; or all messages, in the order stored.
         """
         ...
 
     def recent_messages(self, limit: int, *, session_id: str | None = None) -> list[Message]:
-        """Return the last of what `messages` returns, at most so many, in the same order."""
+        """Return the last `limit` messages that `messages` would return, in the same order."""
         ...
 
     def original_messages(self, ids: Sequence[str]) -> list[Message]:
-        """Return messages as they were said (version 1), forgotten or not, in their order.
+        """Return messages with their original content (version 1), even if forgotten, in order.
 
-        Their `version` is the newest that there is, so that one more is the next. Ids that the
-        owner has no message of are left out.
+        Their `version` is the newest existing one, so that the next version is one higher. Ids that
+        are not messages of the owner are left out.
         """
         ...
 
     def forgotten_messages(self) -> list[Message]:
-        """Return those of them that are forgotten, in the order they were stored."""
+        """Return the forgotten messages with their original content, in the order stored."""
         ...
 
     def external_ids(self, session_id: str, ids: Sequence[str]) -> set[str]:
-        """Return which of the callers' ids that session already has, forgotten ones too."""
+        """Return which of these external ids exist in the session, including forgotten messages."""
         ...
 
     def sessions(self) -> list[Session]:
-        """Return the conversations, in the order in which they were first logged."""
+        """Return the sessions, ordered by their first message."""
         ...
 
     def participants(self) -> list[Participant]:
-        """Return who has spoken, by number."""
+        """Return the participants, ordered by number."""
         ...
 
     def derived_memories(self, source_ids: Sequence[str]) -> dict[str, list[Memory]]:
-        """Return the memories, in any state, that have each message, or memory, as a source.
+        """Return the memories, in any state, derived from each of these messages or memories.
 
-        Each one's oldest first; those without any are left out.
+        Each list is oldest first; sources without derived memories are left out.
         """
         ...
 
     def vectors(self, digests: Sequence[bytes]) -> dict[bytes, NDArray[np.int8]]:
-        """Return the stored vectors of texts that were embedded before, by their digests."""
+        """Return the stored vectors of previously embedded texts, by digest."""
         ...
 
     def statistics(self) -> Statistics:
-        """Return how much the owner has stored."""
+        """Return counts of the owner's stored data."""
         ...
 
     def nearest(
@@ -367,55 +372,55 @@ class Snapshot(
     ) -> Integers:
         """Return the numbers of the items nearest to a vector, nearest first.
 
-        An item is as near as its nearest passage; ties go to the lower number. Items without
-        a vector are never near. Among many vectors a store may leave out some of the nearest.
+        The nearest passage of an item counts; ties go to the lower number. Items without a vector
+        are never returned. With many vectors, a store may miss some of the nearest.
 
         Args:
-            vector: What to be near to.
-            limit: How many at most.
-            scope: Which items may be among them.
-            at_least: The least cosine that they may have; −∞: any. Where it is high a store may
-                look at fewer.
+            vector: The query.
+            limit: Maximum number of results.
+            scope: The items to search.
+            min_cosine: The minimum cosine; −∞ for any. A high value may let the store compare fewer
+                items.
 
         Returns:
             At most `limit` different numbers.
 
         Raises:
-            InvalidInput: The vector has another length than the stored ones.
+            InvalidInput: The vector does not have the dimension of the stored ones.
         """
         ...
 
     def similarities(self, vector: NDArray[np.int8], numbers: Integers) -> Similarities:
-        """Return the cosines of a vector to every passage of these items, in their order."""
+        """Return the cosines between a vector and every passage of these items, in their order."""
         ...
 
     def centroid(self, scope: SearchFilter) -> Floats | None:
         """Return the mean of the unit vectors of the passages of memories in the scope.
 
-        Messages do not count, nor vectors that are zero. None where there are no others.
+        Messages and zero vectors do not count. None if there are no other vectors.
 
         Returns:
-            Shape (dimension,), comparable with a vector as it was given.
+            Shape (dimension,), comparable with a vector before quantisation.
         """
         ...
 
     def postings(self, terms: Sequence[str], scope: SearchFilter) -> Postings:
-        """Return where these terms stand, within the scope; rows by term, then by passage.
+        """Return the occurrences of these terms within the scope, ordered by term, then passage.
 
-        A passage counts as valid by its item's validity alone, expired or not.
+        A passage is valid if its item is valid, even if expired.
         """
         ...
 
     def find_containing(
         self, words: Sequence[str], scope: SearchFilter
     ) -> tuple[Integers, Integers]:
-        """Return the memories in the scope whose key or content holds any of these texts.
+        """Return the memories in the scope whose key or content contains any of these texts.
 
-        Anywhere, within words too; compared without regard to case (`str.casefold`), all other
-        characters literally. Opens every memory in the scope: a last resort.
+        Matches anywhere, including within words. Ignores case (`str.casefold`); all other
+        characters match literally. Decrypts every memory in the scope, so use it as a last resort.
 
         Returns:
-            Their items, ascending, and how many of the texts each holds.
+            The item numbers, ascending, and the number of texts that each contains.
         """
         ...
 
@@ -424,20 +429,20 @@ class Snapshot(
         ...
 
     def usage_stats(self, numbers: Integers) -> UsageStats:
-        """Return how these items have been used, in their order, as of now."""
+        """Return the current usage of these items, in their order."""
         ...
 
     def item_numbers(self, record_ids: Sequence[str], scope: SearchFilter) -> Integers:
-        """Return the item of each record that the scope lets through, in their order.
+        """Return the item of each record within the scope, in their order.
 
-        −1 for those it does not.
+        −1 for records outside the scope.
         """
         ...
 
     def items_with_content(self, content_key: str, limit: int, scope: SearchFilter) -> Integers:
-        """Return the numbers of the items in the scope of exactly this `content_key`.
+        """Return the numbers of the items in the scope with exactly this `content_key`.
 
-        Memories come before messages, each by number.
+        Memories come before messages, each ordered by number.
 
         Returns:
             At most `limit` numbers.
@@ -445,7 +450,7 @@ class Snapshot(
         ...
 
     def items_with_traits(self, traits: Trait, scope: SearchFilter) -> Integers:
-        """Return the numbers of the items in the scope that have any of these traits, ascending."""
+        """Return the numbers of the items in the scope with any of these traits, ascending."""
         ...
 
     def items_in_scope(self, scope: SearchFilter) -> Integers:
@@ -453,12 +458,12 @@ class Snapshot(
         ...
 
     def neighbours(self, numbers: Integers, step: Literal[-1, 1], scope: SearchFilter) -> Integers:
-        """Return the valid message just before or after each, in its session; −1: none.
+        """Return the valid message just before or after each one in its session; −1 for none.
 
-        Of the scope only the instant counts. Memories have no neighbours.
+        Only the instant of the scope applies. Memories have no neighbours.
         """
         ...
 
     def passages(self, numbers: Integers) -> list[list[tuple[Span, int]]]:
-        """Return span and word pieces of every passage of these items, in their order."""
+        """Return span and number of word pieces of every passage of these items, in their order."""
         ...

@@ -1,10 +1,8 @@
-"""The store: the memories, messages and index of many owners.
+"""The store: memories, messages and search index of many owners.
 
-Three protocols. A `Store` gives a `Snapshot` of one owner to read and search, and a
-`Transaction` on one owner to change; they stand in modules of their own. A number, session
-number or speaker number belongs to one owner and means nothing to another.
-
-All times are timezone-aware; stores keep them to the microsecond, in UTC.
+A `Store` opens a `Snapshot` to read and search one owner, and a `Transaction` to change one. Item,
+session and speaker numbers belong to one owner and have no meaning for another. All times are
+timezone-aware; stores keep them in UTC with microsecond precision.
 """
 
 from __future__ import annotations
@@ -57,17 +55,17 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class StoreMeta:
-    """What a store says of itself.
+    """Metadata of a store.
 
     Attributes:
-        schema: Version of its tables.
-        embedder: Name of the model its vectors are of; None until the first vector.
-        dimension: Their length; None until the first vector.
-        cipher: Name of the cipher it was made with.
-        analyser: Version of the text analysis that its keywords were made with.
-        digests: The name that digests of embedded texts are made with: that of the store's first
-            model; None until then.
-        space: How often its vectors were made anew by another model.
+        schema: Version of the table schema.
+        embedder: Name of the model of its vectors; None until the first vector.
+        dimension: Length of its vectors; None until the first vector.
+        cipher: Name of the cipher it was created with.
+        analyser: Version of the text analysis that produced its keywords.
+        digest_name: The name used in digests of embedded texts, that of the store's first model;
+            None until the first vector.
+        embedding_generation: How often the store switched to another model.
     """
 
     schema: int
@@ -79,31 +77,31 @@ class StoreMeta:
     embedding_generation: int = 0
 
 
-# --- Changing one owner's memory, all or nothing
+# --- Transaction
 
 
 class Transaction(Snapshot, PurgeWriter, StrengthWriter, BaseMemoryWriter, WorkWriter, Protocol):
-    """A snapshot of one owner that is also the only writer of that owner.
+    """A snapshot of one owner that is also the owner's only writer; atomic.
 
-    An error in one of its methods undoes the whole transaction, even where the block catches
-    it: the block's end then raises `Conflict`.
+    An error in one of its methods rolls back the whole transaction, even if the block catches it:
+    the end of the block then raises `Conflict`.
 
-    What somebody has looked at stays so while it says the same: the entry of a suspicious text
-    (`Trait.SUSPICIOUS`) is kept as reviewed where a version of that record with just that content
-    was.
+    A review applies as long as the content is unchanged. The entry of a suspicious text
+    (`Trait.SUSPICIOUS`) is stored as reviewed if a version of that record with exactly that content
+    was reviewed.
 
-    Reads see what was written before in the same transaction, but for `counter`, which stays,
-    and `nearest`, `similarities`, `centroid`, `postings`, `containing`, `items`, `uses`,
-    `numbers`, `marked`, `within`, `neighbours` and `passages`, which may answer from the state at
-    its begin.
+    Reads see earlier writes of the same transaction, with two exceptions. `counter` does not
+    change. `nearest`, `similarities`, `centroid`, `postings`, `find_containing`, `items`,
+    `usage_stats`, `item_numbers`, `items_with_traits`, `items_in_scope`, `neighbours` and
+    `passages` may use the state at its beginning.
     """
 
     def adopt_profile(self, name: str) -> None:
-        """Keep the owner's profile, where none is kept yet."""
+        """Store the owner's profile if there is none yet."""
         ...
 
     def set_profile(self, name: str) -> None:
-        """Keep this as the owner's profile, whatever it was."""
+        """Store the owner's profile, replacing any other."""
         ...
 
     def log(
@@ -113,43 +111,45 @@ class Transaction(Snapshot, PurgeWriter, StrengthWriter, BaseMemoryWriter, WorkW
         *,
         at: datetime | None = None,
     ) -> None:
-        """Append messages to a session, in order; the session is made where there is none.
+        """Append messages to a session, in order; create the session if there is none.
 
-        Ids, roles, times and sequence numbers are set already (`next_sequence`).
+        Ids, roles, times and sequence numbers must be set already (`next_sequence`).
 
         Args:
-            at: When they are stored, from which on `as_of` finds them; None: each from when it
-                was said.
+            at: The storage time, from which `as_of` includes the messages; None uses each message's
+                own time.
 
         Raises:
-            Conflict: An id, a place in the session, or a caller's id in it is taken.
-            InvalidInput: An id is not a UUID, or a vector not of the store's length.
+            Conflict: An id, a position in the session, or an external id in it is taken.
+            InvalidInput: An id is not a UUID, or a vector does not have the store's dimension.
         """
         ...
 
     def next_sequence(self, session_id: str) -> int:
-        """Return the sequence number that the session's next message has."""
+        """Return the sequence number of the session's next message."""
         ...
 
     def end_session(self, session_id: str, at: datetime) -> None:
-        """Mark a session as ended. One without a message, or not there at all, is left so."""
+        """Mark a session as ended. Does nothing if it has no messages or does not exist."""
         ...
 
     def insert(self, memories: Sequence[tuple[Memory, IndexEntry]]) -> None:
         """Store new memories, each valid from its `updated_at`.
 
-        One that is not active ends as it begins: it is kept, and never found.
+        The validity of an inactive memory ends when it begins: it is stored, but no search returns
+        it.
 
         Raises:
-            Conflict: An id is taken, or a key by an active memory.
-            InvalidInput: An id is not a UUID, or a vector not of the store's length.
+            Conflict: An id is taken, or an active memory has the same key.
+            InvalidInput: An id is not a UUID, or a vector does not have the store's dimension.
         """
         ...
 
     def revise(self, memory: Memory, entry: IndexEntry) -> None:
         """Close the open version of a memory, if any, and open `memory.version`.
 
-        Valid from `memory.updated_at`, but never from before the last version's end.
+        The new version is valid from `memory.updated_at`, or from the end of the last version if
+        that is later.
 
         Raises:
             NotFound: There is no such memory.
@@ -160,39 +160,38 @@ class Transaction(Snapshot, PurgeWriter, StrengthWriter, BaseMemoryWriter, WorkW
     def revise_message(self, message: Message, entry: IndexEntry, at: datetime) -> None:
         """Close the open version of a message, if any, and open `message.version`.
 
-        Session, sequence and the caller's id stay. Raises as `revise` does.
+        Session, sequence and external id stay. Raises the same errors as `revise`.
         """
         ...
 
     def reindex(self, message_id: str, entry: IndexEntry) -> None:
-        """Replace terms and vectors of a message's open version; its window has changed.
+        """Replace the terms and vectors of a message's open version after its window changed.
 
-        It may be another item afterwards, of the same validity.
+        The message may get another item number, with the same validity.
 
         Raises:
-            NotFound: The message is not there, or forgotten.
+            NotFound: There is no such message, or it is forgotten.
         """
         ...
 
     def amend(self, memory: Memory) -> None:
-        """Store all of a memory but its content and version.
+        """Store all fields of a memory except content and version.
 
-        Where the state becomes inactive, its open version is closed as of
-        `memory.updated_at`, but never before it began. It can't become active again thus: that
-        is a new version.
+        If the state becomes inactive, the open version closes at `memory.updated_at`, but never
+        before its start. This can't make a memory active again: that takes a new version.
 
         Raises:
             NotFound: There is no such memory.
-            Conflict: It would become active, or the key is taken.
+            Conflict: The memory would become active, or the key is taken.
         """
         ...
 
     def close_messages(self, ids: Sequence[str], at: datetime) -> None:
-        """Close the open versions of these messages: forgotten. Others are left out."""
+        """Forget messages by closing their open versions. Other ids are skipped."""
         ...
 
     def link(self, links: Sequence[Link]) -> None:
-        """Store links; those already there stay."""
+        """Store links; existing ones stay."""
         ...
 
     def record(self, events: Sequence[Event]) -> None:
@@ -200,104 +199,104 @@ class Transaction(Snapshot, PurgeWriter, StrengthWriter, BaseMemoryWriter, WorkW
         ...
 
 
-# --- The store: the memories, messages and index of many owners
+# --- Store
 
 
 class Store(OwnerEraser, Protocol):
-    """Memories of many owners. Thread-safe; several processes may have it open."""
+    """Memories of many owners. Thread-safe; several processes may open it at once."""
 
     @property
     def meta(self) -> StoreMeta:
-        """What the store says of itself."""
+        """The store's metadata."""
         ...
 
     @property
     def jobs(self) -> JobStore:
-        """Its scheduled jobs."""
+        """The store's scheduled jobs."""
         ...
 
     @property
     def leases(self) -> WorkLeases:
-        """Who does what is waiting for a model."""
+        """The leases of background work."""
         ...
 
     @property
     def usage(self) -> UsageCounter:
-        """What models were asked."""
+        """Usage of language models."""
         ...
 
     @property
     def api_keys(self) -> ApiKeys:
-        """The keys by which callers of the service are known."""
+        """The service's API keys."""
         ...
 
     @property
     def idempotency(self) -> IdempotencyStore:
-        """What was answered to requests that have a key."""
+        """Responses to requests with an idempotency key."""
         ...
 
     def read(self, owner_id: str) -> AbstractContextManager[Snapshot]:
-        """Take a snapshot of one owner. Never waits for a writer.
+        """Take a snapshot of one owner. Never waits for writers.
 
         Raises:
             StoreUnavailable: The store can't be reached.
-            StoreDamaged: The store can't be understood.
+            StoreDamaged: The store is corrupt.
         """
         ...
 
     def write(self, owner_id: str) -> AbstractContextManager[Transaction]:
-        """Lock one owner for writing; all or nothing is kept.
+        """Lock one owner and begin an atomic transaction.
 
-        At the end of the block what was written is durable and the owner's counter has grown
-        by one, if anything was written; an error in the block undoes all of it.
+        At the end of the block, its writes are durable. The owner's counter has increased by one if
+        there were any. An error in the block rolls back all of them.
 
         Raises:
-            StoreUnavailable: Somebody else holds the lock for too long, or the disk is full.
+            StoreUnavailable: Another writer holds the lock for too long, or the disk is full.
             StoreReadOnly: The store can't be written.
             OwnerErased: The owner was erased.
         """
         ...
 
     def record_access(self, owner_id: str, accessed: Mapping[str, tuple[int, datetime]]) -> None:
-        """Add to the access counts of memories and set when they were last recalled.
+        """Add to the access counts of memories and set the time of their last recall.
 
-        By id: how many times more, and the latest time; an earlier one than is known does not
-        count. No event, no version, no change of
-        `updated_at` or of the counter. Ids that are not there are left out.
+        Maps each id to the number of new accesses and the latest time. A time earlier than the
+        stored one is ignored. Creates no event and no version; does not change `updated_at` or the
+        owner's counter. Unknown ids are skipped.
         """
         ...
 
     def adopt_embedder(self, name: str, dimension: int) -> None:
-        """Keep which model the vectors are of, at the first use of a store.
+        """Record the model of the store's vectors, when the store is first used.
 
-        While there are no vectors, another may take its place.
+        Another model may replace it as long as there are no vectors.
 
         Raises:
-            WrongEmbeddingModel: The store has vectors of another.
+            WrongEmbeddingModel: The store has vectors of another model.
         """
         ...
 
     def expect_embedder(self, name: str, dimension: int | None) -> None:
-        """Say of which model the vectors are that are asked with, and stored, from now on.
+        """Declare the model of the query vectors and of the vectors to be stored from now on.
 
-        From then on, should the store's vectors be made anew by another model (`Reembeddable`),
-        this store is refused, wherever it searches or stores a vector, by `WrongEmbeddingModel`.
-        `adopt_embedder` says it too. Who says nothing uses whatever there is.
+        If the store is later re-embedded with another model (`SupportsReembedding`), searching and
+        storing vectors raise `WrongEmbeddingModel`. `adopt_embedder` includes this declaration.
+        Without a declaration, any stored vectors are used.
 
         Args:
-            name: The model's.
-            dimension: The length of its vectors; None: not known yet.
+            name: The model's name.
+            dimension: The length of its vectors; None if not known yet.
 
         Raises:
-            WrongEmbeddingModel: The store has adopted another.
+            WrongEmbeddingModel: The store has adopted another model.
         """
         ...
 
     def check_embedder(self) -> None:
-        """See that the store's vectors are still of the model that was expected.
+        """Check that the store's vectors are still from the expected model.
 
         Raises:
-            WrongEmbeddingModel: They are of another since.
+            WrongEmbeddingModel: The store has switched to another model since.
         """
         ...
 
@@ -306,5 +305,5 @@ class Store(OwnerEraser, Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of all that is held open. Closing twice is no error."""
+        """Release all resources. Closing twice is not an error."""
         ...

@@ -1,8 +1,9 @@
-"""Work that waits in the store: who may do it now, what it is, and what became of it.
+"""Background work: leases, pending messages, processing state and scheduled jobs.
 
-What waits is said by the records themselves: a message knows whether it was learned from, or
-summarised. A claim only keeps two processes from doing the same at once; what counts is that a
-transaction that writes a result still holds it (`WorkChanges.holds`).
+Pending work is derived from the records: a message knows whether it was learned from, or
+summarised. A lease only prevents two processes from doing the same work at once. Correctness
+depends on the check that a transaction that writes a result still holds its lease
+(`WorkWriter.holds_lease`).
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from memolith.domain.owners import ConsolidationProgress, PendingWork, Processin
 
 @dataclass(frozen=True, slots=True)
 class WorkLease:
-    """The right to do one kind of work for an owner, for a while.
+    """A temporary right to do one kind of work for an owner.
 
     Attributes:
-        owner_id: For whom.
-        work: What.
-        token: Tells this claim from all others.
-        attempts: How often the work failed in a row before.
+        owner_id: The owner.
+        work: The kind of work.
+        token: Identifies this lease.
+        attempts: Number of consecutive failures before this lease.
     """
 
     owner_id: str
@@ -35,79 +36,80 @@ class WorkLease:
 
 
 class WorkLeases(Protocol):
-    """The claims of a store. Thread-safe, and the same to all processes that have it open.
+    """The work leases of a store. Thread-safe and consistent across processes.
 
-    Of a kind of work an owner has one claim at most that counts. Who takes over one that ran out
-    has it from then on, and the former holder has lost it; until then the former holder may still
-    keep it and write under it. Time is what the callers say it is. An owner's counter does not
-    move, and erasing an owner removes the claims. Whatever changes something waits for whoever
-    writes to the owner: it can't be done within a transaction of one's own.
+    For each kind of work, an owner has at most one valid lease. An expired lease can be acquired by
+    another process; the former holder has then lost it. Until then, the former holder may still
+    renew it and write under it. Callers provide the time. Leases do not change an owner's counter,
+    and erasing an owner removes them. Every change waits for other writers of the owner, so it
+    can't be done within a transaction of one's own on that owner.
     """
 
     def owners(self, work: WorkKind, *, now: datetime) -> list[str]:
-        """Return the owners for whom that work may be taken, sorted: a lock-free read.
+        """Return the owners whose work of that kind may be acquired, sorted, without locking.
 
-        For `LEARN` those who have messages that `Waiting.awaiting` returns; for other work
-        all. Those whose work is claimed, postponed or parked are left out.
+        For `LEARN`, these are owners with messages that `PendingWorkReader.pending_messages`
+        returns; for other work, all owners. Owners whose work is leased, postponed or dead-lettered
+        are left out.
         """
         ...
 
     def acquire(
         self, owner_id: str, work: WorkKind, *, now: datetime, lease_s: float
     ) -> WorkLease | None:
-        """Take a claim; None where somebody holds it, or it is postponed or parked.
+        """Acquire a lease; None if the work is leased, postponed or dead-lettered.
 
-        Of several who ask at once, one gets it. An owner who has nothing stored has no work. That
-        a holder was not heard of again is no failed attempt.
+        Of concurrent callers, only one gets the lease. An owner without stored data has no work.
+        Taking over an expired lease does not count as a failed attempt.
 
         Args:
-            owner_id: For whom.
-            work: What.
-            now: The time.
-            lease_s: For how long it is held, if it is not kept.
+            owner_id: The owner.
+            work: The kind of work.
+            now: The current time.
+            lease_s: Duration of the lease in seconds, unless renewed.
         """
         ...
 
     def renew(self, lease: WorkLease, *, now: datetime, lease_s: float) -> bool:
-        """Hold a claim for longer; False where it was lost."""
+        """Extend a lease; return False if it was lost."""
         ...
 
     def release(self, lease: WorkLease) -> None:
-        """Give a claim back, its count of attempts cleared. Where it was lost, nothing changes."""
+        """Release a lease and reset its attempts. Does nothing if the lease was lost."""
         ...
 
     def fail(self, lease: WorkLease, *, retry_at: datetime | None) -> None:
-        """Give a claim back as failed: its attempts grow by one, and it waits until then.
+        """Release a lease as failed: increment its attempts and postpone the work until `retry_at`.
 
-        None parks it: it waits until `unpark`. Where it was lost, nothing changes.
+        None moves the work to the dead letters until `retry` is called. Does nothing if the lease
+        was lost.
         """
         ...
 
     def retry(self, owner_id: str) -> None:
-        """Let everything of an owner that is parked or postponed be tried again at once.
+        """Make all dead-lettered and postponed work of an owner due immediately.
 
-        Claims as well as messages (`WorkChanges.postpone`); their counts begin anew. What somebody
-        holds, and forgotten messages, stay as they are.
+        This applies to leases and messages (`WorkWriter.schedule_retry`) and resets their attempts.
+        Valid leases and forgotten messages are not changed.
         """
         ...
 
 
 class PendingWorkReader(Protocol):
-    """The part of a `Snapshot` that tells what is still to be done."""
+    """The part of a `Snapshot` that reads pending work."""
 
     def pending_messages(self, limit: int, *, now: datetime) -> list[Message]:
-        """Return valid messages that a model is still to learn from, in the order stored.
+        """Return the first `limit` valid messages to learn from, in the order stored.
 
-        The first of them, at most so many. Parked ones are left out, and postponed ones until
-        their time. One that was forgotten waits again where it is valid again; one that was
-        changed waits as before.
+        Dead-lettered messages are left out, and postponed ones until their time. A forgotten
+        message is pending again once it is valid again. A changed message stays pending.
         """
         ...
 
     def attempts(self, ids: Sequence[str]) -> int:
-        """Return how often learning from any of these valid messages has failed, at most.
+        """Return the highest number of failed learning attempts among these valid messages.
 
-        0 without any.
+        Returns 0 if there are none.
         """
         ...
 
@@ -116,69 +118,69 @@ class PendingWorkReader(Protocol):
     ) -> list[Message]:
         """Return the valid messages that were not summarised, in the order stored.
 
-        The first of them, at most so many; of all sessions, or of one.
+        At most the first `limit` messages; of one session, or of all.
         """
         ...
 
     def count_unsummarised_messages(self) -> int:
-        """Return how many those are."""
+        """Return the number of unsummarised messages."""
         ...
 
     def count_unsummarised_by_session(self) -> dict[str, int]:
-        """Return how many those are in each session; sessions without any are left out."""
+        """Return the number of unsummarised messages by session, without empty sessions."""
         ...
 
     def memories_without_mark(self, mark: ProcessingFlag, kinds: frozenset[str]) -> list[Memory]:
         """Return the active memories of these kinds without that mark.
 
-        Oldest first (by creation, then id). A memory's later versions have its marks.
+        Oldest first (by creation, then id). Later versions of a memory keep its marks.
         """
         ...
 
     def progress(self, session_id: str) -> ConsolidationProgress:
-        """Return how far a session's history was made shorter; of none, nothing was."""
+        """Return a session's consolidation progress; initial values for an unknown session."""
         ...
 
     def pending_work(self) -> PendingWork:
-        """Return how much waits."""
+        """Return the amount of pending work."""
         ...
 
 
 class WorkWriter(Protocol):
-    """The part of a `Transaction` that says what was done.
+    """The part of a `Transaction` that records completed work.
 
-    None of these makes a version or an event. Messages and memories that are not there are left
-    out, and forgotten messages.
+    None of these methods creates a version or an event. Missing memories and messages are skipped,
+    and so are forgotten messages.
     """
 
     def holds_lease(self, lease: WorkLease) -> bool:
-        """Tell whether a claim still counts, and let nobody take it before the commit.
+        """Return whether a lease is still valid; if so, protect it until the commit.
 
-        It counts until somebody else has taken it, or it was given back; not only until its
-        lease has run out.
+        A lease stays valid until another process acquires it, or until it is released. Expiry alone
+        does not end it.
         """
         ...
 
     def mark_pending(self, ids: Sequence[str]) -> None:
-        """Let messages wait to be learned from, those too that were learned from before.
+        """Mark messages as pending for learning, including those already learned from.
 
-        Those that wait already stay as they are, postponed or parked.
+        Pending messages are not changed, even if postponed or dead-lettered.
         """
         ...
 
     def mark_learned(self, ids: Sequence[str], at: datetime) -> None:
-        """Mark messages as learned from: they wait no longer, and their count is cleared."""
+        """Mark messages as learned from: no longer pending, with attempts reset."""
         ...
 
     def schedule_retry(self, ids: Sequence[str], *, retry_at: datetime | None) -> None:
-        """Count a failed attempt at messages, and let them wait until then; None parks them.
+        """Count a failed attempt and postpone pending messages until `retry_at`.
 
-        Those that do not wait are left out.
+        None moves them to the dead letters. Messages that are not pending are skipped.
         """
         ...
 
     def mark_summarised(self, ids: Sequence[str], at: datetime | None) -> None:
-        """Mark messages as summarised, whatever they will say in later versions; None undoes it."""
+        """Mark messages as summarised, including their later versions; None removes the mark."""
         ...
 
     def add_mark(self, ids: Sequence[str], mark: ProcessingFlag) -> None:
@@ -186,26 +188,26 @@ class WorkWriter(Protocol):
         ...
 
     def remove_mark(self, ids: Sequence[str], mark: ProcessingFlag) -> None:
-        """Take a mark from memories."""
+        """Remove a mark from memories."""
         ...
 
     def set_progress(self, session_id: str, progress: ConsolidationProgress) -> None:
-        """Keep how far a session's history was made shorter, logged here or not."""
+        """Store a session's consolidation progress; the session need not have messages."""
         ...
 
 
-# --- Scheduled jobs: which process may do one now, and how far it came
+# --- Scheduled jobs
 
 
 @dataclass(frozen=True, slots=True)
 class JobLease:
-    """The right to do a job for a while.
+    """A temporary right to run a job.
 
     Attributes:
         name: The job.
-        token: Tells this lease from all others.
-        state: What `Jobs.keep` saved last, where the job was not finished since; None: it
-            begins anew.
+        token: Identifies this lease.
+        state: The state last saved by `JobStore.renew`, if the job was not finished since; None
+            starts from the beginning.
     """
 
     name: str
@@ -214,44 +216,44 @@ class JobLease:
 
 
 class JobStore(Protocol):
-    """The jobs of a store. Thread-safe, and the same to all processes that have it open.
+    """The scheduled jobs of a store. Thread-safe and consistent across processes.
 
-    A job has one lease at most that counts. Whoever takes over a lease that ran out has it from
-    then on, and the former holder has lost it; until then the holder may still keep or finish it.
-    Time is what the callers say it is.
+    A job has at most one valid lease. An expired lease can be acquired by another process; the
+    former holder has then lost it. Until then, the former holder may still renew or finish it.
+    Callers provide the time.
     """
 
     def acquire(
         self, name: str, *, now: datetime, every_s: float, lease_s: float
     ) -> JobLease | None:
-        """Take a job that is due; None where it is not, or somebody else holds it.
+        """Acquire a due job; None if it is not due, or another process holds it.
 
-        It is due when it was never finished, or last finished `every_s` ago or longer. Of several
-        who ask at once, one gets it.
+        A job is due if it never finished, or if it last finished at least `every_s` ago. Of
+        concurrent callers, only one gets the lease.
 
         Args:
-            name: Any name; the first who takes a job makes it.
-            now: The time.
-            every_s: How long after its end it is due again.
-            lease_s: For how long it is held, if it is not kept.
+            name: Any name; acquiring a job for the first time creates it.
+            now: The current time.
+            every_s: Seconds from the end of a run until the job is due again.
+            lease_s: Duration of the lease in seconds, unless renewed.
         """
         ...
 
     def renew(self, lease: JobLease, state: str, *, now: datetime, lease_s: float) -> bool:
-        """Hold a job for longer, and save how far it came; False where the lease was lost.
+        """Extend a lease and save the job's progress; return False if the lease was lost.
 
-        The state is stored as it is, never encrypted: nothing of a memory belongs into it.
-        Erasing an owner forgets the states of all jobs, since they may name the owner.
+        The state is stored unencrypted, so it must not contain any content. Erasing an owner clears
+        the states of all jobs, since they may name the owner.
         """
         ...
 
     def finish(self, lease: JobLease, *, now: datetime) -> bool:
-        """Give a job back as done, without a state; False where the lease was lost."""
+        """Mark a job as finished and clear its state; return False if the lease was lost."""
         ...
 
     def release(self, lease: JobLease) -> None:
-        """Give a job back as not done: it stays due, and its state is kept.
+        """Release an unfinished job: it stays due and keeps its state.
 
-        Where the lease was lost, nothing changes.
+        Does nothing if the lease was lost.
         """
         ...

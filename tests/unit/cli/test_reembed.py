@@ -71,7 +71,7 @@ def test_ctrl_c_leaves_it_to_be_gone_on_with(filled: Program) -> None:
     assert filled("reembed").code == 130
     assert "finish the change in progress" in filled("recall", "Oslo").err
     filled.wiring.hashing = HashingEmbedder(8, "third")
-    assert "vectors of other (16 dimensions) are being made" in filled("reembed").err
+    assert "re-embedding with other (16 dimensions) is in progress" in filled("reembed").err
     filled.wiring.hashing = OTHER
     assert filled.json("reembed")["vectors_created"] == 2
 

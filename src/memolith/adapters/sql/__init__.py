@@ -1,1 +1,1 @@
-"""What the SQL stores share: values, sealing, and the search index in memory."""
+"""Shared parts of the SQL stores: row codecs, encryption, and the in-memory search index."""

@@ -1,4 +1,4 @@
-"""Memories, messages and events as rows, and back."""
+"""Encoding and decoding of database rows: times, ids, memories, messages, events and cursors."""
 
 from __future__ import annotations
 
@@ -35,13 +35,14 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _DECODE_ERRORS = (LookupError, ValueError, TypeError, AttributeError, OverflowError)
-"""What a column raises that holds another type, an unknown word, no text or a time out of range."""
+"""Errors raised by columns with a wrong type, an unknown value, invalid text or a time out of
+range."""
 
 
 def translate_decode_errors(function: Callable[P, T]) -> Callable[P, T]:
-    """Make a function, which does nothing but turn rows into values, raise `StoreDamaged`.
+    """Make a function that only decodes rows raise `StoreDamaged`.
 
-    The error does not quote the row, which may be content; its cause does.
+    The error does not quote the row, which may contain content; its cause does.
     """
 
     @wraps(function)
@@ -50,14 +51,14 @@ def translate_decode_errors(function: Callable[P, T]) -> Callable[P, T]:
             return function(*args, **kwargs)
         except _DECODE_ERRORS as error:
             raise StoreDamaged(
-                f"the store is damaged: a row can't be read ({type(error).__name__}); run"
+                f"the store is damaged: a row can't be decoded ({type(error).__name__}); run"
                 " `memolith verify`"
             ) from error
 
     return decoded
 
 
-# --- Times and ids as columns hold them: microseconds since 1970, and 16 bytes
+# --- Times and ids
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -66,7 +67,7 @@ _SECONDS_PER_DAY = 86_400
 _ID_BYTES = 16
 
 NEVER = int(np.iinfo(np.int64).max)
-"""The end, in microseconds, of what has no end."""
+"""In microseconds since 1970, the end of anything without an end."""
 
 
 def micros(at: datetime) -> int:
@@ -91,13 +92,13 @@ def instant_or_none(microseconds: int | None) -> datetime | None:
 
 
 def unpack_id(packed: bytes) -> str:
-    """Return a UUID in its usual form."""
+    """Return a UUID in canonical form."""
     digits = packed.hex()
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
 def pack_id_or_none(text: str) -> bytes | None:
-    """Return the 16 bytes of a UUID in its usual form; None for any other text."""
+    """Return the 16 bytes of a UUID in canonical form; None for any other text."""
     try:
         packed = bytes.fromhex(text.replace("-", ""))
     except ValueError:
@@ -109,28 +110,28 @@ def pack_id(text: str, field: str = "id") -> bytes:
     """Return the 16 bytes of a UUID.
 
     Raises:
-        InvalidInput: It is not a UUID in its usual form (lower case, with dashes).
+        InvalidInput: It is not a UUID in canonical form (lower case, with dashes).
     """
     packed = pack_id_or_none(text)
     if packed is None:
-        raise InvalidInput(field, "not a UUID in lower case with dashes")
+        raise InvalidInput(field, "must be a UUID in lower case with dashes")
     return packed
 
 
 def pack_valid_ids(texts: Sequence[str]) -> tuple[bytes, ...]:
-    """Return the 16 bytes of each UUID; what is none is left out."""
+    """Return the 16 bytes of each UUID; other texts are left out."""
     return tuple(packed for packed in map(pack_id_or_none, texts) if packed is not None)
 
 
 _DASH = 32
-"""The column, after those of the 32 digits, that holds a dash."""
+"""Index of the column that holds a dash, after the columns of the 32 digits."""
 
 _GROUPS = ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32))
 _DIGIT_POSITIONS = np.array([place for group in _GROUPS for place in (*range(*group), _DASH)][:-1])
 
 
 def unpack_ids(packed: NDArray[np.uint8]) -> list[str]:
-    """Return UUIDs of shape (n, 16) in their usual form."""
+    """Return the canonical form of UUIDs, given as bytes of shape (n, 16)."""
     letters = np.full((len(packed), _DASH + 1), ord("-"), dtype=np.uint8)
     digits = np.frombuffer(packed.tobytes().hex().encode(), dtype=np.uint8)
     letters[:, :_DASH] = digits.reshape(len(packed), _DASH)
@@ -138,7 +139,7 @@ def unpack_ids(packed: NDArray[np.uint8]) -> list[str]:
     return [text[start : start + 36] for start in range(0, len(text), 36)]
 
 
-# --- Memories, messages and events as rows, and back
+# --- Memories, messages and events
 
 
 MEMORY_COLUMNS = (
@@ -146,7 +147,7 @@ MEMORY_COLUMNS = (
     " access_count, accessed_at, created_at, updated_at, happened_at, expires_at, superseded_by,"
     " session, sources, compressed, kept_kind, valid_from, valid_to"
 )
-"""The columns that `memories` and `versions` share, in the order of a row."""
+"""The columns that `memories` and `versions` share, in row order."""
 
 KEY_COLUMNS = {
     "messages": ("id",),
@@ -156,22 +157,22 @@ KEY_COLUMNS = {
     "base_memories": ("version",),
     "passages": ("item", "part"),
 }
-"""By what, beside the owner, a row of a table is known."""
+"""Key columns of each table, in addition to the owner."""
 
 DORMANT_STATES = ", ".join(f"'{state.value}'" for state in sorted(DORMANT))
-"""As a statement lists them."""
+"""SQL list of the dormant states."""
 
 _MESSAGE_SOURCE, _MEMORY_SOURCE = 0, 1
 
 _PackedSource = tuple[bytes, int, bytes | None]
-"""Packed id, which of the two above, the caller's id sealed."""
+"""Packed id, record type (one of the two constants above), and the encrypted external id."""
 
 _BASE_MEMORY_ID = "base_memory"
-"""What stands for its id; no memory's or message's can be like it."""
+"""Stands for the record id in the encryption context; never equal to a memory's or message's id."""
 
 
 def where_key(table: str) -> str:
-    """Return the condition for one row of a table: by the owner's number, and its key."""
+    """Return the WHERE clause for one row of a table, by owner number and key."""
     return " AND ".join(("WHERE owner_id = ?", *(f"{column} = ?" for column in KEY_COLUMNS[table])))
 
 
@@ -217,7 +218,7 @@ def memory_row(
 
 @translate_decode_errors
 def decode_memory(encryption: OwnerEncryption, row: RowValues) -> Memory:
-    """Return the memory of a row of `MEMORY_COLUMNS` and the session's name."""
+    """Decode a memory from a row of `MEMORY_COLUMNS` followed by the session's name."""
     record = unpack_id(row[0])
     version = row[1]
 
@@ -259,7 +260,7 @@ def _encrypt_field(
 
 
 def _decode_tags(text: str) -> tuple[str, ...]:
-    import msgspec  # here and below: most recalls read nothing that is packed
+    import msgspec  # here and below, since most recalls decode no packed columns
 
     return tuple(msgspec.json.decode(text, type=list[str]))
 
@@ -273,7 +274,7 @@ def _encrypt_tags(encryption: OwnerEncryption, memory: Memory) -> bytes | None:
 
 
 def pack_sources(encryption: OwnerEncryption, sources: Sequence[Source]) -> bytes | None:
-    """Return sources in one value, the callers' ids in it sealed; None without any.
+    """Return sources encoded as one value with encrypted external ids; None if there are none.
 
     Raises:
         InvalidInput: An id is not a UUID.
@@ -283,7 +284,7 @@ def pack_sources(encryption: OwnerEncryption, sources: Sequence[Source]) -> byte
 
 @translate_decode_errors
 def unpack_sources(encryption: OwnerEncryption, packed: bytes | None) -> tuple[Source, ...]:
-    """Return the sources of a value of `pack_sources`."""
+    """Return the sources encoded by `pack_sources`."""
     return tuple(
         Source(
             unpack_id(record),
@@ -296,13 +297,13 @@ def unpack_sources(encryption: OwnerEncryption, packed: bytes | None) -> tuple[S
 
 @translate_decode_errors
 def source_ids(packed: bytes | None) -> list[bytes]:
-    """Return the packed ids of the sources of a value of `pack_sources`, and open nothing."""
+    """Return the packed ids of sources encoded by `pack_sources`, without decrypting anything."""
     return [record for record, _, _ in _decode_sources(packed)]
 
 
 @translate_decode_errors
 def remove_sources(packed: bytes, removed: frozenset[bytes]) -> bytes | None:
-    """Return a value of `pack_sources` without the sources of these packed ids."""
+    """Return a value of `pack_sources` without the sources with these packed ids."""
     return _encode_sources(
         [source for source in _decode_sources(packed) if source[0] not in removed]
     )
@@ -333,7 +334,7 @@ def _pack_source(encryption: OwnerEncryption, source: Source) -> _PackedSource:
 def encrypt_external_id(
     encryption: OwnerEncryption, packed_id: bytes, external_id: str | None
 ) -> bytes | None:
-    """Return the caller's id of a message, sealed."""
+    """Return a message's external id, encrypted."""
     if external_id is None:
         return None
     return encryption.encrypt(external_id, unpack_id(packed_id), "external_id")
@@ -343,7 +344,7 @@ def encrypt_external_id(
 def decrypt_external_id(
     encryption: OwnerEncryption, packed_id: bytes, encrypted: bytes | None
 ) -> str | None:
-    """Return the caller's id of a message."""
+    """Return a message's external id, decrypted."""
     return (
         None
         if encrypted is None
@@ -352,24 +353,24 @@ def decrypt_external_id(
 
 
 def digest_external_id(encryption: OwnerEncryption, external_id: str | None) -> bytes | None:
-    """Return by what a message is found that has the caller's id."""
+    """Return the digest for finding a message by its external id."""
     return None if external_id is None else encryption.digest("external", external_id)
 
 
 def encrypt_base_memory(encryption: OwnerEncryption, content: str, version: int) -> bytes:
-    """Return what the base memory says in a version, sealed."""
+    """Return the content of a base memory version, encrypted."""
     return encryption.encrypt(content, _BASE_MEMORY_ID, "content", version)
 
 
 @translate_decode_errors
 def decrypt_base_memory(encryption: OwnerEncryption, encrypted: bytes, version: int) -> str:
-    """Return what the base memory says in a version."""
+    """Return the content of a base memory version, decrypted."""
     return encryption.decrypt(encrypted, _BASE_MEMORY_ID, "content", version)
 
 
 @translate_decode_errors
 def decode_base_memory(encryption: OwnerEncryption, row: RowValues) -> BaseMemory:
-    """Return the base memory of a row: version, content, sources, valid from, valid to."""
+    """Decode the base memory from a row: version, content, sources, valid from, valid to."""
     version, sealed, sources, valid_from, valid_to = row
     return BaseMemory(
         content=decrypt_base_memory(encryption, sealed, version),
@@ -384,12 +385,12 @@ def decode_base_memory(encryption: OwnerEncryption, row: RowValues) -> BaseMemor
 def decode_message(
     encryption: OwnerEncryption, row: RowValues, names: dict[int, str | None]
 ) -> Message:
-    """Return the message of a row.
+    """Decode a message from a row.
 
     Args:
-        row: Id, version, sequence, sealed external id, time, content, session's name, speaker's
-            number, sealed name, role.
-        names: The names of speakers opened so far; the row's is added.
+        row: Id, version, sequence, encrypted external id, time, content, session's name, speaker's
+            number, encrypted speaker's name, role.
+        names: Cache of decrypted speaker names; the row's is added.
     """
     packed, version, sequence, external_id, at, content, session, speaker, name, role = row
     record = unpack_id(packed)
@@ -409,18 +410,18 @@ def decode_message(
 
 
 def encrypt_name(encryption: OwnerEncryption, number: int, name: str | None) -> bytes | None:
-    """Return a participant's name, sealed."""
+    """Return a participant's name, encrypted."""
     return None if name is None else encryption.encrypt(name, f"participant:{number}", "name")
 
 
 def digest_speaker(encryption: OwnerEncryption, name: str | None, role: str) -> bytes:
-    """Return by what a participant is found."""
+    """Return the digest for finding a participant by name and role."""
     return encryption.digest("speaker", role if name is None else f"{role}:{name}")
 
 
 @translate_decode_errors
 def decrypt_name(encryption: OwnerEncryption, number: int, encrypted: bytes | None) -> str | None:
-    """Return a participant's name."""
+    """Return a participant's name, decrypted."""
     return (
         None
         if encrypted is None
@@ -429,7 +430,7 @@ def decrypt_name(encryption: OwnerEncryption, number: int, encrypted: bytes | No
 
 
 def event_row(encryption: OwnerEncryption, number: int, event: Event) -> tuple[object, ...]:
-    """Return an event as a row: number, record, action, time, by, version, details."""
+    """Return an event as a row: number, record, action, time, actor, version, details."""
     details = None
     if event.details:
         import msgspec
@@ -449,7 +450,7 @@ def event_row(encryption: OwnerEncryption, number: int, event: Event) -> tuple[o
 
 @translate_decode_errors
 def decode_event(encryption: OwnerEncryption, row: RowValues) -> Event:
-    """Return the event of a row; see `event_row`."""
+    """Decode an event from a row; see `event_row`."""
     number, packed, action, at, by, version, sealed = row
     record = unpack_id(packed)
     details: dict[str, str] = {}
@@ -461,11 +462,11 @@ def decode_event(encryption: OwnerEncryption, row: RowValues) -> Event:
     return Event(record, Action(action), instant(at), by, version, details)
 
 
-# --- One owner's texts, sealed and opened at their places
+# --- Encryption
 
 
 class OwnerEncryption:
-    """An owner's cipher that knows whose texts it seals."""
+    """Encrypts and digests the texts of one owner."""
 
     __slots__ = ("_cipher", "owner_id")
 
@@ -474,20 +475,20 @@ class OwnerEncryption:
         self.owner_id = owner_id
 
     def encrypt(self, text: str, record: str, field: str, version: int = 1) -> bytes:
-        """Return the sealed form of a text."""
+        """Return a text, encrypted for this record and field."""
         return self._cipher.encrypt(
             text.encode(), EncryptionContext(self.owner_id, record, field, version)
         )
 
     @translate_decode_errors
     def decrypt(self, ciphertext: bytes, record: str, field: str, version: int = 1) -> str:
-        """Return the text that was sealed there."""
+        """Return the text that was encrypted for this record and field."""
         return self._cipher.decrypt(
             ciphertext, EncryptionContext(self.owner_id, record, field, version)
         ).decode()
 
     def can_decrypt(self, ciphertext: bytes, context: EncryptionContext) -> bool:
-        """Return whether what was sealed there opens."""
+        """Return whether a value can be decrypted in this context."""
         try:
             self._cipher.decrypt(ciphertext, context)
         except StoreDamaged:
@@ -495,28 +496,28 @@ class OwnerEncryption:
         return True
 
     def digest(self, purpose: str, text: str) -> bytes:
-        """Return 16 bytes by which the text can be found again."""
+        """Return a 16-byte digest for finding the text."""
         return self._cipher.digest(purpose, text.encode())
 
     def sign(self, purpose: str, data: bytes) -> bytes:
-        """Return 16 bytes that only this owner's data of this purpose has."""
+        """Return a 16-byte digest of the data, specific to this owner and purpose."""
         return self._cipher.digest(purpose, data)
 
     def digest_term(self, term: str) -> bytes:
-        """Return what the index holds for a keyword."""
+        """Return the index value of a keyword."""
         return self._cipher.digest_term(term)
 
     def encrypt_vectors(self, vectors: NDArray[np.int8]) -> list[bytes]:
-        """Return vectors, shape (n, d), as they are stored."""
+        """Return vectors of shape (n, d) in stored form."""
         return self._cipher.encrypt_vectors(vectors)
 
     @translate_decode_errors
     def decrypt_vectors(self, stored: Sequence[bytes], dimension: int) -> NDArray[np.int8]:
-        """Return stored vectors as they were, shape (n, dimension)."""
+        """Return the original vectors, shape (n, dimension)."""
         return self._cipher.decrypt_vectors(stored, dimension)
 
 
-# --- Where a page ended, as an opaque text
+# --- Cursors
 
 
 _TIME_BYTES = 8
@@ -525,17 +526,17 @@ _CHECK_BYTES = 8
 
 
 def encode_cursor(encryption: OwnerEncryption, created_at: int, packed_id: bytes) -> str:
-    """Return a cursor for what comes after a memory."""
+    """Return a cursor for the memories after this one."""
     return _sign_cursor(
         encryption, created_at.to_bytes(_TIME_BYTES, "big", signed=True) + packed_id
     )
 
 
 def decode_cursor(encryption: OwnerEncryption, cursor: str) -> tuple[int, bytes]:
-    """Return creation and packed id of the memory that a cursor stands after.
+    """Return creation time and packed id of the memory at a cursor.
 
     Raises:
-        InvalidInput: No page of this owner gave it.
+        InvalidInput: The cursor is not from a page of this owner.
     """
     try:
         raw = urlsafe_b64decode(cursor.encode())
@@ -554,10 +555,10 @@ def _sign_cursor(encryption: OwnerEncryption, position: bytes) -> str:
 
 
 def _invalid_cursor() -> InvalidInput:
-    return InvalidInput("cursor", "not one that a page of this owner gave")
+    return InvalidInput("cursor", "must come from a page of this owner")
 
 
-# --- Rows about memories as the columns of `Vitals`
+# --- Memory stats
 
 
 _STATS_COLUMNS = 12
@@ -565,7 +566,7 @@ _STATS_COLUMNS = 12
 
 @translate_decode_errors
 def decode_memory_stats(rows: Sequence[Sequence[Any]]) -> MemoryStats:
-    """Return vitals of rows that have their columns, in order."""
+    """Decode memory stats from rows with their columns, in order."""
     columns = list(zip(*rows, strict=True)) if rows else [()] * _STATS_COLUMNS
     numbers, ids, kinds, states, importance, strength, *integers = columns
     access, used, created, updated, expires, session = (
@@ -587,31 +588,31 @@ def decode_memory_stats(rows: Sequence[Sequence[Any]]) -> MemoryStats:
     )
 
 
-# --- Work that waits, as columns hold it
+# --- Background work
 
 
 PENDING, DEAD_LETTER = 1, 2
-"""The marks of a message that waits to be learned from, and of one that waits for a word; 0 is
-that of all others."""
+"""Marks of a message that is pending for learning, and of a dead-lettered one; 0 marks all
+others."""
 
 _TOKEN_BYTES = 16
 _HOUR_MICROSECONDS = 3_600_000_000
-"""In microseconds."""
+"""Microseconds per hour."""
 
 
 def create_token() -> bytes:
-    """Return what tells a claim from all others."""
+    """Return a new random token that identifies a lease."""
     return os.urandom(_TOKEN_BYTES)
 
 
 def hour_of(at: datetime) -> int:
-    """Return the hour of a time, counted from 1970 in UTC."""
+    """Return the number of hours since 1970 in UTC."""
     return micros(at) // _HOUR_MICROSECONDS
 
 
 @translate_decode_errors
 def decode_progress(row: Sequence[Any] | None) -> ConsolidationProgress:
-    """Return the progress of a row: up to where, failures, when; None: of no such session."""
+    """Decode progress from a row: consolidated to, failures, time; None for an unknown session."""
     if row is None:
         return ConsolidationProgress()
     to, failures, at = row
@@ -620,5 +621,5 @@ def decode_progress(row: Sequence[Any] | None) -> ConsolidationProgress:
 
 @translate_decode_errors
 def decode_usage(rows: Iterable[Sequence[Any]]) -> dict[str, ModelUsage]:
-    """Return what was spent of rows: purpose, calls, tokens in, tokens out."""
+    """Decode usage by purpose from rows: purpose, calls, input tokens, output tokens."""
     return {purpose: ModelUsage(*counts) for purpose, *counts in rows}

@@ -1,15 +1,15 @@
-"""What the statements shared by SQLite and PostgreSQL are run by.
+"""Connection protocols for SQL statements that SQLite and PostgreSQL share.
 
-They are written once, in what SQLite understands; PostgreSQL's connection says the same in its
-own words. Besides standard SQL they may use:
+Statements are written once, in SQLite's dialect; the PostgreSQL connection translates them. Besides
+standard SQL they may use:
 
-- `?` or `?1`, `?2` …: the values, in order or by number;
-- `carray(?) AS w`: a table of the values of `Connection.many` or `many_numbers`, in `w.value`,
-  with their places from 1 on in `w.rowid`, and `IN (SELECT value FROM carray(?))`: one of them;
+- `?`, or `?1`, `?2` …: parameters, by order or by number;
+- `carray(?) AS w`: a table of the values of `Connection.bind_values` or `bind_integers`: values in
+  `w.value`, positions from 1 in `w.rowid`. `IN (SELECT value FROM carray(?))` tests for membership;
 - `CROSS JOIN … ON` for a join in this order, and `INDEXED BY` for an index that must be used;
 - `max` and `min` of several values that are not null.
 
-What can't be said in words that both know is a statement of its own in PostgreSQL's adapter.
+Statements that can't be translated are written separately in the PostgreSQL adapter.
 """
 
 from __future__ import annotations
@@ -24,89 +24,90 @@ from typing import Any, Protocol
 Row = tuple[Any, ...]
 
 NO_LIMIT = 2**63 - 1
-"""As a statement's limit: all of them."""
+"""As a statement's limit: all rows."""
 
 
 class ConstraintViolation(Exception):
-    """A statement would break a uniqueness; the caller knows of what."""
+    """A statement would violate a unique constraint; the caller knows which."""
 
 
 class Connection(Protocol):
-    """One connection, within a transaction of one owner. A thread at a time."""
+    """A connection within a transaction of one owner. For one thread at a time."""
 
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
-        """Run a statement and return all it gives."""
+        """Execute a statement and return all rows."""
         ...
 
     def row(self, statement: str, values: Sequence[Any] = ()) -> Row | None:
-        """Run a statement and return the first row it gives."""
+        """Execute a statement and return the first row, or None."""
         ...
 
     def run(self, statement: str, values: Sequence[Any] = ()) -> int:
-        """Run a statement and return how many rows it changed.
+        """Execute a statement and return the number of changed rows.
 
         Raises:
-            ConstraintBroken: It breaks a uniqueness.
+            ConstraintViolation: The statement violates a unique constraint.
         """
         ...
 
     def run_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
-        """Run a statement for each row; errors as in `run`."""
+        """Execute a statement for each row; errors as in `run`."""
         ...
 
     def bind_values(self, values: Sequence[bytes] | Sequence[str]) -> Any:
-        """Return values as one, for a statement's `carray(?)`; there must be one at least."""
+        """Return values as one parameter for `carray(?)`; there must be at least one."""
         ...
 
     def bind_integers(self, values: Sequence[int]) -> Any:
-        """Return integers as one value, as `many` does."""
+        """Return integers as one parameter for `carray(?)`; see `bind_values`."""
         ...
 
     def bind_vector(self, stored: Any) -> Any:
-        """Return a vector, which a cipher has hidden, as the value of a column; None stays so."""
+        """Return an encrypted vector as a column's value; None stays None."""
         ...
 
     def get_owner(self, owner_id: str, *, lock: bool = False) -> OwnerRow:
-        """Return an owner's row; that of number 0 where there is none.
+        """Return an owner's row; the row of number 0 if there is none.
 
         Args:
-            owner_id: Whose.
-            lock: Keep all others from changing the owner until the transaction's end.
+            owner_id: The owner.
+            lock: Lock the owner for other writers until the transaction ends.
         """
         ...
 
     def insert_owner(self, owner_id: str, key_version: int) -> OwnerRow:
-        """Store an owner's row, locked, and return it; or that of who was faster."""
+        """Insert and lock an owner's row; return it, or the row of a concurrent insert."""
         ...
 
 
 class Connections(Protocol):
-    """Gives connections to threads."""
+    """Lends connections to threads."""
 
     def read(self, owner_id: str | None = None) -> AbstractContextManager[Connection]:
-        """Lend a connection within a transaction that sees one state.
+        """Lend a connection within a transaction that sees one consistent state.
 
         Args:
-            owner_id: Whose rows are to be seen; None: what is not of one owner.
+            owner_id: The owner whose rows are visible; None for rows without an owner.
         """
         ...
 
     def write(self, owner_id: str | None = None) -> AbstractContextManager[Connection]:
         """Lend a connection within a transaction that may write.
 
-        It is undone at the end of the block, unless `COMMIT` was run in it.
+        It is rolled back at the end of the block, unless `COMMIT` was executed.
         """
         ...
 
 
-# --- An owner's own row
+# --- Owner row
 
 
 @dataclass(frozen=True, slots=True)
 class OwnerRow:
-    """What a snapshot sees of the owner itself; number 0 for one never written to.
+    """The owner's own row, as of a snapshot; number 0 for an owner without any writes.
 
-    Its last two columns are the store's: which vectors are in use, and who asks writers to wait.
+    The last two columns belong to the store: the embedding generation, and the token of a write
+    pause.
     """
 
     number: int = 0
@@ -129,27 +130,26 @@ OWNER_COLUMNS = (
     " coalesce(CAST((SELECT value FROM meta WHERE name = 'space') AS BIGINT), 0),"
     " (SELECT value FROM meta WHERE name = 'hold')"
 )
-"""The columns of an `OwnerRow`; what it says of the store is of the same state as the row."""
+"""The columns of an `OwnerRow`; the store's values are from the same state as the row."""
 
 
-# --- Taking turns: what only so many threads may have at once, in the order in which they came
+# --- Fair semaphore
 
 
 class FairSemaphore:
-    """Lets so many threads in at once. Unlike a lock's, its order is that of arrival.
+    """Semaphore that admits waiting threads in order of arrival.
 
-    Who takes a lock again and again gets it before those whom it has just woken; under load some
-    would wait for seconds, and others not at all.
+    A lock gives no such guarantee: a thread that reacquires it immediately can overtake the threads
+    it has just woken. Under load, some threads would wait for seconds.
     """
 
     def __init__(self, permits: int) -> None:
-        """Take how many may be in at once."""
         self._lock = threading.Lock()
         self._free = permits
         self._waiters: deque[threading.Event] = deque()
 
     def acquire(self, timeout_s: float) -> bool:
-        """Wait for one's turn, at most so long; return whether it came."""
+        """Wait at most `timeout_s` seconds for a permit; return whether one was acquired."""
         with self._lock:
             if self._free:
                 self._free -= 1
@@ -159,13 +159,13 @@ class FairSemaphore:
         if turn.wait(max(0.0, timeout_s)):
             return True
         with self._lock:
-            if turn.is_set():  # just now
+            if turn.is_set():  # granted after the timeout
                 return True
             self._waiters.remove(turn)
         return False
 
     def release(self) -> None:
-        """End one's turn: it is that of who waits longest."""
+        """Return a permit; the thread that has waited longest gets it."""
         with self._lock:
             if self._waiters:
                 self._waiters.popleft().set()

@@ -1,8 +1,8 @@
-"""Whose vectors are whose: the model that a store's vectors are of, and the column they stand in.
+"""Embedding generations: the model of the stored vectors, and switching to another model.
 
-Two columns take turns. While vectors of another model are made, they are put into the column that
-is not in use; the switch is a fact in `meta`, the space, which grows by one. Who has opened the
-store for the model of before finds another space in the owner's row, and is refused.
+Two columns hold vectors alternately. New vectors are written to the column that is not in use. The
+switch increments the generation in `meta`. A process that opened the store for the previous model
+sees the new generation in the owner's row and is refused.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ PassagePosition = tuple[int, int]
 VECTOR_COLUMNS = ("vector", "vector2")
 
 GENERATION_FACT, WRITE_PAUSE_FACT = "space", "hold"
-"""Names of facts: which space is in use, and the token of who asks writers to wait."""
+"""Names of rows in `meta`: the current generation, and the token of a write pause."""
 
 _EMBEDDER, _DIMENSION, _DIGESTS = "embedder", "dimension", "digests"
 _NEXT_EMBEDDER, _NEXT_DIMENSION = "next_embedder", "next_dimension"
@@ -49,11 +49,11 @@ _SET_FACT = (
 
 @dataclass(frozen=True, slots=True)
 class ExpectedGeneration:
-    """What somebody has opened a store for.
+    """The generation that a process has opened the store for.
 
     Attributes:
-        space: The space.
-        model: The model, as messages name it.
+        generation: The generation.
+        model: The model, as shown in messages.
     """
 
     generation: int
@@ -62,11 +62,11 @@ class ExpectedGeneration:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingGeneration:
-    """The space that is in use in one state of a store.
+    """The generation in use in one state of a store.
 
     Attributes:
-        number: Which; even ones are in the first column.
-        expected: What the store was opened for; None: whatever is in use.
+        number: The generation; even generations are in the first column.
+        expected: The generation that the store was opened for; None for any.
     """
 
     number: int = 0
@@ -74,19 +74,19 @@ class EmbeddingGeneration:
 
     @property
     def column(self) -> str:
-        """The column that holds the vectors in use."""
+        """The column with the current vectors."""
         return VECTOR_COLUMNS[self.number % 2]
 
     @property
     def other_column(self) -> str:
-        """The column that holds vectors that are being made, or were in use before."""
+        """The column with new vectors, or with vectors that were replaced."""
         return VECTOR_COLUMNS[(self.number + 1) % 2]
 
     def refuse_if_switched(self, connection: Connection) -> None:
-        """Refuse who has opened the store for vectors of before.
+        """Refuse access if the store was opened for a previous generation.
 
         Raises:
-            WrongEmbeddingModel: The store's vectors are of another model since.
+            WrongEmbeddingModel: The store has switched to another model since.
         """
         if self.expected is not None and self.expected.generation != self.number:
             now = VectorFacts.read(connection).model
@@ -95,15 +95,15 @@ class EmbeddingGeneration:
 
 @dataclass(frozen=True, slots=True)
 class VectorFacts:
-    """What a store keeps about its vectors.
+    """Facts about a store's vectors.
 
     Attributes:
-        space: Which are in use.
-        model: The model that those are of; None before the first vector.
-        digests: The name that digests of embedded texts are made with, that of the store's first
-            model; None: that of the model in use.
-        following: The model of those that are being made; None: none are.
-        is_emptying: Whether the column that is not in use may hold vectors that nobody needs.
+        embedding_generation: The generation in use.
+        model: The model in use; None before the first vector.
+        digest_name: The name used in digests of embedded texts, that of the store's first model;
+            None for the model in use.
+        next_model: The new model; None unless re-embedding is in progress.
+        has_unused_vectors: Whether the other column may contain unused vectors.
     """
 
     embedding_generation: int
@@ -114,12 +114,12 @@ class VectorFacts:
 
     @classmethod
     def read(cls, connection: Connection) -> VectorFacts:
-        """Read them."""
+        """Read the facts from `meta`."""
         return cls.from_facts(dict(connection.rows("SELECT name, value FROM meta")))
 
     @classmethod
     def from_facts(cls, facts: dict[str, Any]) -> VectorFacts:
-        """Return them of all facts of a store."""
+        """Decode the facts from the rows of `meta`."""
         return cls(
             embedding_generation=int(facts.get(GENERATION_FACT, 0)),
             model=_decode_model(facts, _EMBEDDER, _DIMENSION),
@@ -129,7 +129,7 @@ class VectorFacts:
         )
 
     def to_meta(self, schema: int, cipher: str, analyser: int) -> StoreMeta:
-        """Return what the store says of itself, with these."""
+        """Return the store's metadata, including these facts."""
         name = self.model.name if self.model else None
         return StoreMeta(
             schema=schema,
@@ -142,10 +142,10 @@ class VectorFacts:
         )
 
     def refuse_other(self, name: str, dimension: int | None) -> None:
-        """Refuse another model than the one in use.
+        """Refuse any model other than the one in use.
 
         Raises:
-            WrongEmbeddingModel: It is another.
+            WrongEmbeddingModel: It is another model.
         """
         if self.model is None:
             return
@@ -157,17 +157,17 @@ class VectorFacts:
 
 
 def save_model(connection: Connection, model: EmbeddingModel) -> None:
-    """Keep which model the vectors in use are of."""
+    """Store the model in use."""
     _save_facts(connection, {_EMBEDDER: model.name, _DIMENSION: str(model.dimension)})
 
 
 def save_next_model(connection: Connection, model: EmbeddingModel) -> None:
-    """Keep of which model vectors are being made."""
+    """Store the new model of a re-embedding."""
     _save_facts(connection, {_NEXT_EMBEDDER: model.name, _NEXT_DIMENSION: str(model.dimension)})
 
 
 def switch_generation(connection: Connection, facts: VectorFacts, model: EmbeddingModel) -> None:
-    """Let the vectors that were being made be those in use; the others are to go."""
+    """Make the new vectors current; the previous ones become unused."""
     digests = facts.digest_name or (facts.model.name if facts.model else model.name)
     _save_facts(
         connection, {GENERATION_FACT: str(facts.embedding_generation + 1), _DIGESTS: digests}
@@ -177,19 +177,19 @@ def switch_generation(connection: Connection, facts: VectorFacts, model: Embeddi
 
 
 def discard_next_model(connection: Connection) -> None:
-    """Let no vectors be made any more; those in the column that is not in use are to go."""
+    """End re-embedding; vectors in the other column become unused."""
     _save_facts(connection, {_HAS_UNUSED: "1"})
     for name in (_NEXT_EMBEDDER, _NEXT_DIMENSION, WRITE_PAUSE_FACT):
         _remove_fact(connection, name)
 
 
 def clear_unused(connection: Connection) -> None:
-    """Keep that nothing is left in the column that is not in use."""
+    """Record that the other column is empty."""
     _remove_fact(connection, _HAS_UNUSED)
 
 
 def set_write_pause(connection: Connection, token: str | None) -> None:
-    """Ask those who write to wait, by a token nobody had before, or no longer."""
+    """Start a write pause with a new token, or end it with None."""
     if token is None:
         _remove_fact(connection, WRITE_PAUSE_FACT)
     else:
@@ -197,7 +197,7 @@ def set_write_pause(connection: Connection, token: str | None) -> None:
 
 
 def stored_dimension(connection: Connection) -> int | None:
-    """Return the length of the vectors in use; None before a model was adopted."""
+    """Return the dimension of the current vectors; None before a model was adopted."""
     row = connection.row("SELECT value FROM meta WHERE name = 'dimension'")
     return int(row[0]) if row else None
 
@@ -214,7 +214,7 @@ def _remove_fact(connection: Connection, name: str) -> None:
     connection.run("DELETE FROM meta WHERE name = ?", (name,))
 
 
-# --- The texts of passages that have no vector of the new model yet
+# --- Passages without a new vector
 
 
 _MISSING_VECTORS = (
@@ -242,10 +242,10 @@ _KNOWN_VECTORS = (
 
 
 class MissingVectorReader:
-    """One owner's, within a read transaction."""
+    """Reads one owner's passages without a new vector, within a read transaction."""
 
     def __init__(self, connection: Connection, encryption: OwnerEncryption, owner: int) -> None:
-        """Take a connection within a transaction, and the owner's number."""
+        """Initialise with a connection within a transaction, and the owner's number."""
         self._connection = connection
         self._encryption = encryption
         self._owner = owner
@@ -253,15 +253,15 @@ class MissingVectorReader:
     def read_passages(
         self, generation: EmbeddingGeneration, dimension: int, limit: int
     ) -> tuple[tuple[UnembeddedPassage, ...], int | None]:
-        """Return the first passages without a vector, and the item that more may follow from.
+        """Return the first passages without a new vector, and the item to continue from.
 
         Args:
-            space: Which vectors are in use.
-            dimension: The length of the new ones.
-            limit: How many at most.
+            generation: The generation in use.
+            dimension: The dimension of the new vectors.
+            limit: Maximum number of passages.
 
         Raises:
-            StoreDamaged: A passage belongs to no text, or that does not open.
+            StoreDamaged: A passage belongs to no text, or its text can't be decrypted.
         """
         bare = _MISSING_VECTORS.format(used=generation.column, new=generation.other_column)
         rows = self._connection.rows(bare, (self._owner, limit))
@@ -280,7 +280,7 @@ class MissingVectorReader:
     def _get_text(
         self, texts: dict[int, SpokenText], item: int, *, is_replaced: bool
     ) -> list[SpokenText]:
-        """Return the text of an item; none of one that was replaced and was valid at no time."""
+        """Return an item's text and speaker; empty for a replaced item that was never valid."""
         if item in texts:
             return [texts[item]]
         if is_replaced:
@@ -291,7 +291,7 @@ class MissingVectorReader:
         )
 
     def _read_texts(self, rows: Sequence[Row]) -> dict[int, SpokenText]:
-        """Return texts by item, and who said them."""
+        """Return texts and speakers by item."""
         ids = tuple(dict.fromkeys(row[5] for row in rows))
         if not ids:
             return {}
@@ -317,7 +317,7 @@ class MissingVectorReader:
     def _find_known_vectors(
         self, rows: Sequence[Row], column: str, dimension: int
     ) -> dict[bytes, NDArray[np.int8]]:
-        """Return the new vectors of texts that stand elsewhere too, by their digests."""
+        """Return new vectors of identical texts elsewhere, by digest."""
         digests = tuple(dict.fromkeys(row[4] for row in rows if row[4] is not None))
         if not digests:
             return {}
@@ -336,11 +336,11 @@ class MissingVectorReader:
         )
 
 
-# --- Which model the vectors in tables are of, and making them anew by another one
+# --- Re-embedding
 
 
 PAUSE_POLL_S = 0.02
-"""How often it is looked whether the one who asked writers to wait is done (a guess)."""
+"""Interval in seconds at which waiting writers check whether a pause has ended. A guess."""
 
 HAS_VECTORS = "SELECT 1 FROM passages WHERE vector IS NOT NULL OR vector2 IS NOT NULL LIMIT 1"
 OWNERS_MISSING_VECTORS = "SELECT name FROM owners WHERE next_item > reembedded_to"
@@ -364,35 +364,35 @@ _RESTART_OWNER = "UPDATE owners SET reembedded_to = 1 WHERE owner_id = ? AND ree
 
 
 class ReembeddingMixin:
-    """The half of a store that knows which model its vectors are of, and changes it."""
+    """The part of a store that manages the embedding model."""
 
     _connections: Connections
     _cipher: Cipher
     _indexes: IndexCache
 
     def __init__(self) -> None:
-        """Expect whatever vectors there are."""
+        """Initialise without an expected model."""
         self._expected: ExpectedGeneration | None = None
         self._seen_pause: tuple[str | None, float] = (None, 0.0)
 
-    # --- the model in use -----------------------------------------------------------------------
+    # --- Current model
 
     def expect_embedder(self, name: str, dimension: int | None) -> None:
-        """See the port."""
+        """See `Store.expect_embedder`."""
         with self._connections.read() as connection:
             facts = VectorFacts.read(connection)
         facts.refuse_other(name, dimension)
         self._set_expected(facts, EmbeddingModel(name, dimension or 0))
 
     def check_embedder(self) -> None:
-        """See the port."""
+        """See `Store.check_embedder`."""
         with self._connections.read() as connection:
             EmbeddingGeneration(
                 VectorFacts.read(connection).embedding_generation, self._expected
             ).refuse_if_switched(connection)
 
     def adopt_embedder(self, name: str, dimension: int) -> None:
-        """See the port."""
+        """See `Store.adopt_embedder`."""
         model = EmbeddingModel(name, dimension)
         with self._connections.read() as connection:
             facts = VectorFacts.read(connection)
@@ -425,7 +425,7 @@ class ReembeddingMixin:
             self._indexes.forget()
 
     def _can_write(self, pause: str | None) -> bool:
-        """Whether nobody asks those who write to wait, or has asked for too long."""
+        """Whether there is no write pause, or it has lasted too long."""
         if pause is None:
             return True
         token, since = self._seen_pause
@@ -435,44 +435,44 @@ class ReembeddingMixin:
         return monotonic() - since > MAX_WRITE_PAUSE_S
 
     def _lock_facts(self, connection: Connection) -> None:
-        """Keep others from changing facts about the store; who writes to a file does already."""
+        """Lock the facts about the store; unnecessary in a file, where there is one writer."""
 
     def _check_vector_length(
         self, connection: Connection, column: str, model: EmbeddingModel
     ) -> None:
-        """Refuse vectors of a length that a column can't take; in a file it takes all.
+        """Refuse vectors of a length that a column can't store; in a file, it stores any.
 
         Raises:
-            Conflict: It can't.
+            Conflict: The column can't store vectors of this length.
         """
 
     def _lock_out_writers(self, connection: Connection) -> None:
-        """Keep others from storing items; who writes to a file does already."""
+        """Prevent others from storing items; unnecessary in a file, where there is one writer."""
 
-    # --- making vectors anew --------------------------------------------------------------------
+    # --- Re-embedding
 
     @property
     def reembedding_model(self) -> EmbeddingModel | None:
-        """See `Reembeddable`."""
+        """See `SupportsReembedding.reembedding_model`."""
         return self._read_facts().next_model
 
     @property
     def has_unused_vectors(self) -> bool:
-        """See `Reembeddable`."""
+        """See `SupportsReembedding.has_unused_vectors`."""
         return self._read_facts().has_unused_vectors
 
     def begin_reembedding(self, model: EmbeddingModel) -> None:
-        """See `Reembeddable`."""
+        """See `SupportsReembedding.begin_reembedding`."""
         with self._connections.write() as connection:
             self._lock_facts(connection)
             facts = VectorFacts.read(connection)
             if facts.next_model not in (None, model):
                 raise Conflict(
-                    f"vectors of {facts.next_model} are being made: finish that, or give it up by"
+                    f"re-embedding with {facts.next_model} is in progress: finish it, or run"
                     " `memolith reembed --abandon`"
                 )
             if facts.has_unused_vectors:
-                raise Conflict("vectors that were in use before are not removed yet")
+                raise Conflict("unused vectors of the previous model have not been removed yet")
             self._check_vector_length(
                 connection, EmbeddingGeneration(facts.embedding_generation).other_column, model
             )
@@ -480,12 +480,12 @@ class ReembeddingMixin:
             connection.run("COMMIT")
 
     def owners_missing_vectors(self) -> list[str]:
-        """See `Reembeddable`."""
+        """See `SupportsReembedding.owners_missing_vectors`."""
         with self._connections.read() as connection:
             return sorted(name for (name,) in connection.rows(OWNERS_MISSING_VECTORS))
 
     def count_missing_vectors(self, owner_id: str) -> int:
-        """See `Reembeddable`."""
+        """See `SupportsReembedding.count_missing_vectors`."""
         with self._connections.read(owner_id) as connection:
             facts, owner = VectorFacts.read(connection), connection.get_owner(owner_id)
             if facts.next_model is None:
@@ -495,7 +495,7 @@ class ReembeddingMixin:
             return int((connection.row(count, (owner.number,)) or (0,))[0])
 
     def passages_missing_vectors(self, owner_id: str, limit: int) -> UnembeddedPassages:
-        """See `Reembeddable`."""
+        """See `SupportsReembedding.passages_missing_vectors`."""
         with self._connections.read(owner_id) as connection:
             facts, owner = VectorFacts.read(connection), connection.get_owner(owner_id)
             model = _require_next_model(facts)
@@ -514,10 +514,10 @@ class ReembeddingMixin:
         passages: UnembeddedPassages,
         vectors: Mapping[PassagePosition, NDArray[np.int8]],
     ) -> bool:
-        """See `Reembeddable`."""
+        """See `SupportsReembedding.add_vectors`."""
         with self._connections.write(owner_id) as connection:
             owner = connection.get_owner(owner_id, lock=True)
-            # Behind the lock, as who removes unused vectors does: so none comes after that.
+            # Read after locking, as in `remove_unused_vectors`: no vector is added after removal.
             facts = VectorFacts.read(connection)
             if not owner.number or _passages_state(owner, facts) != passages.state:
                 return False
@@ -540,7 +540,7 @@ class ReembeddingMixin:
             return True
 
     def switch_vectors(self) -> bool:
-        """See `Reembeddable`."""
+        """See `SupportsReembedding.switch_vectors`."""
         with self._connections.write() as connection:
             self._lock_facts(connection)
             self._lock_out_writers(connection)
@@ -553,11 +553,11 @@ class ReembeddingMixin:
             return True
 
     def pause_writers(self) -> None:
-        """See `Reembeddable`."""
+        """See `SupportsReembedding.pause_writers`."""
         self._save_write_pause(os.urandom(8).hex())
 
     def resume_writers(self) -> None:
-        """See `Reembeddable`."""
+        """See `SupportsReembedding.resume_writers`."""
         self._save_write_pause(None)
 
     def _save_write_pause(self, token: str | None) -> None:
@@ -566,7 +566,7 @@ class ReembeddingMixin:
             connection.run("COMMIT")
 
     def abandon_reembedding(self) -> bool:
-        """See `Reembeddable`."""
+        """See `SupportsReembedding.abandon_reembedding`."""
         with self._connections.write() as connection:
             self._lock_facts(connection)
             if VectorFacts.read(connection).next_model is None:
@@ -576,7 +576,7 @@ class ReembeddingMixin:
             return True
 
     def remove_unused_vectors(self, owner_id: str, after: int, limit: int) -> int | None:
-        """See `Reembeddable`."""
+        """See `SupportsReembedding.remove_unused_vectors`."""
         with self._connections.write(owner_id) as connection:
             owner = connection.get_owner(owner_id, lock=True)
             facts = VectorFacts.read(connection)
@@ -593,7 +593,7 @@ class ReembeddingMixin:
             return last
 
     def mark_unused_removed(self) -> None:
-        """See `Reembeddable`."""
+        """See `SupportsReembedding.mark_unused_removed`."""
         with self._connections.write() as connection:
             self._lock_facts(connection)
             clear_unused(connection)
@@ -618,7 +618,7 @@ class ReembeddingMixin:
 
 
 def refuse_other_vectors(connection: Connection, model: EmbeddingModel) -> None:
-    """Refuse another model than the one that there are vectors of.
+    """Refuse a model if there are vectors of another one.
 
     Raises:
         WrongEmbeddingModel: There are.
@@ -630,12 +630,12 @@ def refuse_other_vectors(connection: Connection, model: EmbeddingModel) -> None:
 
 def _require_next_model(facts: VectorFacts) -> EmbeddingModel:
     if facts.next_model is None:
-        raise Conflict("no vectors are being made: begin again")
+        raise Conflict("no re-embedding is in progress: begin again")
     return facts.next_model
 
 
 def _passages_state(owner: OwnerRow, facts: VectorFacts) -> tuple[object, ...]:
-    """Return what passages depend on: a repair or removal makes another generation."""
+    """Return the state that passages depend on; a repair or deletion changes the generation."""
     return owner.number, owner.generation, facts.embedding_generation, facts.next_model
 
 
@@ -643,4 +643,6 @@ def _check_vectors(vectors: Mapping[tuple[int, int], NDArray[np.int8]], dimensio
     for vector in vectors.values():
         if vector.dtype.name != "int8" or vector.shape != (dimension,):
             found = f"{vector.dtype.name} of shape {vector.shape}"
-            raise InvalidInput("vectors", f"one is {found}; int8 of length {dimension} is wanted")
+            raise InvalidInput(
+                "vectors", f"each must be int8 of length {dimension}; one is {found}"
+            )

@@ -1,4 +1,4 @@
-"""Removing an owner for good, and keeping that it was done."""
+"""Erasing owners and recording the erasure."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from memolith.ports.cipher import Cipher, SupportsKeyRotation
 
 
 class OwnerErasureMixin:
-    """The half of a store that erases owners."""
+    """The part of a store that erases owners."""
 
     _connections: Connections
     _cipher: Cipher
     _indexes: IndexCache
 
     def erase(self, owner_id: str, at: datetime) -> bool:
-        """See the port."""
+        """See `OwnerEraser.erase`."""
         with self._connections.write(owner_id) as connection:
             self._lock_owner(connection, owner_id)
             gone = erase_rows(connection, owner_id)
@@ -31,22 +31,22 @@ class OwnerErasureMixin:
             )
             connection.run("COMMIT")
         self._indexes.forget_owner(gone.number)
-        # After the commit: a failure in between leaves a key that opens nothing here, and that
-        # erasing once more removes. The other way round, rows would be left that never open.
+        # Delete the key after the commit. A failure in between leaves a useless key, which another
+        # `erase` removes. The reverse order could leave rows that can never be decrypted.
         if isinstance(self._cipher, SupportsKeyRotation):
             self._cipher.erase(owner_id)
         return gone.counter > 0
 
     def _lock_owner(self, connection: Connection, owner_id: str) -> None:
-        """Keep others from writing for an owner, also one who is not there yet."""
+        """Lock an owner for other writers, even if the owner does not exist yet."""
 
     def is_erased(self, owner_id: str) -> bool:
-        """See the port."""
+        """See `OwnerEraser.is_erased`."""
         with self._connections.read() as connection:
             return has_tombstone(connection, self._cipher, owner_id)
 
     def readmit(self, owner_id: str) -> bool:
-        """See the port."""
+        """See `OwnerEraser.readmit`."""
         with self._connections.write() as connection:
             lifted = connection.run(
                 "DELETE FROM tombstones WHERE digest = ?", (self._cipher.tombstone(owner_id),)
@@ -56,10 +56,10 @@ class OwnerErasureMixin:
 
 
 def refuse_erased(connection: Connection, cipher: Cipher, owner_id: str) -> None:
-    """Refuse to write for an owner who has nothing and was erased.
+    """Refuse to write for an owner who was erased.
 
     Raises:
-        OwnerErased: The owner was.
+        OwnerErased: The owner was erased.
     """
     if has_tombstone(connection, cipher, owner_id):
         raise OwnerErased(owner_id)
@@ -72,7 +72,7 @@ def has_tombstone(connection: Connection, cipher: Cipher, owner_id: str) -> bool
 
 
 def erase_rows(connection: Connection, owner_id: str) -> OwnerRow:
-    """Delete all rows of an owner within a transaction; return the owner as they stood."""
+    """Delete all rows of an owner within a transaction; return the owner's previous row."""
     connection.run("UPDATE jobs SET state = NULL WHERE state IS NOT NULL")  # may name the owner
     owner = connection.get_owner(owner_id, lock=True)
     for statement in _statements_by_name():

@@ -1,9 +1,8 @@
-"""Searching the vectors of an owner where they are, not in the index in memory.
+"""Vector search outside the in-memory index: in the database or an external vector index.
 
-Something else names candidates: the database itself, or a structure beside it that is made for
-this. What it names is compared exactly here, with the vectors of the tables, so that order and
-ties are the reference's. What the scope lets through, keywords and the items' columns are
-answered from the index in memory, which then holds no vectors.
+The database, or an external index, proposes candidates. They are compared exactly with the stored
+vectors, so that order and ties match the reference implementation. Scopes, keywords and item
+columns are still answered by the in-memory index, which then holds no vectors.
 """
 
 from __future__ import annotations
@@ -30,7 +29,8 @@ Integers = NDArray[np.int64]
 Vectors = NDArray[np.int8]
 
 _MIN_CANDIDATES, _CANDIDATES_PER_RESULT = 200, 4
-"""How many of the nearest passages are looked at first; then four times as many (a guess)."""
+"""Minimum number of candidate passages, and candidates per result; each retry takes four times as
+many. A guess."""
 
 _ITEMS_WITH_VECTORS = (
     "SELECT DISTINCT item FROM passages WHERE owner_id = ? AND {vector} IS NOT NULL ORDER BY item"
@@ -40,19 +40,20 @@ _ITEM_VECTORS = (
     " ON p.owner_id = ?2 AND p.item = w.value WHERE p.{vector} IS NOT NULL ORDER BY p.item, p.part"
 )
 _MAX_LISTED_ITEMS = 20_000
-"""Of so many items the vectors are compared one by one: an exact scan by the key."""
+"""Up to this many allowed items, candidates come from these items only: an exact scan by key."""
 
 _ITEMS_PER_READ = 4_096
-"""Items whose vectors are read at a time: some 3 MB."""
+"""Number of items whose vectors are read at once: about 3 MB."""
 
 
 class VectorCandidates(NamedTuple):
     """Passages that may be among the nearest to a query.
 
     Attributes:
-        items: The item of each.
-        stored: The vector of each, as the tables hold it.
-        beyond: The cosine distance under which no other passage is; None: there is no other.
+        items: The item of each passage.
+        vectors: The stored vector of each passage.
+        min_other_distance: Lower bound of the cosine distance of all other passages; None if there
+            are no others.
     """
 
     items: Sequence[int]
@@ -61,28 +62,28 @@ class VectorCandidates(NamedTuple):
 
 
 class StoredVectorSource(TableIndexSource):
-    """One owner's tables, whose vectors stay where they are."""
+    """One owner's tables, without loading vectors into the index."""
 
     distance_tolerance = 0.0
-    """What a distance that `near` was told by may be off."""
+    """Maximum error of a distance that `find_candidates` reports."""
 
     _dimension: int | None = None
 
     def find_candidates(
         self, query: Vectors, limit: int, items: Integers | None
     ) -> VectorCandidates | None:
-        """Return candidates for the nearest to a query; None: compare all, or all the named.
+        """Return candidates for the nearest to a query; None to compare all (given) items.
 
         Args:
             query: Shape (dimension,), not zero.
-            most: How many at least, if there are as many.
-            items: Among the passages of which items, ascending; None: all.
+            limit: Minimum number of candidates, if there are as many.
+            items: The items to search, ascending; None for all.
         """
         del query, limit, items
         return None
 
     def new_passages(self, first: int, end: int) -> list[Row]:
-        """See `IndexSource`: without vectors."""
+        """See `IndexSource.new_passages`; returns NULL instead of vectors."""
         return self._connection.rows(
             "SELECT item, part, start, stop, tokens, length, NULL FROM passages"
             " WHERE owner_id = ? AND item >= ? AND item < ? ORDER BY item, part",
@@ -90,21 +91,21 @@ class StoredVectorSource(TableIndexSource):
         )
 
     def dimension(self) -> int:
-        """Return the length of the store's vectors; 0 before a model was adopted."""
+        """Return the dimension of the store's vectors; 0 before a model was adopted."""
         if self._dimension is None:
             self._dimension = stored_dimension(self._connection) or 0
         return self._dimension
 
     def decrypt_vectors(self, stored: Sequence[bytes]) -> Vectors:
-        """See `IndexSource`."""
+        """See `IndexSource.decrypt_vectors`."""
         return self._encryption.decrypt_vectors(stored, self.dimension())
 
     def encrypt_query(self, query: Vectors) -> bytes:
-        """Return a query as the owner's vectors are stored."""
+        """Return a query in the stored form of the owner's vectors."""
         return self._encryption.encrypt_vectors(query[None, :])[0]
 
     def width(self, encrypted: bytes) -> int:
-        """Return how many components a hidden vector has: they are even in number."""
+        """Return the number of components of an encrypted vector, which is always even."""
         dimension = self.dimension()
         return dimension if len(encrypted) == dimension else len(encrypted) // 2
 
@@ -116,7 +117,7 @@ class StoredVectorSource(TableIndexSource):
         return np.array([item for (item,) in rows], dtype=np.int64)
 
     def read_vectors(self, items: Integers) -> tuple[list[Row], Vectors]:
-        """Return rows of item and part of all vectors of some items, and the vectors."""
+        """Return the rows (item, part, …) of all vectors of these items, and the vectors."""
         if not len(items):
             return [], np.empty((0, self.dimension()), dtype=np.int8)
         named = self._connection.bind_integers(items.tolist())
@@ -127,10 +128,10 @@ class StoredVectorSource(TableIndexSource):
 
 
 class ExternalVectorSearch(IndexSearch):
-    """Answers what is about vectors from the tables, and from what names candidates."""
+    """An index search that reads vectors from the tables and takes candidates from outside."""
 
     def __init__(self, index: OwnerIndex, tables: StoredVectorSource) -> None:
-        """Take a state without vectors, and the tables at the same counter."""
+        """Initialise with an index without vectors, and the tables at the same counter."""
         super().__init__(index, tables)
         self._tables = tables
 
@@ -142,12 +143,12 @@ class ExternalVectorSearch(IndexSearch):
         *,
         min_cosine: float = -math.inf,
     ) -> Integers:
-        """See the port."""
+        """See `Snapshot.nearest`."""
         allowed = self._allowed_items(scope)
         is_none = allowed is not None and not len(allowed)
         if not self._can_compare(vector) or limit <= 0 or is_none:
             return np.empty(0, dtype=np.int64)
-        if not vector.any():  # at right angles to all: the lower numbers come first
+        if not vector.any():  # all cosines are 0, so lower numbers come first
             if min_cosine > 0:
                 return np.empty(0, dtype=np.int64)
             there = self._tables.items_with_vectors()
@@ -160,7 +161,7 @@ class ExternalVectorSearch(IndexSearch):
     ) -> tuple[Integers, Floats]:
         """Return the nearest of all allowed items, and their cosines.
 
-        Less near ones than `at_least` may lack.
+        Items below `min_cosine` may be missing.
         """
         named = allowed if allowed is not None and len(allowed) <= _MAX_LISTED_ITEMS else None
         most = max(_MIN_CANDIDATES, _CANDIDATES_PER_RESULT * limit)
@@ -176,7 +177,7 @@ class ExternalVectorSearch(IndexSearch):
                 return found, compared
             others = (
                 1 - near.min_other_distance + self._tables.distance_tolerance
-            )  # have no greater cosine
+            )  # upper bound of the cosines of all other passages
             if others < min_cosine or (len(found) == limit and compared[-1] > others):
                 return found, compared
             most *= _CANDIDATES_PER_RESULT
@@ -184,7 +185,7 @@ class ExternalVectorSearch(IndexSearch):
     def _scan_vectors(
         self, vector: Vectors, limit: int, allowed: Integers | None
     ) -> tuple[Integers, Floats]:
-        """Return the nearest of all allowed items, each compared, and their cosines."""
+        """Return the nearest of all allowed items by comparing each one, and their cosines."""
         best, compared = np.empty(0, dtype=np.int64), np.empty(0)
         for items in self._item_blocks(allowed):
             rows, vectors = self._tables.read_vectors(items)
@@ -202,7 +203,7 @@ class ExternalVectorSearch(IndexSearch):
             yield items[start : start + _ITEMS_PER_READ]
 
     def similarities(self, vector: Vectors, numbers: Integers) -> Similarities:
-        """See the port."""
+        """See `Snapshot.similarities`."""
         if not self._can_compare(vector):
             none = np.empty(0, dtype=np.int64)
             return Similarities(row=none, part=none, cosine=np.empty(0))
@@ -222,7 +223,7 @@ class ExternalVectorSearch(IndexSearch):
         )
 
     def centroid(self, scope: SearchFilter) -> Floats | None:
-        """See the port. Reads the vectors of all memories in the scope."""
+        """See `Snapshot.centroid`. Reads the vectors of all memories in the scope."""
         mask = self._mask(scope)
         items = self.index.items
         kept = items.is_memory.view if mask is None else items.is_memory.view & mask
@@ -237,10 +238,10 @@ class ExternalVectorSearch(IndexSearch):
         return None if mask is None else self.index.items.number.view[mask]
 
     def _can_compare(self, vector: Vectors) -> bool:
-        """Whether there are vectors that a query can be compared with.
+        """Whether there are vectors to compare a query with.
 
         Raises:
-            InvalidInput: There are, of another length.
+            InvalidInput: The stored vectors have another dimension.
         """
         dimension = self._tables.dimension()
         if vector.shape == (dimension,):
@@ -252,12 +253,12 @@ class ExternalVectorSearch(IndexSearch):
 
 
 def _allowed_positions(items: Integers, allowed: Integers | None) -> Integers:
-    """Return the places of the items that are allowed."""
+    """Return the positions of the allowed items."""
     return np.arange(len(items)) if allowed is None else np.flatnonzero(np.isin(items, allowed))
 
 
 def _select_best(items: Integers, compared: Floats, limit: int) -> tuple[Integers, Floats]:
-    """Return the different items of the greatest cosines, ties by lower number, and these."""
+    """Return the distinct items with the greatest cosines (ties: lower number), and these."""
     order = np.lexsort((items, -compared))
     _, first = np.unique(items[order], return_index=True)
     order = order[np.sort(first)[:limit]]

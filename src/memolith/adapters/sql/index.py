@@ -1,8 +1,8 @@
-"""The search index of one owner, in memory: columns derived from the tables.
+"""The in-memory search index of one owner: columns derived from the tables.
 
-An `OwnerIndex` is one state of it, and never changes. The next state is made by reading only
-what is new: items and passages are append-only by number, and what may change of an older item
-(its end, mostly) is found by the owner's revision kept in its row. States share their buffers.
+An `OwnerIndex` is an immutable state of the index. Updating it reads only new rows, since items and
+passages are append-only by number. Changes to older items (mostly their end) are detected by the
+owner's revision in their rows. Successive states share their buffers.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Column = AppendOnlyArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class ItemColumns:
-    """One row an item, ascending by number. Times in microseconds; `NEVER` for no end."""
+    """Columns with one row per item, ascending by number; times in microseconds, or `NEVER`."""
 
     number: Column
     record: Column
@@ -100,7 +100,7 @@ MUTABLE_COLUMNS = ("kind", "session", "role", "at", "valid_to", "expires_at", "c
 
 @dataclass(frozen=True, slots=True)
 class PassageColumns:
-    """One row a passage, ascending by id. `item` is a row of `ItemColumns`."""
+    """Columns with one row per passage, ascending by id; `item` is a row of `ItemColumns`."""
 
     id: Column
     item: Column
@@ -122,13 +122,13 @@ PASSAGE_TYPES: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class VectorColumns:
-    """One row a vector, ascending by passage.
+    """Columns with one row per vector, ascending by passage.
 
     Attributes:
         item: Row of `ItemColumns`.
-        part: Which of its passages.
+        part: Part number of the passage.
         values: int8, shape (n, dimension).
-        norm: Length.
+        norm: Euclidean length.
     """
 
     item: Column
@@ -138,12 +138,12 @@ class VectorColumns:
 
     @property
     def dimension(self) -> int:
-        """The length of a vector; 0 before the first one."""
+        """The dimension of the vectors; 0 before the first one."""
         return int(self.values.view.shape[1])
 
 
 def empty_vectors(dimension: int) -> VectorColumns:
-    """Return columns for vectors of a length, without any yet."""
+    """Return columns without rows for vectors of this dimension."""
     return VectorColumns(
         item=AppendOnlyArray.empty("i4"),
         part=AppendOnlyArray.empty("i4"),
@@ -152,7 +152,7 @@ def empty_vectors(dimension: int) -> VectorColumns:
     )
 
 
-# --- The search index of one owner, in memory: columns derived from the tables
+# --- Owner index
 
 
 Row = tuple[Any, ...]
@@ -165,23 +165,23 @@ _NO_INTEGERS: Integers = np.empty(0, dtype=np.int64)
 
 
 class IndexSource(Protocol):
-    """What an index is made from: one owner's tables in one state."""
+    """Source of an index: one owner's tables in one state."""
 
     def new_items(self, first: int, end: int) -> list[Row]:
-        """Return the items from a number on, below another, ascending.
+        """Return the items from `first` to below `end`, ascending.
 
-        Columns: item, record id, kind (None: message), session (−1: none), sequence, speaker
-        (−1: none), role, at, traits, words, tokens, valid from, valid to (`NEVER`: open),
-        expires at (`NEVER`: not), compressed.
+        Columns: item, record id, kind (None: message), session (−1: none), sequence, speaker (−1:
+        none), role, at, traits, words, tokens, valid from, valid to (`NEVER`: open), expires at
+        (`NEVER`: never), compressed.
         """
         ...
 
     def changed_items(self, revision: int, before: int) -> list[Row]:
-        """Return the items below a number that changed after that revision, ascending."""
+        """Return the items below `before` that changed after that revision, ascending."""
         ...
 
     def changed_usage_stats(self, revision: int) -> list[Row]:
-        """Return how memories that changed after that revision have been used.
+        """Return usage stats of memories that changed after that revision.
 
         Columns: item (of every version), importance, access count, last use or creation, last
         update, whether it is the newest version of a dormant memory.
@@ -189,21 +189,24 @@ class IndexSource(Protocol):
         ...
 
     def new_passages(self, first: int, end: int) -> list[Row]:
-        """Return item, part, start, stop, tokens, length and vector of such items, by item."""
+        """Return item, part, start, stop, tokens, length and vector from `first` to below `end`.
+
+        Ordered by item.
+        """
         ...
 
     def decrypt_vectors(self, stored: Sequence[bytes]) -> NDArray[np.int8]:
-        """Return vectors of passages as they are compared, shape (n, dimension)."""
+        """Return vectors of passages in comparable form, shape (n, dimension)."""
         ...
 
     def postings(self, terms: Sequence[str], first: int) -> list[Row]:
-        """Return where terms stand, from an item on: which of the terms, item, part, frequency."""
+        """Return postings from an item on: index of the term, item, part, frequency."""
         ...
 
     def texts(
         self, records: NDArray[np.uint8], items: Integers
     ) -> list[tuple[int, tuple[str, ...]]]:
-        """Return key, if any, and content of versions of memories, opened, ascending by item.
+        """Return key (if any) and content of versions of memories, decrypted, ascending by item.
 
         Args:
             records: The memories' packed ids, shape (n, 16).
@@ -212,7 +215,7 @@ class IndexSource(Protocol):
         ...
 
     def summaries(self) -> list[Row]:
-        """Return pairs of a summary's item and the compressed item it stands for, if any."""
+        """Return pairs of a summary's item and the compressed item that it covers."""
         ...
 
     def items_of_records(self, record_ids: Sequence[str]) -> list[tuple[str, int]]:
@@ -220,30 +223,29 @@ class IndexSource(Protocol):
         ...
 
     def items_of_content(self, content_key: str) -> Integers:
-        """Return the items of this `content_key`, valid or not, ascending."""
+        """Return the items with this `content_key`, valid or not, ascending."""
         ...
 
     def items_with_tag(self, tag: str) -> Integers:
-        """Return the items that have a tag, ascending."""
+        """Return the items with a tag, ascending."""
         ...
 
     def session_number(self, name: str) -> int | None:
-        """Return a session's number."""
+        """Return a session's number; None if there is no such session."""
         ...
 
 
 _ITEMS_PER_READ = 8_192
-"""How many items are read at once: as rows of Python they take several times what they do as
-columns. A guess."""
+"""Number of items read at once; Python rows take several times the memory of columns. A guess."""
 
 _TERM_OVERHEAD_BYTES = 400
-"""What it takes to hold a term that stands in one row, beside the row (413 bytes, by tracemalloc):
-two arrays, an object, the term, and its place in a dictionary. Most terms stand in few rows."""
+"""Bytes of overhead per term: two arrays, an object, the term and its dictionary entry. Measured
+with tracemalloc: 413 bytes for a term with one row, as most terms have few rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class TermRows:
-    """Where a term stands, in items below `next_item`: rows of `PassageColumns`, ascending."""
+    """Postings of a term in items below `next_item`: rows of `PassageColumns`, ascending."""
 
     rows: NDArray[np.int32]
     frequency: NDArray[np.int32]
@@ -251,15 +253,16 @@ class TermRows:
 
     @property
     def nbytes(self) -> int:
-        """Its size, with what Python takes to hold it."""
+        """Size in bytes, including Python's overhead."""
         return self.rows.nbytes + self.frequency.nbytes + _TERM_OVERHEAD_BYTES
 
 
 @dataclass(slots=True)
 class SharedBuffers:
-    """What the states of an index that were made from each other have in common.
+    """Data shared by successive states of an index.
 
-    Their rows have the same places, so that postings and codes, once made, serve all of them.
+    Rows have the same positions in all of these states, so cached postings and codes serve all of
+    them.
     """
 
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -271,11 +274,11 @@ class SharedBuffers:
 
     @property
     def nbytes(self) -> int:
-        """How much memory it takes."""
+        """Size in bytes."""
         return self.postings_bytes + (self.vector_codes.nbytes if self.vector_codes else 0)
 
     def get_vector_codes(self, vectors: VectorColumns) -> QuantisedCodes:
-        """Return codes of these vectors, and perhaps of more; there must be `LEARNED_FROM`."""
+        """Return codes of at least these vectors; there must be `TRAINING_ROWS` or more."""
         values, norm = vectors.values.view, vectors.norm.view
         codes = self.vector_codes
         if codes is None or len(codes) < len(values):
@@ -286,7 +289,7 @@ class SharedBuffers:
         return codes
 
     def get_kind_code(self, kind: str | None) -> int:
-        """Return a kind's code, giving it one if it has none."""
+        """Return a kind's code, assigning one if necessary."""
         if kind not in self.kind_codes:
             self.kinds.append(str(kind))
             self.kind_codes[kind] = len(self.kinds) - 1
@@ -294,13 +297,13 @@ class SharedBuffers:
 
 
 class IndexVersion(NamedTuple):
-    """Which state of an owner's tables an index stands for.
+    """The state of an owner's tables that an index represents.
 
     Attributes:
-        generation: States of different ones have nothing to do with each other.
-        revision: Grows with every change, touches too: it names the state.
-        counter: Grows with every change but touches.
-        next_item: Above every item's number.
+        generation: States of different generations share nothing.
+        revision: Increases with every change, including recorded accesses; identifies the state.
+        counter: Increases with every change except recorded accesses.
+        next_item: Greater than every item number.
     """
 
     generation: int
@@ -309,37 +312,37 @@ class IndexVersion(NamedTuple):
     next_item: int
 
     def precedes(self, other: IndexVersion) -> bool:
-        """Whether the other is the same state or a later one."""
+        """Whether the other version is the same or a later state."""
         return self.generation == other.generation and self.revision <= other.revision
 
 
 class CurrentValidity:
-    """What is valid and believed now in one state, worked out when first asked for."""
+    """Currently valid items and passages of one state, computed on first use."""
 
     def __init__(self, items: ItemColumns, passages: PassageColumns) -> None:
-        """Take the columns of that state."""
+        """Initialise with the columns of that state."""
         self._items = items
         self._passages = passages
 
     @cached_property
     def open_items(self) -> Bools | None:
-        """Which items are valid now; None for all."""
+        """Mask of the currently valid items; None for all."""
         is_open = self._items.valid_to.view == NEVER
         return None if is_open.all() else is_open
 
     @cached_property
     def quarantined(self) -> Bools | None:
-        """Which items wait for a review; None: not one."""
+        """Mask of the quarantined items; None if there are none."""
         return find_quarantined(self._items.traits.view, self._items.role.view == _USER)
 
     @cached_property
     def first_expiry(self) -> int:
-        """When the first item expires, in microseconds; `NEVER` if none does."""
+        """Time of the first expiry in microseconds; `NEVER` if no item expires."""
         return int(self._items.expires_at.view.min(initial=NEVER))
 
     @cached_property
     def open_passages(self) -> tuple[Bools | None, int, int]:
-        """Which passages are valid now (None for all), how many, and their terms together."""
+        """Mask of the currently valid passages (None for all), their number and total terms."""
         lengths = self._passages.length.view
         if self.open_items is None:
             return None, len(lengths), int(lengths.sum(dtype=np.int64))
@@ -352,11 +355,11 @@ class OwnerIndex:
     """One state of an owner's index.
 
     Attributes:
-        stamp: Which one.
-        now: What is valid and believed now.
-        order: Messages by session and place: sorted keys, and the rows they stand for.
-        hides: What summaries stand for: rows, and from when to when the summary was valid.
-        lineage: What it shares with the states it was made from.
+        version: The state.
+        message_order: Messages by session and sequence: sorted keys and their rows.
+        summary_coverage: Rows covered by summaries, with start and end of each summary's validity.
+        shared: Data shared with the states it was derived from.
+        current: The currently valid items and passages.
     """
 
     version: IndexVersion
@@ -370,7 +373,7 @@ class OwnerIndex:
 
     @property
     def nbytes(self) -> int:
-        """How much memory it takes, shared or not."""
+        """Size in bytes, including shared buffers."""
         columns = (self.items, self.passages, self.vectors)
         arrays: int = sum(getattr(part, f.name).nbytes for part in columns for f in fields(part))
         return (
@@ -381,12 +384,12 @@ class OwnerIndex:
         )
 
     def rows(self, numbers: Integers) -> Integers:
-        """Return the rows of items that must exist."""
+        """Return the rows of items, which must exist."""
         return np.searchsorted(self.items.number.view, numbers)
 
 
 def empty_index(generation: int) -> OwnerIndex:
-    """Return the index of an owner who has nothing."""
+    """Return the index of an owner without data."""
     shapes = {"record": (0, 16)}
     items = ItemColumns(
         **{n: AppendOnlyArray.empty(t, shapes.get(n, (0,))) for n, t in ITEM_TYPES.items()}
@@ -406,7 +409,7 @@ def empty_index(generation: int) -> OwnerIndex:
 
 @translate_decode_errors
 def update_index(base: OwnerIndex, source: IndexSource, version: IndexVersion) -> OwnerIndex:
-    """Return a later state; the caller holds the lineage's lock."""
+    """Return a later state; the caller holds the lock of the shared buffers."""
     index = base
     if version.counter != base.version.counter:
         index = _apply_transactions(base, source, version)
@@ -419,7 +422,7 @@ def update_index(base: OwnerIndex, source: IndexSource, version: IndexVersion) -
 def _apply_transactions(
     index: OwnerIndex, source: IndexSource, version: IndexVersion
 ) -> OwnerIndex:
-    """Return the index with what transactions have changed since."""
+    """Return the index with the changes of transactions since its version."""
     changed = source.changed_items(index.version.revision, index.version.next_item)
     if changed:
         index = _apply_item_changes(index, changed)
@@ -432,7 +435,7 @@ def _apply_transactions(
 
 
 def _apply_usage_stats(index: OwnerIndex, rows: Sequence[Row], first_new_row: int) -> OwnerIndex:
-    """Return the index with how items are used; no other state has the rows of `new_from` on."""
+    """Return the index with updated usage; no other state has rows from `first_new_row` on."""
     numbers, *values = zip(*rows, strict=True)
     places = index.rows(np.array(numbers, dtype=np.int64))
     names = ("importance", "access_count", "used_at", "updated_at", "dormant")
@@ -440,7 +443,7 @@ def _apply_usage_stats(index: OwnerIndex, rows: Sequence[Row], first_new_row: in
         name: np.array(value, dtype=ITEM_TYPES[name])
         for name, value in zip(names, values, strict=True)
     }
-    if places.min() >= first_new_row:  # what was just written: nothing is copied for it
+    if places.min() >= first_new_row:  # new rows only, so nothing has to be copied
         for name, use in uses.items():
             getattr(index.items, name).set_rows(places, use)
         return index
@@ -462,7 +465,7 @@ def _apply_item_changes(index: OwnerIndex, rows: Sequence[Row]) -> OwnerIndex:
 
 
 def _append_items(index: OwnerIndex, source: IndexSource, first: int, next_item: int) -> OwnerIndex:
-    """Return the index with the next `_AT_ONCE` items, and room for those up to another."""
+    """Return the index with the next `_ITEMS_PER_READ` items, reserving space up to `next_item`."""
     end = min(first + _ITEMS_PER_READ, next_item)
     share = (next_item - end) / (end - first)
     items = _item_columns(index.shared, source.new_items(first, end))
@@ -489,7 +492,7 @@ def _append_items(index: OwnerIndex, source: IndexSource, first: int, next_item:
 
 
 def _append_rows(columns: Any, rows: dict[str, NDArray[Any]], reserve_factor: float) -> Any:
-    """Return columns with more rows of each; so many times as many are still to come."""
+    """Return columns with appended rows, reserving `reserve_factor` times as many more."""
     longer = {
         name: getattr(columns, name).append_rows(more, reserve=round(reserve_factor * len(more)))
         for name, more in rows.items()
@@ -567,7 +570,7 @@ def _ranges(counts: Integers, before: int) -> tuple[Integers, Integers]:
 
 
 def order_keys(session: NDArray[Any], sequence: NDArray[Any]) -> Integers:
-    """Return numbers that sort messages by session and place."""
+    """Return keys that sort messages by session and sequence."""
     return session.astype(np.int64) << _SEQUENCE_BITS | sequence.astype(np.int64)
 
 
@@ -587,7 +590,7 @@ def _insert_in_order(
 def _read_summary_coverage(
     index: OwnerIndex, source: IndexSource
 ) -> tuple[Integers, Integers, Integers]:
-    if not index.items.compressed.view.any():  # mostly: nothing has been summed up
+    if not index.items.compressed.view.any():  # the common case: nothing was summarised
         return _NO_INTEGERS, _NO_INTEGERS, _NO_INTEGERS
     numbers = np.array(source.summaries(), dtype=np.int64).reshape(-1, 2)
     summaries, targets = index.rows(numbers[:, 0]), index.rows(numbers[:, 1])
@@ -595,19 +598,19 @@ def _read_summary_coverage(
     return targets, items.valid_from.view[summaries], items.valid_to.view[summaries]
 
 
-# --- The indexes of the owners that were asked about lately
+# --- Index cache
 
 
 _STATES_PER_OWNER = 4
-"""States an owner: readers whose snapshots are a few writes old find theirs (a guess)."""
+"""States kept per owner, so that readers with slightly older snapshots find theirs. A guess."""
 
 
 class _IndexSize(NamedTuple):
-    """How much memory an owner's index took when that was counted.
+    """Size of an owner's index in bytes, when last measured.
 
     Attributes:
-        in_all: All of it.
-        of_lineage: What its lineage took of that, which grows with what is asked.
+        total_bytes: Total size.
+        shared_bytes: Size of the shared buffers, which grow with queries.
     """
 
     total_bytes: int
@@ -618,10 +621,10 @@ _EMPTY_SIZE = _IndexSize(0, 0)
 
 
 class IndexCache:
-    """Keeps indexes up to a size, and brings them to the counter asked for. Thread-safe."""
+    """Caches indexes up to a total size and updates them on demand. Thread-safe."""
 
     def __init__(self, limit_bytes: int) -> None:
-        """Take how much memory all indexes together may have; the one in use may exceed it."""
+        """Initialise with the maximum total size in bytes; the index in use may exceed it."""
         self._limit_bytes = limit_bytes
         self._lock = threading.Lock()
         self._building: dict[int, threading.Lock] = {}
@@ -635,7 +638,7 @@ class IndexCache:
 
         Args:
             owner: The owner's number.
-            stamp: The state.
+            version: The state.
             source: The owner's tables in that state.
         """
         found = self._find_base(owner, version)
@@ -652,7 +655,7 @@ class IndexCache:
             return index
 
     def forget(self) -> None:
-        """Let go of all indexes."""
+        """Remove all indexes."""
         with self._lock:
             self._states.clear()
             self._building.clear()
@@ -660,7 +663,7 @@ class IndexCache:
             self._size = 0
 
     def forget_owner(self, owner: int) -> None:
-        """Let go of an owner's index: the rows that it is made of were removed for good."""
+        """Remove an owner's index after its rows were permanently deleted."""
         with self._lock:
             if self._states.pop(owner, None) is not None:
                 self._drop_owner(owner)
@@ -670,7 +673,7 @@ class IndexCache:
             return self._building.setdefault(owner, threading.Lock())
 
     def _find_base(self, owner: int, version: IndexVersion) -> OwnerIndex | None:
-        """Return the newest state that is not newer than this one."""
+        """Return the newest state that is not newer than this version."""
         with self._lock:
             states = self._states.get(owner, [])
             if states:
@@ -684,7 +687,7 @@ class IndexCache:
             states = [*self._states.get(owner, []), index]
             states.sort(key=lambda state: state.version)
             newest = states[-1]
-            # Earlier generations share nothing with it, and hold what was removed for good.
+            # Earlier generations share nothing with it and contain permanently deleted data.
             states = [
                 state for state in states if state.version.generation == newest.version.generation
             ]
@@ -693,9 +696,9 @@ class IndexCache:
             self._update_size(owner, newest)
 
     def _recount_last_used(self, owner: int) -> None:
-        """Count the index that was asked last anew, and note whose is asked now.
+        """Update the size of the last used index, and remember the current one.
 
-        An index grows while it is asked: it keeps the postings that it has read, and its codes.
+        An index grows with queries, since it caches postings and codes.
         """
         before, self._last_owner = self._last_owner, owner
         states = self._states.get(before)
@@ -709,7 +712,7 @@ class IndexCache:
         self._shrink()
 
     def _shrink(self) -> None:
-        """Let the owners go who were not asked about for longest, but not the last."""
+        """Remove the least recently used indexes until the size fits, but keep the last one."""
         while self._size > self._limit_bytes and len(self._states) > 1:
             owner, _ = self._states.popitem(last=False)
             self._drop_owner(owner)

@@ -1,4 +1,4 @@
-"""Index entries as rows of items, passages and terms."""
+"""Rows of items, passages and terms: encoding index entries, and reading them for the index."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ Values = tuple[object, ...]
 Row = tuple[Any, ...]
 
 MAX_SEQUENCE = 2**31 - 1
-"""What the columns of the index hold."""
+"""Maximum sequence number that the index columns can hold."""
 
 
 @dataclass(frozen=True, slots=True)
 class ItemFacts:
-    """What an item's row says beside its features, in columns."""
+    """Columns of an item's row that do not come from its features."""
 
     record_id: bytes
     kind: str | None
@@ -54,10 +54,10 @@ class ItemFacts:
 
 
 def message_item_facts(message: Message, session: int, speaker: int, valid_from: int) -> ItemFacts:
-    """Return the facts about a message's version.
+    """Return the facts of a message's version.
 
     Raises:
-        InvalidInput: See `checked`.
+        InvalidInput: See `require_role_and_time`.
     """
     role, at = require_role_and_time(message)
     return ItemFacts(
@@ -79,17 +79,17 @@ def require_role_and_time(message: Message) -> tuple[Role, datetime]:
     """Return role and time of a message that can be stored.
 
     Raises:
-        InvalidInput: One of them is not set, or its place in the session is out of range.
+        InvalidInput: Role or time is missing, or the sequence is out of range.
     """
     if message.role is None or message.at is None:
-        raise InvalidInput("messages", "role and time of each must be set")
+        raise InvalidInput("messages", "each must have a role and a time")
     if not 1 <= message.sequence <= MAX_SEQUENCE:
-        raise InvalidInput("messages", f"a place in a session is 1 to {MAX_SEQUENCE}")
+        raise InvalidInput("messages", f"each must have a sequence from 1 to {MAX_SEQUENCE}")
     return message.role, message.at
 
 
 def memory_item_facts(memory: Memory, session: int | None) -> ItemFacts:
-    """Return the facts about a memory's version; one that is not active ends as it begins."""
+    """Return the facts of a memory's version; the validity of an inactive one has length zero."""
     valid_from = micros(memory.updated_at)
     return ItemFacts(
         record_id=pack_id(memory.id),
@@ -107,14 +107,14 @@ def memory_item_facts(memory: Memory, session: int | None) -> ItemFacts:
 
 
 def start_not_before(facts: ItemFacts, earliest_start: int) -> ItemFacts:
-    """Return the facts with a beginning not before the end of the version before."""
+    """Return the facts with a start not before `earliest_start`."""
     start = max(facts.valid_from, earliest_start)
     end = None if facts.valid_to is None else start
     return replace(facts, valid_from=start, valid_to=end)
 
 
 def role_of_origin(origin: Origin) -> Role:
-    """Return as whose words a memory counts: the user's own, or a machine's."""
+    """Return the role whose words a memory counts as: the user or the assistant."""
     return Role.USER if origin is Origin.USER else Role.ASSISTANT
 
 
@@ -153,7 +153,7 @@ def item_row(
 def check_entry(entry: IndexEntry, dimension: int | None) -> None:
     """Refuse an entry that no store can hold; see `passage_rows`."""
     if len(entry.passages) > MAX_PARTS:
-        raise InvalidInput("passages", f"{len(entry.passages)} of one text; at most {MAX_PARTS}")
+        raise InvalidInput("passages", f"{len(entry.passages)} in one text; at most {MAX_PARTS}")
     for passage in entry.passages:
         _check_vector(passage, dimension)
 
@@ -164,10 +164,10 @@ def passage_rows(
     """Yield rows of `passages`.
 
     Args:
-        dimension: The length of the store's vectors; None before a model was adopted.
+        dimension: The dimension of the store's vectors; None before a model was adopted.
 
     Raises:
-        InvalidInput: A vector of another length, or too many passages.
+        InvalidInput: A vector has another dimension, or there are too many passages.
     """
     check_entry(entry, dimension)
     vectors = _encrypt_entry_vectors(encryption, entry)
@@ -190,11 +190,11 @@ def _check_vector(passage: Passage, dimension: int | None) -> None:
         return
     if passage.vector.dtype != np.int8 or passage.vector.shape != (dimension,):
         found = f"{passage.vector.dtype.name} of shape {passage.vector.shape}"
-        raise InvalidInput("vector", f"is {found}; the store holds int8 of length {dimension}")
+        raise InvalidInput("vector", f"is {found}; the store needs int8 of length {dimension}")
 
 
 def _encrypt_entry_vectors(encryption: OwnerEncryption, entry: IndexEntry) -> dict[int, bytes]:
-    """Return the vectors of an entry's passages as they are stored, by part."""
+    """Return the vectors of an entry's passages in stored form, by part."""
     vectors = {n: p.vector for n, p in enumerate(entry.passages) if p.vector is not None}
     if not vectors:
         return {}
@@ -212,7 +212,7 @@ def term_rows(
             yield owner, encryption.digest_term(term), item, part, frequency
 
 
-# --- What the search index is made from, read from tables
+# --- Index source
 
 
 _SELECT_ITEMS = (
@@ -260,21 +260,21 @@ class TableIndexSource:
     def __init__(
         self, connection: Connection, encryption: OwnerEncryption, owner: int, vector: str
     ) -> None:
-        """Take a connection within a transaction, the owner's number, and the vectors' column."""
+        """Initialise with a connection within a transaction, owner number and vector column."""
         self._connection = connection
         self._encryption = encryption
         self._owner = owner
         self._vector = vector
 
     def new_items(self, first: int, end: int) -> list[Row]:
-        """See `IndexSource`."""
+        """See `IndexSource.new_items`."""
         return self._connection.rows(
             f"{_SELECT_ITEMS} WHERE owner_id = ? AND item >= ? AND item < ? ORDER BY item",
             (self._owner, first, end),
         )
 
     def changed_items(self, revision: int, before: int) -> list[Row]:
-        """See `IndexSource`."""
+        """See `IndexSource.changed_items`."""
         return self._connection.rows(
             f"{_SELECT_ITEMS} INDEXED BY items_changed"
             " WHERE owner_id = ? AND changed > ? AND item < ? ORDER BY item",
@@ -282,11 +282,11 @@ class TableIndexSource:
         )
 
     def changed_usage_stats(self, revision: int) -> list[Row]:
-        """See `IndexSource`."""
+        """See `IndexSource.changed_usage_stats`."""
         return self._connection.rows(_SELECT_USAGE_STATS, (self._owner, revision))
 
     def new_passages(self, first: int, end: int) -> list[Row]:
-        """See `IndexSource`."""
+        """See `IndexSource.new_passages`."""
         return self._connection.rows(
             f"SELECT item, part, start, stop, tokens, length, {self._vector} FROM passages"
             " WHERE owner_id = ? AND item >= ? AND item < ? ORDER BY item, part",
@@ -294,11 +294,11 @@ class TableIndexSource:
         )
 
     def decrypt_vectors(self, stored: Sequence[bytes]) -> NDArray[np.int8]:
-        """See `IndexSource`."""
+        """See `IndexSource.decrypt_vectors`."""
         return self._encryption.decrypt_vectors(stored, stored_dimension(self._connection) or 0)
 
     def postings(self, terms: Sequence[str], first: int) -> list[Row]:
-        """See `IndexSource`."""
+        """See `IndexSource.postings`."""
         sealed = self._connection.bind_values(
             tuple(self._encryption.digest_term(term) for term in terms)
         )
@@ -308,7 +308,7 @@ class TableIndexSource:
     def texts(
         self, records: NDArray[np.uint8], items: NDArray[np.int64]
     ) -> list[tuple[int, tuple[str, ...]]]:
-        """See `IndexSource`."""
+        """See `IndexSource.texts`."""
         wanted = frozenset(items.tolist())
         ids = self._connection.bind_values(tuple(record.tobytes() for record in records))
         rows = [
@@ -330,11 +330,11 @@ class TableIndexSource:
         )
 
     def summaries(self) -> list[Row]:
-        """See `IndexSource`."""
+        """See `IndexSource.summaries`."""
         return self._connection.rows(_SELECT_SUMMARIES, (self._owner,))
 
     def items_of_records(self, record_ids: Sequence[str]) -> list[tuple[str, int]]:
-        """See `IndexSource`."""
+        """See `IndexSource.items_of_records`."""
         packed = pack_valid_ids(list(dict.fromkeys(record_ids)))
         if not packed:
             return []
@@ -344,7 +344,7 @@ class TableIndexSource:
         return sorted(((unpack_id(id_), item) for id_, item in rows), key=lambda pair: pair[1])
 
     def items_of_content(self, content_key: str) -> NDArray[np.int64]:
-        """See `IndexSource`."""
+        """See `IndexSource.items_of_content`."""
         rows = self._connection.rows(
             "SELECT item FROM items INDEXED BY items_content"
             " WHERE owner_id = ? AND content = ? ORDER BY item",
@@ -353,7 +353,7 @@ class TableIndexSource:
         return np.array([row[0] for row in rows], dtype=np.int64)
 
     def items_with_tag(self, tag: str) -> NDArray[np.int64]:
-        """See `IndexSource`."""
+        """See `IndexSource.items_with_tag`."""
         rows = self._connection.rows(
             "SELECT item FROM tags WHERE owner_id = ? AND tag = ? ORDER BY item",
             (self._owner, self._encryption.digest("tag", tag)),
@@ -361,7 +361,7 @@ class TableIndexSource:
         return np.array([row[0] for row in rows], dtype=np.int64)
 
     def session_number(self, name: str) -> int | None:
-        """See `IndexSource`."""
+        """See `IndexSource.session_number`."""
         row = self._connection.row(
             "SELECT number FROM sessions WHERE owner_id = ? AND name = ?", (self._owner, name)
         )

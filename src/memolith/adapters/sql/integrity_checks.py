@@ -1,6 +1,7 @@
-"""What must hold of one owner's rows, as statements that find and mend what does not.
+"""Integrity checks of one owner's rows, as SQL statements that detect and repair defects.
 
-Each takes the owner's number as its only value, and gives the ids of the records it is about.
+The only parameter of each statement is the owner's number. Each `find` statement returns the ids of
+the affected records.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from memolith.domain.owners import ProcessingFlag, WorkKind
 
 
 class Check(NamedTuple):
-    """One thing that must hold.
+    """An integrity condition.
 
     Attributes:
         kind: See `Finding.kind`.
-        detail: What is wrong where it does not hold.
-        find: Gives a row, with a record's id or null, for each case.
-        mend: Puts all cases right; empty: it can't be.
+        detail: Description of a violation.
+        find: Returns one row per violation, with the record's id or null.
+        repair: Repairs all violations; empty if that is impossible.
     """
 
     kind: str
@@ -39,40 +40,43 @@ def _not_exists(table: str, condition: str) -> str:
 
 
 def _record_missing(column: str) -> str:
-    return f"{_not_exists('memories', f'y.id = x.{column}')} AND {_not_exists('messages', f'y.id = x.{column}')}"
+    return (
+        f"{_not_exists('memories', f'y.id = x.{column}')}"
+        f" AND {_not_exists('messages', f'y.id = x.{column}')}"
+    )
 
 
 NO_VERSION = " AND ".join(
     _not_exists(table, "y.id = x.record_id AND y.item = x.item")
     for table in ("memories", "versions", "messages", "message_versions")
 )
-"""Of an item `x`: it is of no version of a record."""
+"""Condition: item `x` belongs to no version of a record."""
 _NOT_REPLACED = (
     "NOT (x.kind IS NULL AND x.valid_from = x.valid_to AND EXISTS (SELECT 1 FROM messages AS y"
     " WHERE y.owner_id = x.owner_id AND y.id = x.record_id))"
 )
-"""A message that is indexed anew leaves its former item, valid at no instant."""
+"""Excludes items of messages that were indexed again: their former items remain, never valid."""
 
 _ORPHAN_CHECKS = (
     _orphan_check(
-        "items", f"{NO_VERSION} AND {_NOT_REPLACED}", "an item of no version", "x.record_id"
+        "items", f"{NO_VERSION} AND {_NOT_REPLACED}", "an item without a version", "x.record_id"
     ),
-    _orphan_check("passages", _not_exists("items", "y.item = x.item"), "a passage of no item"),
+    _orphan_check("passages", _not_exists("items", "y.item = x.item"), "a passage without an item"),
     _orphan_check(
         "terms",
         _not_exists("passages", "y.item = x.item AND y.part = x.part"),
-        "a keyword of no passage",
+        "a keyword without a passage",
     ),
-    _orphan_check("tags", _not_exists("items", "y.item = x.item"), "a tag of no item"),
+    _orphan_check("tags", _not_exists("items", "y.item = x.item"), "a tag without an item"),
     _orphan_check(
         "derived",
         _not_exists("memories", "y.id = x.memory_id"),
-        "a source of no memory",
+        "a source without a memory",
         "x.memory_id",
     ),
     Check(
         "link",
-        "a link from or to nothing",
+        "a link from or to a missing record",
         f"SELECT source_id FROM links AS x WHERE owner_id = ?1"
         f" AND ({_record_missing('source_id')} OR {_record_missing('target_id')})",
         f"DELETE FROM links AS x WHERE owner_id = ?1"
@@ -80,7 +84,7 @@ _ORPHAN_CHECKS = (
     ),
     Check(
         "event",
-        "an event of nothing",
+        "an event of a missing record",
         f"SELECT DISTINCT record_id FROM events AS x WHERE owner_id = ?1"
         f" AND action <> 'purged' AND {_record_missing('record_id')}",
         f"DELETE FROM events AS x WHERE owner_id = ?1"
@@ -88,39 +92,40 @@ _ORPHAN_CHECKS = (
     ),
     Check(
         "versions",
-        "an earlier version of a memory that is lost",
+        "an earlier version of a missing memory",
         f"SELECT DISTINCT id FROM versions AS x WHERE owner_id = ?1"
         f" AND {_not_exists('memories', 'y.id = x.id')}",
     ),
     Check(
         "versions",
-        "an earlier version of a message that is lost",
+        "an earlier version of a missing message",
         f"SELECT DISTINCT id FROM message_versions AS x WHERE owner_id = ?1"
         f" AND {_not_exists('messages', 'y.id = x.id')}",
     ),
 )
 
 _INACTIVE_STATES = ", ".join(f"'{state.value}'" for state in State if state is not State.ACTIVE)
-"""A state that there is not may have been any: nothing follows from it."""
+"""Excludes unknown states, from which nothing can be concluded."""
 
 _VERSION_CHECKS = (
     Check(
         "versions",
-        "an active memory whose version has ended",
+        "the memory is active, but its version has ended",
         "SELECT id FROM memories WHERE owner_id = ?1 AND state = 'active' AND valid_to IS NOT NULL",
         "UPDATE memories SET valid_to = NULL WHERE owner_id = ?1 AND state = 'active'"
         " AND valid_to IS NOT NULL",
     ),
     Check(
         "versions",
-        "a memory that is not active, whose version has not ended",
-        f"SELECT id FROM memories WHERE owner_id = ?1 AND state IN ({_INACTIVE_STATES}) AND valid_to IS NULL",
+        "the memory is inactive, but its version has not ended",
+        f"SELECT id FROM memories WHERE owner_id = ?1 AND state IN ({_INACTIVE_STATES})"
+        " AND valid_to IS NULL",
         "UPDATE memories SET valid_to = max(updated_at, valid_from)"
         f" WHERE owner_id = ?1 AND state IN ({_INACTIVE_STATES}) AND valid_to IS NULL",
     ),
     Check(
         "versions",
-        "a version of the memory is lost",
+        "a version of the memory is missing",
         "SELECT id FROM memories AS x WHERE owner_id = ?1 AND version - 1 <> (SELECT count(*)"
         " FROM versions AS y WHERE y.owner_id = x.owner_id AND y.id = x.id"
         " AND y.version BETWEEN 1 AND x.version - 1)",
@@ -142,7 +147,7 @@ _VERSION_CHECKS = (
     ),
     Check(
         "reference",
-        "superseded by a memory that is not there",
+        "superseded by a missing memory",
         f"SELECT id FROM memories AS x WHERE owner_id = ?1 AND superseded_by IS NOT NULL"
         f" AND {_not_exists('memories', 'y.id = x.superseded_by')}",
         f"UPDATE memories AS x SET superseded_by = NULL WHERE owner_id = ?1"
@@ -153,7 +158,7 @@ _VERSION_CHECKS = (
 _BASE_MEMORY_CHECKS = (
     Check(
         "versions",
-        "a version of the base memory is lost, or they do not follow each other in time",
+        "a version of the base memory is missing, or versions have gaps or overlaps in time",
         "SELECT NULL FROM base_memories AS x WHERE owner_id = ?1 AND ("
         "(SELECT count(*) FROM base_memories AS y WHERE y.owner_id = x.owner_id"
         " AND y.version BETWEEN 1 AND x.version) <> x.version"
@@ -164,7 +169,7 @@ _BASE_MEMORY_CHECKS = (
 
 _MEMORY_ROLE = "CASE r.origin WHEN 'user' THEN 'user' ELSE 'assistant' END"
 ROLE_LIST = ", ".join(f"'{role.value}'" for role in Role)
-"""As a statement lists them."""
+"""SQL list of the roles."""
 _SPEAKER_ROLE = (
     "(SELECT p.role FROM participants AS p WHERE p.owner_id = r.owner_id AND p.number = r.speaker"
     f" AND p.role IN ({ROLE_LIST}))"
@@ -174,7 +179,8 @@ _ITEM_FACT_COLUMNS = (
 )
 _MEMORY_FACTS = (
     "(r.id, r.kind, r.session, 0, CAST(NULL AS BIGINT), "
-    f"{_MEMORY_ROLE}, coalesce(r.happened_at, r.created_at), r.valid_from, r.valid_to, r.expires_at)"
+    f"{_MEMORY_ROLE}, coalesce(r.happened_at, r.created_at), r.valid_from, r.valid_to,"
+    " r.expires_at)"
 )
 _MESSAGE_FACTS = (
     "(r.id, NULL, m.session, m.sequence, r.speaker, "
@@ -201,14 +207,14 @@ def _item_checks(table: str, facts: str, join: str = "") -> tuple[Check, Check]:
         " AS i WHERE i.owner_id = r.owner_id AND i.item = r.item)"
     )
     return (
-        Check("item", "the index tells another story than the record", find, mend),
-        Check("item", "the index lacks it", lost),
+        Check("item", "the index entry does not match the record", find, mend),
+        Check("item", "the index entry is missing", lost),
     )
 
 
 _COMPRESSED_CHECK = Check(
     "item",
-    "the index tells whether it is compressed otherwise than the record",
+    "the index and the record differ on whether it is compressed",
     "SELECT r.id FROM memories AS r CROSS JOIN items AS i ON i.owner_id = r.owner_id"
     " AND i.item = r.item WHERE r.owner_id = ?1 AND i.compressed <> r.compressed",
     "UPDATE items SET compressed = (SELECT r.compressed FROM memories AS r"
@@ -241,14 +247,14 @@ _LOST_SESSIONS = " UNION ".join(
 _SESSION_AND_COUNTER_CHECKS = (
     Check(
         "session",
-        "a conversation that is lost; its messages can't be shown",
+        "a conversation is missing; its messages can't be shown",
         f"SELECT NULL FROM ({_LOST_SESSIONS})",
         "INSERT INTO sessions (owner_id, number, name)"
         f" SELECT ?1, session, 'recovered-' || session FROM ({_LOST_SESSIONS})",
     ),
     Check(
         "session",
-        "a conversation counts its messages wrongly",
+        "the message count of a conversation is wrong",
         f"SELECT NULL {_WRONG_COUNT}",
         "UPDATE sessions SET messages = (SELECT count(*) FROM messages AS m"
         " WHERE m.owner_id = sessions.owner_id AND m.session = sessions.number),"
@@ -262,8 +268,8 @@ _SESSION_AND_COUNTER_CHECKS = (
     ),
     Check(
         "sequence",
-        "messages of a conversation are lost",
-        # A purge leaves a gap, and an event that says so: of a message, at version 0.
+        "messages of a conversation are missing",
+        # A purge leaves a gap and an event: for a message, with version 0.
         "SELECT NULL WHERE (SELECT sum(last_sequence) FROM sessions WHERE owner_id = ?1)"
         " - (SELECT count(*) FROM messages WHERE owner_id = ?1)"
         " > (SELECT count(*) FROM events"
@@ -272,7 +278,7 @@ _SESSION_AND_COUNTER_CHECKS = (
     *(
         Check(
             "speaker",
-            "who said it is lost",
+            "the speaker is missing",
             f"SELECT id FROM {table} AS x WHERE owner_id = ?1"
             f" AND {_not_exists('participants', 'y.number = x.speaker')}",
         )
@@ -281,7 +287,7 @@ _SESSION_AND_COUNTER_CHECKS = (
     *(
         Check(
             "counter",
-            f"the number of the next {name} is taken",
+            f"the next {name} number is already in use",
             f"SELECT NULL FROM owners AS o WHERE o.owner_id = ?1 AND o.next_{name}"
             f" <= (SELECT coalesce(max({column}), 0) FROM {table} AS x WHERE x.owner_id = ?1)",
             f"UPDATE owners SET next_{name} = (SELECT max({column}) + 1 FROM {table} AS x"
@@ -297,7 +303,7 @@ _SESSION_AND_COUNTER_CHECKS = (
     ),
     Check(
         "counter",
-        "a row says that it changed later than its owner",
+        "a row has a later revision than its owner",
         "SELECT NULL FROM owners AS o WHERE o.owner_id = ?1 AND o.revision < max("
         "(SELECT coalesce(max(changed), 0) FROM items AS x WHERE x.owner_id = ?1),"
         " (SELECT coalesce(max(changed), 0) FROM memories AS x WHERE x.owner_id = ?1))",
@@ -318,28 +324,30 @@ _KINDS_OF_WORK = ", ".join(f"'{work.value}'" for work in WorkKind)
 _WORK_CHECKS = (
     _work_check(
         "messages",
-        f"marks NOT IN (0, {PENDING}, {DEAD_LETTER}) OR attempts < 0 OR (marks = 0 AND attempts > 0)"
+        f"marks NOT IN (0, {PENDING}, {DEAD_LETTER}) OR attempts < 0"
+        " OR (marks = 0 AND attempts > 0)"
         " OR (marks <> 0 AND learned_at IS NOT NULL)"
-        f" OR (marks <> {PENDING} AND retry_at IS NOT NULL) OR (marks = {DEAD_LETTER} AND attempts = 0)",
+        f" OR (marks <> {PENDING} AND retry_at IS NOT NULL)"
+        f" OR (marks = {DEAD_LETTER} AND attempts = 0)",
         "id",
-        # In doubt it waits again, since otherwise it might never be learned from.
+        # In doubt, mark it as pending: otherwise it might never be learned from.
         f"UPDATE messages SET marks = CASE marks WHEN 0 THEN 0 ELSE {PENDING} END, attempts = 0,"
         " retry_at = NULL, learned_at = CASE marks WHEN 0 THEN learned_at END",
-        "what is said of whether it was learned from does not fit together",
+        "the learning state of the message is inconsistent",
     ),
     _work_check(
         "memories",
         f"marks NOT BETWEEN 0 AND {sum(ProcessingFlag)}",
         "id",
         f"UPDATE memories SET marks = marks & {sum(ProcessingFlag)}",
-        "a mark that there is not",
+        "an unknown processing mark",
     ),
     _work_check(
         "sessions",
         "consolidated_to < 0 OR failures < 0",
         "NULL",
         "UPDATE sessions SET consolidated_to = max(consolidated_to, 0), failures = 0",
-        "how far a conversation was made shorter can't be",
+        "the consolidation progress of a conversation is invalid",
     ),
     _work_check(
         "claims",
@@ -347,14 +355,14 @@ _WORK_CHECKS = (
         " OR (until IS NULL AND (token IS NOT NULL OR attempts = 0))",
         "NULL",
         "DELETE FROM claims",
-        "a claim that can't be",
+        "an invalid lease",
     ),
     _work_check(
         "usage",
         "min(calls, input_tokens, output_tokens) < 0",
         "NULL",
         "DELETE FROM usage",
-        "less than nothing was asked of a model",
+        "a negative usage count",
     ),
 )
 
@@ -376,4 +384,4 @@ CHECKS = (
     *_WORK_CHECKS,
     *_ORPHAN_CHECKS,
 )
-"""In the order in which they are mended: records first, then the index, then what is left over."""
+"""In order of repair: records first, then the index, then orphans."""

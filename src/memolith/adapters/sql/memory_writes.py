@@ -1,4 +1,4 @@
-"""Changing memories within a transaction."""
+"""Writing memories within a transaction, and the base class of all writers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ INSERT_PASSAGE = (
     "INSERT INTO passages (owner_id, item, part, start, stop, tokens, length, digest, {vector})"
     f" VALUES ({', '.join('?' * 9)})"
 )
-"""With the column of the vectors in use."""
+"""Needs the column of the current vectors."""
 
 INSERT_TERM = "INSERT INTO terms VALUES (?, ?, ?, ?, ?)"
 CLOSE_ITEM = (
@@ -52,7 +52,7 @@ _REVIEWED_TEXTS = " UNION ALL ".join(
 
 
 class WriterBase(PendingWorkReader):
-    """What every change of an owner's records needs; memories and messages build on it."""
+    """Base class of the writers of an owner's records."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class WriterBase(PendingWorkReader):
         owner: OwnerRow,
         generation: EmbeddingGeneration,
     ) -> None:
-        """Take the writing connection, with the owner's row locked, and the vectors in use."""
+        """Initialise with the writing connection, the locked owner row and the generation."""
         super().__init__(connection, encryption, owner.number, generation)
         self._new_revision = owner.revision + 1
         self._has_profile = owner.profile is not None
@@ -76,22 +76,22 @@ class WriterBase(PendingWorkReader):
         self._is_broken = False
 
     def finish(self) -> None:
-        """Commit what was written, if anything was.
+        """Commit the changes, if there are any.
 
         Raises:
-            Conflict: An error within the transaction was caught by the caller: what was written
-                before it does not stand alone.
+            Conflict: The caller caught an error of the transaction; its earlier writes are
+                incomplete.
             StoreUnavailable: The disk is full, or can't be written.
         """
         if self._is_broken:
-            raise Conflict("an error within the transaction has undone all of it")
+            raise Conflict("the transaction was rolled back because of an earlier error in it")
         if self._is_changed:
             self._update_owner_row()
         if self._is_changed or self._is_touched:
             self._connection.run("COMMIT")
 
     def _update_owner_row(self) -> None:
-        """Let the owner's row tell that there was a change, and which numbers are next."""
+        """Update the counters in the owner's row, and the next free numbers."""
         self._connection.run(
             "UPDATE owners SET counter = counter + 1, revision = ?, next_item = ?,"
             " next_session = ?, next_speaker = ?, next_event = ? WHERE owner_id = ?",
@@ -106,7 +106,7 @@ class WriterBase(PendingWorkReader):
         )
 
     def adopt_profile(self, name: str) -> None:
-        """See the port."""
+        """See `Transaction.adopt_profile`."""
         if self._has_profile:
             return
         with self._guard_change():
@@ -118,7 +118,7 @@ class WriterBase(PendingWorkReader):
             )
 
     def set_profile(self, name: str) -> None:
-        """See the port."""
+        """See `Transaction.set_profile`."""
         with self._guard_change():
             self._is_changed |= bool(
                 self._connection.run(
@@ -129,7 +129,7 @@ class WriterBase(PendingWorkReader):
             )
 
     def link(self, links: Sequence[Link]) -> None:
-        """See the port."""
+        """See `Transaction.link`."""
         if not links:
             return
         with self._guard_change():
@@ -144,7 +144,7 @@ class WriterBase(PendingWorkReader):
                 )
 
     def record(self, events: Sequence[Event]) -> None:
-        """See the port."""
+        """See `Transaction.record`."""
         if not events:
             return
         with self._guard_change():
@@ -158,18 +158,18 @@ class WriterBase(PendingWorkReader):
 
     @contextmanager
     def _guard_change(self) -> Iterator[None]:
-        """Let nothing be committed if what is done within fails half-way."""
+        """Prevent a commit if the block fails halfway."""
         was_broken, self._is_broken = self._is_broken, True
         try:
             yield
         except ConstraintViolation as error:
             raise Conflict(
-                "the id, key, external id or place in the session is taken already"
+                "the id, key, external id or position in the session is already in use"
             ) from error
         self._is_broken = was_broken
 
     def _add_items(self, entries: Sequence[tuple[ItemFacts, IndexEntry]]) -> int:
-        """Store items, each with the next number; return the first's."""
+        """Insert items with consecutive numbers; return the first number."""
         first, owner = self._next_item, self._owner
         numbered = [(first + n, facts, entry) for n, (facts, entry) in enumerate(entries)]
         self._connection.run_many(
@@ -179,7 +179,7 @@ class WriterBase(PendingWorkReader):
                 for n, f, e in numbered
             ],
         )
-        # Behind the first row of items: from there to the commit nobody switches the vectors.
+        # Read after inserting items: from then until the commit, the vectors can't be switched.
         vector, dimension = self._vector_column(entry for _, entry in entries)
         self._connection.run_many(
             INSERT_PASSAGE.format(vector=vector),
@@ -190,12 +190,12 @@ class WriterBase(PendingWorkReader):
             ],
         )
         terms = [row for n, _, e in numbered for row in term_rows(self._encryption, owner, n, e)]
-        self._connection.run_many(INSERT_TERM, sorted(terms))  # in the order of the tree
+        self._connection.run_many(INSERT_TERM, sorted(terms))  # in key order, for faster inserts
         self._next_item += len(entries)
         return first
 
     def _carry_over_review(self, packed: bytes, content: str, entry: IndexEntry) -> IndexEntry:
-        """Return an entry as reviewed where the record was, when it said the same."""
+        """Return the entry marked as reviewed if the record was reviewed with the same content."""
         if not entry.features.traits & Trait.SUSPICIOUS:
             return entry
         rows = self._connection.rows(_REVIEWED_TEXTS, (self._owner, packed))
@@ -206,10 +206,10 @@ class WriterBase(PendingWorkReader):
         return entry.mark_reviewed() if content in seen else entry
 
     def _vector_column(self, entries: Iterable[IndexEntry]) -> tuple[str, int | None]:
-        """Return into which column vectors go, and how long they are, if any of these has one.
+        """Return the column and dimension of vectors; the dimension only if an entry has any.
 
         Raises:
-            WrongEmbeddingModel: The store's vectors are of another model than these by now.
+            WrongEmbeddingModel: The store has switched to another model than the entries' one.
         """
         if not any(p.vector is not None for entry in entries for p in entry.passages):
             return self._generation.column, None
@@ -222,7 +222,7 @@ class WriterBase(PendingWorkReader):
         self._connection.run(CLOSE_ITEM, (at, self._new_revision, self._owner, item))
 
     def _get_session_number(self, name: str) -> int:
-        """Return a session's number, giving it one if it has none."""
+        """Return a session's number, creating the session if necessary."""
         if name not in self._sessions:
             number = self.session_number(name)
             if number is None:
@@ -235,7 +235,7 @@ class WriterBase(PendingWorkReader):
         return self._sessions[name]
 
 
-# --- Changing memories within a transaction
+# --- Memories
 
 
 _COLUMNS = MEMORY_COLUMNS.split(", ")
@@ -257,10 +257,10 @@ _KEEP_VERSION = (
 
 
 class MemoryWriter(WriterBase):
-    """The ways to change memories."""
+    """Writes memories."""
 
     def insert(self, memories: Sequence[tuple[Memory, IndexEntry]]) -> None:
-        """See the port."""
+        """See `Transaction.insert`."""
         if not memories:
             return
         with self._guard_change():
@@ -277,11 +277,11 @@ class MemoryWriter(WriterBase):
             self._is_changed = True
 
     def revise(self, memory: Memory, entry: IndexEntry) -> None:
-        """See the port."""
+        """See `Transaction.revise`."""
         with self._guard_change():
             old, item, ended = self._get_stored_memory(memory.id)
             if memory.version <= old.version:
-                raise Conflict(f"version {memory.version} is not above {old.version}")
+                raise Conflict(f"version {memory.version} must be above {old.version}")
             facts = start_not_before(
                 memory_item_facts(memory, self._memory_session_number(memory)), ended
             )
@@ -296,11 +296,11 @@ class MemoryWriter(WriterBase):
             self._is_changed = True
 
     def amend(self, memory: Memory) -> None:
-        """See the port."""
+        """See `Transaction.amend`."""
         with self._guard_change():
             old, item, _ = self._get_stored_memory(memory.id)
             if memory.state is State.ACTIVE and old.state is not State.ACTIVE:
-                raise Conflict("a memory becomes active again only in a new version")
+                raise Conflict("an inactive memory can become active only in a new version")
             memory = replace(memory, version=old.version, content=old.content)
             facts = self._amend_item(memory, item)
             self._connection.run(_UPDATE_MEMORY, self._memory_row(memory, item, facts))
@@ -313,7 +313,7 @@ class MemoryWriter(WriterBase):
             self._is_changed = True
 
     def _amend_item(self, memory: Memory, item: int) -> ItemFacts:
-        """Store what the amended memory's item says, and return it."""
+        """Update the item of the amended memory, and return its facts."""
         valid_from, valid_to = self._connection.row(
             "SELECT valid_from, valid_to FROM memories WHERE owner_id = ? AND id = ?",
             (self._owner, pack_id(memory.id)),
@@ -341,7 +341,7 @@ class MemoryWriter(WriterBase):
         return facts
 
     def _get_stored_memory(self, memory_id: str) -> tuple[Memory, int, int]:
-        """Return a memory as it is, its item, and before when no next version can begin."""
+        """Return the stored memory, its item, and the earliest start of a next version."""
         found = self.memories([memory_id])
         if not found:
             raise NotFound("memory", memory_id)

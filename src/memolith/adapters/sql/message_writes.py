@@ -1,4 +1,4 @@
-"""Changing messages, sessions and participants within a transaction."""
+"""Writing messages, sessions and participants within a transaction, and purging records."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _INSERT_MESSAGE = (
 
 
 class MessageWriter(WriterBase):
-    """The ways to change messages."""
+    """Writes messages."""
 
     def log(
         self,
@@ -43,7 +43,7 @@ class MessageWriter(WriterBase):
         *,
         at: datetime | None = None,
     ) -> None:
-        """See the port."""
+        """See `Transaction.log`."""
         if not messages:
             return
         with self._guard_change():
@@ -62,7 +62,7 @@ class MessageWriter(WriterBase):
             self._is_changed = True
 
     def next_sequence(self, session_id: str) -> int:
-        """See the port."""
+        """See `Transaction.next_sequence`."""
         row = self._connection.row(
             "SELECT last_sequence FROM sessions WHERE owner_id = ? AND name = ?",
             (self._owner, session_id),
@@ -70,7 +70,7 @@ class MessageWriter(WriterBase):
         return 1 + (row[0] if row else 0)
 
     def end_session(self, session_id: str, at: datetime) -> None:
-        """See the port."""
+        """See `Transaction.end_session`."""
         with self._guard_change():
             self._is_changed |= bool(
                 self._connection.run(
@@ -81,12 +81,12 @@ class MessageWriter(WriterBase):
             )
 
     def revise_message(self, message: Message, entry: IndexEntry, at: datetime) -> None:
-        """See the port."""
+        """See `Transaction.revise_message`."""
         with self._guard_change():
             packed, row = self._get_stored_message(message.id)
             version, item, session, sequence, began, ended = row
             if message.version <= version:
-                raise Conflict(f"version {message.version} is not above {version}")
+                raise Conflict(f"version {message.version} must be above {version}")
             message = replace(message, sequence=sequence)
             facts = self._message_facts(message, session, max(micros(at), ended or began))
             entry = self._carry_over_review(packed, message.content, entry)
@@ -118,10 +118,10 @@ class MessageWriter(WriterBase):
             self._is_changed = True
 
     def reindex(self, message_id: str, entry: IndexEntry) -> None:
-        """See the port.
+        """See `Transaction.reindex`.
 
-        The message gets a new item, so that items and passages stay append-only; the old one
-        stays, valid at no instant, until it is purged.
+        The message gets a new item, so that items and passages stay append-only. The old item
+        remains, never valid, until the message is purged.
         """
         with self._guard_change():
             packed, row = self._get_stored_message(message_id)
@@ -140,7 +140,7 @@ class MessageWriter(WriterBase):
             self._is_changed = True
 
     def close_messages(self, ids: Sequence[str], at: datetime) -> None:
-        """See the port."""
+        """See `Transaction.close_messages`."""
         packed = pack_valid_ids(ids)
         if not packed:
             return
@@ -210,7 +210,7 @@ class MessageWriter(WriterBase):
         )
 
     def _get_speaker_number(self, name: str | None, role: Role) -> int:
-        """Return a participant's number, giving it one if it has none."""
+        """Return a participant's number, creating the participant if necessary."""
         if (name, role) not in self._speakers:
             digest = digest_speaker(self._encryption, name, role.value)
             row = self._connection.row(
@@ -231,7 +231,7 @@ class MessageWriter(WriterBase):
         return number
 
 
-# --- Removing memories and messages for good within a transaction
+# --- Purging
 
 
 _WHERE_ID = "owner_id = ?1 AND id IN (SELECT value FROM carray(?2))"
@@ -286,13 +286,13 @@ _CLEAR_EMPTY_SESSION = (
 
 
 class PurgeWriter(MessageWriter):
-    """The ways to remove for good. Terms and tags go at the end, all in one pass."""
+    """Deletes records permanently. Terms and tags are deleted at the end, in one pass."""
 
     _removed_items: tuple[int, ...] = ()
     _is_purged = False
 
     def purge(self, ids: Sequence[str]) -> None:
-        """See the port."""
+        """See `PurgeWriter.purge`."""
         there = self._find_existing(pack_valid_ids(ids))
         if not there:
             return
@@ -306,7 +306,7 @@ class PurgeWriter(MessageWriter):
                 self._connection.run(_CLEAR_EMPTY_SESSION, (self._owner, session))
 
     def remove_sessions(self, ids: Sequence[str]) -> None:
-        """See the port."""
+        """See `PurgeWriter.remove_sessions`."""
         found = (self.session_number(name) for name in dict.fromkeys(ids))
         numbers = [number for number in found if number is not None]
         if not numbers:
@@ -323,7 +323,7 @@ class PurgeWriter(MessageWriter):
             self._sessions.clear()
 
     def _remove_records(self, packed: Sequence[bytes]) -> None:
-        """Remove records that are there, but leave their sessions as they are."""
+        """Remove existing records, but do not update their sessions."""
         self._is_purged = self._is_changed = True
         if not packed:
             return
@@ -338,9 +338,9 @@ class PurgeWriter(MessageWriter):
         self._speakers.clear()
 
     def rewrite_message(self, id: str, revisions: Sequence[tuple[Message, IndexEntry]]) -> None:
-        """See the port."""
+        """See `PurgeWriter.rewrite_message`."""
         if not revisions:
-            raise InvalidInput("wordings", "of a message there must be one at least")
+            raise InvalidInput("wordings", "must contain at least one revision")
         with self._guard_change():
             packed, stored = self._get_stored_message(id)
             session, sequence = stored[2:4]
@@ -390,7 +390,7 @@ class PurgeWriter(MessageWriter):
             )
 
     def _read_validity(self, packed: bytes) -> dict[int, tuple[int, int | None]]:
-        """Return from when to when each version of a message was valid."""
+        """Return start and end of validity of each version of a message."""
         rows = [
             row
             for table in ("message_versions", "messages")
@@ -402,7 +402,7 @@ class PurgeWriter(MessageWriter):
         return {version: (valid_from, valid_to) for version, valid_from, valid_to in rows}
 
     def _find_existing(self, packed: Sequence[bytes]) -> list[bytes]:
-        """Return those of the ids that the owner has a record of."""
+        """Return the ids that belong to records of the owner."""
         if not packed:
             return []
         rows = (
@@ -427,7 +427,7 @@ class PurgeWriter(MessageWriter):
         self._removed_items = (*self._removed_items, *gone)
 
     def _remove_from_sources(self, removed: frozenset[bytes]) -> None:
-        """Take records out of the sources of all versions of memories, and the base memory."""
+        """Remove records from the sources of all versions of memories and of the base memory."""
         for table in ("memories", "versions", "base_memories"):
             rows = self._connection.rows(
                 f"SELECT sources, {', '.join(KEY_COLUMNS[table])} FROM {table}"
@@ -443,9 +443,9 @@ class PurgeWriter(MessageWriter):
                     )
 
     def finish(self) -> None:
-        """Take the removed items' terms and tags too, and commit."""
+        """Delete the terms and tags of removed items, and commit."""
         if self._removed_items and not self._is_broken:
-            # By the whole of the owner's terms: what an item's terms were can no longer be told.
+            # Scan all terms of the owner, since the terms of removed items are unknown by now.
             for table in ("terms", "tags"):
                 self._connection.run(
                     f"DELETE FROM {table} WHERE owner_id = ?"

@@ -1,15 +1,15 @@
-"""Two bits a component: what many vectors are compared by before a few are compared exactly.
+"""Two-bit codes of vectors, for comparing many vectors before a few are compared exactly.
 
-A vector is brought to length 1 and the owner's centre is taken off; of each component of what
-is left, two bits are kept: its sign, and whether it is beyond the vector's root mean square.
-They stand for the four values −1½, −½, ½ and 1½ times that. The product of two such codes is four
-counts of common bits, and with it
+A vector is scaled to length 1, and the owner's centre is subtracted. Each component of the rest is
+reduced to two bits: its sign, and whether it exceeds the vector's root mean square. They represent
+the four values −1½, −½, ½ and 1½ times that. The product of two such codes is four counts of common
+bits. With it,
 
     cos(u, q) = (u − c)·(q − c) + u·c + q·c − c·c
 
-is known to about a twentieth: enough to tell the few thousand vectors among which the nearest
-are. Without the centre, models whose vectors all point much the same way would have codes that
-are much the same; with one bit, one in four vectors would have to be compared exactly (see
+is known to about ±0.05, enough to select the few thousand vectors that contain the nearest. Without
+the centre, models whose vectors all point in similar directions would have very similar codes. With
+one bit per component, one in four vectors would have to be compared exactly (see
 docs/decisions/0004-sqlite-store.md).
 """
 
@@ -31,11 +31,11 @@ _SLACK = 64
 
 
 class AppendOnlyArray(Generic[Scalar]):
-    """A buffer and the view of its beginning that holds rows.
+    """A buffer, and a view of its first rows.
 
-    `extended` gives a longer one on the same buffer where that has room and nobody has written
-    there yet, else on a new buffer. Views already given out never change. Callers see to it
-    that two threads do not extend at once.
+    `append_rows` returns a longer array on the same buffer if that has space and nobody has written
+    there yet, else on a new buffer. Existing views never change. Callers must prevent two threads
+    from appending at once.
     """
 
     __slots__ = ("_buffer", "_used", "axis", "view")
@@ -43,7 +43,7 @@ class AppendOnlyArray(Generic[Scalar]):
     def __init__(
         self, buffer: NDArray[Scalar], length: int, used: list[int], axis: int = 0
     ) -> None:
-        """Take a buffer, how much of it this one holds, and how much of it anyone does."""
+        """Initialise with a buffer, the length of this array, and the shared length in use."""
         self._buffer = buffer
         self._used = used
         self.axis = axis
@@ -53,16 +53,16 @@ class AppendOnlyArray(Generic[Scalar]):
     def empty(
         cls, dtype: DTypeLike, shape: tuple[int, ...] = (0,), axis: int = 0
     ) -> AppendOnlyArray[Scalar]:
-        """Return one without rows; `shape` gives the other axes."""
+        """Return an array without rows; `shape` gives the other axes."""
         return cls(np.empty(shape, dtype=dtype), 0, [0], axis)
 
     @property
     def nbytes(self) -> int:
-        """The size of the whole buffer."""
+        """Size of the whole buffer in bytes."""
         return self._buffer.nbytes
 
     def append_rows(self, rows: NDArray[Scalar], *, reserve: int = 0) -> AppendOnlyArray[Scalar]:
-        """Return one that holds these rows too, with room for about so many that are to come."""
+        """Return an array with these rows appended and space reserved for about `reserve` more."""
         old = self.view.shape[self.axis]
         new = old + rows.shape[self.axis]
         buffer, used = self._buffer, self._used
@@ -74,13 +74,13 @@ class AppendOnlyArray(Generic[Scalar]):
         return AppendOnlyArray(buffer, new, used, self.axis)
 
     def set_rows(self, rows: NDArray[np.int64], values: NDArray[Scalar]) -> None:
-        """Set rows that were appended just now, and that nobody has been given yet."""
+        """Set rows that were just appended and are not shared yet."""
         self.view[rows] = values
 
     def with_rows_set(
         self, rows: NDArray[np.int64], values: NDArray[Scalar]
     ) -> AppendOnlyArray[Scalar]:
-        """Return a copy with other values in these rows; of the first axis only."""
+        """Return a copy with other values in these rows of the first axis."""
         buffer = self._buffer.copy()
         buffer[rows] = values
         length = self.view.shape[self.axis]
@@ -101,24 +101,24 @@ def _slice_axis(buffer: NDArray[Scalar], first: int, end: int, axis: int) -> NDA
     return buffer[first:end] if axis == 0 else buffer[:, first:end]
 
 
-# --- Two bits a component: what many vectors are compared by before a few are compared exactly
+# --- Codes
 
 
 TRAINING_ROWS = 4_096
-"""Whose mean is the centre: the first so many vectors, which stay the first."""
+"""The centre is the mean of this many vectors: the first ones, which never change."""
 
 _MAX_ZERO_SHARE = 0.25
-"""Two bits can't say "nothing here": vectors with more zeros than this are told apart badly."""
+"""Two bits can't represent zero, so codes discriminate poorly above this share of zeros."""
 
 _WORD_BITS = 64
 _ENCODE_BLOCK = 4_096
-"""Rows a block of encoding, to bound the memory it takes."""
+"""Rows encoded at once, to limit memory."""
 
 _SCAN_BLOCK = 16_384
-"""Rows a block of the scan: its buffers stay in the second-level cache."""
+"""Rows scanned at once, so that buffers stay in the second-level cache."""
 
 _CODE_OFFSET = 1.5
-"""What is taken off a code of 0 to 3, so that it is centred: see above."""
+"""Subtracted from a code of 0 to 3 to centre it; see the module docstring."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,13 +127,14 @@ class QuantisedCodes:
 
     Attributes:
         centre: Shape (dimension,).
-        is_telling: Whether codes tell these vectors apart: not where most components are 0.
-        high: Signs, packed; shape (words, n): a word of all vectors stands together, so that a
+        is_discriminative: Whether codes can distinguish these vectors; False if most components are
+            0.
+        high: Sign bits, packed; shape (words, n). A word of all vectors is contiguous, so that a
             scan reads memory in order.
         low: The finer bits, likewise.
         total: The sum of a vector's codes, each 0 to 3.
-        spread: Its root mean square without the centre.
-        lift: Its product with the centre.
+        rms: The vector's root mean square after subtracting the centre.
+        centre_product: The vector's dot product with the centre.
     """
 
     centre: NDArray[np.float32]
@@ -149,13 +150,13 @@ class QuantisedCodes:
 
     @property
     def nbytes(self) -> int:
-        """How much memory they take."""
+        """Size in bytes."""
         columns = (getattr(self, field.name) for field in fields(self))
         return sum(column.nbytes for column in columns if isinstance(column, AppendOnlyArray))
 
 
 def create_codes(first: NDArray[np.int8], norm: NDArray[np.float64]) -> QuantisedCodes:
-    """Return codes without rows yet, for vectors that begin with these `LEARNED_FROM`."""
+    """Return codes without rows, for vectors that begin with these `TRAINING_ROWS`."""
     words = -(-first.shape[1] // _WORD_BITS)
     return QuantisedCodes(
         centre=_normalise(first, norm).mean(axis=0, dtype=np.float32),
@@ -171,7 +172,7 @@ def create_codes(first: NDArray[np.int8], norm: NDArray[np.float64]) -> Quantise
 def extend_codes(
     codes: QuantisedCodes, values: NDArray[np.int8], norm: NDArray[np.float64]
 ) -> QuantisedCodes:
-    """Return codes of all these vectors; those that there are codes of come first."""
+    """Return codes of all these vectors, which begin with those already encoded."""
     for start in range(len(codes), len(values), _ENCODE_BLOCK):
         block = slice(start, start + _ENCODE_BLOCK)
         columns = _encode(codes, values[block], norm[block])
@@ -189,10 +190,10 @@ def extend_codes(
 def approximate_scores(
     codes: QuantisedCodes, query: NDArray[np.int8], norm: float, length: int
 ) -> tuple[Estimates, float]:
-    """Return for the first rows a number each that grows with the cosine to a query.
+    """Return a score for each of the first rows that grows with the cosine, and the query's own.
 
-    And the number that the query itself would have, by its code, or that its cosine of 1 has,
-    whichever is lower: what is near to it has one near to that.
+    The query's own score is the score of its code, or the score for a cosine of 1 if that is lower.
+    Vectors near the query have scores near it.
     """
     asked = _encode(codes, query[None, :], np.array([norm]))
     high, low = asked["high"][:, 0], asked["low"][:, 0]
@@ -221,7 +222,7 @@ def _normalise(values: NDArray[np.int8], norm: NDArray[np.float64]) -> NDArray[n
 def _encode(
     codes: QuantisedCodes, values: NDArray[np.int8], norm: NDArray[np.float64]
 ) -> dict[str, NDArray[Any]]:
-    """Return columns of `Codes`. A row's do not depend on the others, to the bit."""
+    """Return columns of `QuantisedCodes`; each row is independent of the others, bit for bit."""
     unit = _normalise(values, norm)
     rest = unit - codes.centre
     spread = np.sqrt(np.einsum("nd,nd->n", rest, rest) / np.float32(rest.shape[1]))
@@ -237,7 +238,7 @@ def _encode(
 
 
 def _pack_bits(bits: NDArray[np.bool_]) -> Planes:
-    """Return bits of shape (n, dimension) in words of shape (words, n)."""
+    """Pack bits of shape (n, dimension) into words of shape (words, n)."""
     room = -(-bits.shape[1] // _WORD_BITS) * _WORD_BITS
     padded = np.zeros((len(bits), room), dtype=np.bool_)
     padded[:, : bits.shape[1]] = bits
@@ -255,7 +256,7 @@ def _code_products(
     products = np.zeros(length, dtype=np.uint16)
     common = np.empty(min(_SCAN_BLOCK, length), dtype=np.uint64)
     count = np.empty(len(common), dtype=np.uint8)
-    # (2h + l)(2h' + l') = 2(2hh' + hl' + lh') + ll', a doubling for each line
+    # (2h + l)(2h' + l') = 2(2hh' + hl' + lh') + ll': double the result for each line
     pairs = (((codes.high, high),), ((codes.high, low), (codes.low, high)), ((codes.low, low),))
     for start in range(0, length, _SCAN_BLOCK):
         block = products[start : start + _SCAN_BLOCK]

@@ -1,4 +1,4 @@
-"""A snapshot of one owner in tables."""
+"""Reading one owner's messages, memories and base memory from tables."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _WITH_VERSIONS = " CROSS JOIN message_versions AS v ON v.owner_id = m.owner_id A
 _OF_SESSION = " WHERE m.owner_id = ? AND m.session = ? AND m.sequence > ?"
 _OF_OWNER = " WHERE m.owner_id = ?"
 SELECT_NEWEST_MESSAGES = _SELECT_MESSAGES.replace("{v}", "m")
-"""Gives messages in their newest version, from a source that names them `m`."""
+"""Selects messages in their newest version from a source with the alias `m`."""
 
 _CURRENT_MESSAGES = (
     SELECT_NEWEST_MESSAGES.format(source="messages AS m") + "{where} AND m.valid_to IS NULL"
@@ -61,7 +61,7 @@ _CURRENT_MESSAGES = (
 
 
 class MessageReader:
-    """The messages of one owner as one connection sees them."""
+    """Reads one owner's messages."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class MessageReader:
         owner: int,
         generation: EmbeddingGeneration,
     ) -> None:
-        """Take a connection within a transaction, the owner's number, and the vectors in use."""
+        """Initialise with a connection within a transaction, owner number and generation."""
         self._connection = connection
         self._encryption = encryption
         self._owner = owner
@@ -79,7 +79,7 @@ class MessageReader:
 
     @property
     def owner_id(self) -> str:
-        """See the port."""
+        """See `Snapshot.owner_id`."""
         return self._encryption.owner_id
 
     def messages(
@@ -91,7 +91,7 @@ class MessageReader:
         limit: int | None = None,
         as_of: datetime | None = None,
     ) -> list[Message]:
-        """See the port."""
+        """See `Snapshot.messages`."""
         if ids is not None:
             found = {m.id: m for m in self._messages_by_packed_ids(pack_valid_ids(ids), as_of)}
             return [found[id_] for id_ in ids if id_ in found][:limit]
@@ -103,7 +103,7 @@ class MessageReader:
         return self._decode_messages(self._connection.rows(statement, [*values, most]))
 
     def recent_messages(self, limit: int, *, session_id: str | None = None) -> list[Message]:
-        """See the port."""
+        """See `Snapshot.recent_messages`."""
         where, order, values = self._conversation_filter(session_id)
         latest_first = f"{_CURRENT_MESSAGES.format(where=where)} ORDER BY {order} DESC LIMIT ?"
         return self._decode_messages(
@@ -113,13 +113,13 @@ class MessageReader:
     def _conversation_filter(
         self, session_id: str | None, after: int = 0
     ) -> tuple[str, str, list[Any]]:
-        """Return condition, order and values for the messages of a session, or of all."""
+        """Return condition, order and values for the messages of one session, or of all."""
         if session_id is None:
             return _OF_OWNER, "m.number", [self._owner]
         return _OF_SESSION, "m.sequence", [self._owner, self.session_number(session_id), after]
 
     def original_messages(self, ids: Sequence[str]) -> list[Message]:
-        """See the port."""
+        """See `Snapshot.original_messages`."""
         packed = pack_valid_ids(ids)
         if not packed:
             return []
@@ -132,7 +132,7 @@ class MessageReader:
         return [said[id_] for id_ in ids if id_ in said]
 
     def message_revisions(self, ids: Sequence[str]) -> dict[str, list[MessageRevision]]:
-        """See the port."""
+        """See `MessageRevisionReader.message_revisions`."""
         packed = pack_valid_ids(ids)
         if not packed:
             return {}
@@ -144,7 +144,7 @@ class MessageReader:
         return found
 
     def find_adjacent_message(self, id: str, step: Literal[-1, 1]) -> str | None:
-        """See the port."""
+        """See `MessageRevisionReader.find_adjacent_message`."""
         row = self._connection.row(
             "SELECT n.id FROM messages AS m CROSS JOIN messages AS n"
             " ON n.owner_id = m.owner_id AND n.session = m.session AND n.sequence = m.sequence + ?"
@@ -156,7 +156,7 @@ class MessageReader:
     def _messages_by_packed_ids(
         self, ids: Sequence[bytes], as_of: datetime | None = None
     ) -> list[Message]:
-        """Return messages in the order they were stored."""
+        """Return messages in the order stored."""
         if not ids:
             return []
         values = [self._connection.bind_values(tuple(ids)), self._owner]
@@ -168,7 +168,7 @@ class MessageReader:
     def _messages_as_of(
         self, as_of: datetime, source: str, where: str, values: Sequence[Any]
     ) -> list[Message]:
-        """Return messages in the version valid then: by place in a session, else as stored."""
+        """Return messages in the version valid then, by sequence in a session, else as stored."""
         at = micros(as_of)
         rows = self._version_rows(source, where, values)
         latest = {row[0]: row for row in rows if row[10] <= at < (row[11] or NEVER)}
@@ -186,7 +186,7 @@ class MessageReader:
         return [decode_message(self._encryption, row[:10], self._names) for row in rows]
 
     def forgotten_messages(self) -> list[Message]:
-        """See the port."""
+        """See `Snapshot.forgotten_messages`."""
         rows = self._connection.rows(
             "SELECT id FROM messages WHERE owner_id = ? AND valid_to IS NOT NULL ORDER BY number",
             (self._owner,),
@@ -194,7 +194,7 @@ class MessageReader:
         return self.original_messages([unpack_id(packed) for (packed,) in rows])
 
     def external_ids(self, session_id: str, ids: Sequence[str]) -> set[str]:
-        """See the port."""
+        """See `Snapshot.external_ids`."""
         if not ids:
             return set()
         digests = {self._encryption.digest("external", id_): id_ for id_ in ids}
@@ -211,7 +211,7 @@ class MessageReader:
 
     @translate_decode_errors
     def sessions(self) -> list[Session]:
-        """See the port."""
+        """See `Snapshot.sessions`."""
         rows = self._connection.rows(
             "SELECT name, number, first_at, last_at, messages - (SELECT count(*) FROM messages AS m"
             "  WHERE m.owner_id = s.owner_id AND m.session = s.number AND m.valid_to IS NOT NULL),"
@@ -226,7 +226,7 @@ class MessageReader:
 
     @translate_decode_errors
     def participants(self) -> list[Participant]:
-        """See the port."""
+        """See `Snapshot.participants`."""
         rows = self._connection.rows(
             "SELECT number, name, role FROM participants WHERE owner_id = ? ORDER BY number",
             (self._owner,),
@@ -236,14 +236,14 @@ class MessageReader:
         ]
 
     def session_number(self, name: str) -> int | None:
-        """Return a session's number; None where there is no such session."""
+        """Return a session's number; None if there is no such session."""
         row = self._connection.row(
             "SELECT number FROM sessions WHERE owner_id = ? AND name = ?", (self._owner, name)
         )
         return row[0] if row else None
 
 
-# --- Reading the base memory of one owner
+# --- Base memory
 
 
 _BASE_MEMORY_VERSIONS = (
@@ -252,29 +252,30 @@ _BASE_MEMORY_VERSIONS = (
 
 
 class BaseMemoryReader(MessageReader):
-    """The part of a snapshot that reads it."""
+    """Reads the base memory."""
 
     def base_memory(self, *, as_of: datetime | None = None) -> BaseMemory | None:
-        """See the port."""
+        """See `BaseMemoryReader.base_memory`."""
         if as_of is None:
             row = self._connection.row(
                 f"{_BASE_MEMORY_VERSIONS} AND valid_to IS NULL", (self._owner,)
             )
         else:
             row = self._connection.row(
-                f"{_BASE_MEMORY_VERSIONS} AND valid_from <= ?2 AND (valid_to IS NULL OR ?2 < valid_to)"
+                f"{_BASE_MEMORY_VERSIONS} AND valid_from <= ?2"
+                " AND (valid_to IS NULL OR ?2 < valid_to)"
                 " ORDER BY version DESC LIMIT 1",
                 (self._owner, micros(as_of)),
             )
         return decode_base_memory(self._encryption, row) if row else None
 
     def base_memories(self) -> list[BaseMemory]:
-        """See the port."""
+        """See `BaseMemoryReader.base_memories`."""
         rows = self._connection.rows(f"{_BASE_MEMORY_VERSIONS} ORDER BY version", (self._owner,))
         return [decode_base_memory(self._encryption, row) for row in rows]
 
 
-# --- How one owner's memories stand, read without opening what they say
+# --- Memory stats
 
 
 _MEMORY_STATS = (
@@ -286,17 +287,17 @@ _MEMORY_STATS = (
 
 
 class MemoryStatsReader(MessageReader):
-    """The part of a snapshot that tells how memories stand."""
+    """Reads memory stats without decrypting content."""
 
     def memory_stats(self, *, states: frozenset[State]) -> MemoryStats:
-        """See the port."""
+        """See `MemoryStatsReader.memory_stats`."""
         statement = _MEMORY_STATS.format(states=", ".join("?" * len(states)) or "NULL")
         values = (self._owner, *sorted(state.value for state in states))
         rows = self._connection.rows(statement, values)
         return decode_memory_stats([(item, unpack_id(id_), *rest) for id_, item, *rest in rows])
 
 
-# --- A snapshot of one owner in tables
+# --- Memories
 
 
 _SELECT_MEMORIES = (
@@ -330,10 +331,10 @@ _DERIVED_MEMORIES = (
 
 
 class RecordReader(MemoryStatsReader, BaseMemoryReader):
-    """The records of one owner as one connection sees them: the reading half of a snapshot."""
+    """Reads one owner's records; the reading half of a snapshot."""
 
     def memories(self, ids: Sequence[str], *, as_of: datetime | None = None) -> list[Memory]:
-        """See the port."""
+        """See `Snapshot.memories`."""
         packed = pack_valid_ids(ids)
         if not packed:
             return []
@@ -343,22 +344,23 @@ class RecordReader(MemoryStatsReader, BaseMemoryReader):
             found = {memory.id: memory for memory in self._decode_memories(rows)}
         else:
             rows = [*self._connection.rows(_OLD_VERSIONS_BY_ID, values), *rows]
-            rows.sort(key=lambda row: row[1])  # of two versions valid then, the later counts
+            rows.sort(key=lambda row: row[1])  # if two versions were valid then, the later counts
             found = {
                 v.memory.id: v.memory for v in self._decode_versions(rows) if _is_valid_at(v, as_of)
             }
         return [found[id_] for id_ in ids if id_ in found]
 
     def find_by_key(self, key: str) -> Memory | None:
-        """See the port."""
+        """See `Snapshot.find_by_key`."""
         row = self._connection.row(
-            f"{SELECT_ALL_MEMORIES} WHERE m.owner_id = ? AND m.key_digest = ? AND m.state = 'active'",
+            f"{SELECT_ALL_MEMORIES} WHERE m.owner_id = ? AND m.key_digest = ?"
+            " AND m.state = 'active'",
             (self._owner, self._encryption.digest("key", key)),
         )
         return decode_memory(self._encryption, row) if row else None
 
     def find_by_content(self, content_key: str, *, dormant: bool = False) -> list[Memory | Message]:
-        """See the port."""
+        """See `Snapshot.find_by_content`."""
         values = (self._owner, self._encryption.digest("content", content_key))
         rows = self._connection.rows(_SAME_CONTENT, values)
         ids = [packed for packed, is_memory in rows if is_memory]
@@ -380,7 +382,7 @@ class RecordReader(MemoryStatsReader, BaseMemoryReader):
         cursor: str | None,
         offset: int = 0,
     ) -> Page:
-        """See the port."""
+        """See `Snapshot.page`."""
         conditions, values = self._list_filter(states, kinds, tags)
         count = f"SELECT count(*) FROM memories AS m WHERE {conditions}"
         total = (self._connection.row(count, values) or (0,))[0]
@@ -414,7 +416,7 @@ class RecordReader(MemoryStatsReader, BaseMemoryReader):
         return conditions, values
 
     def history(self, id: str) -> MemoryHistory | None:
-        """See the port."""
+        """See `Snapshot.history`."""
         packed = pack_id_or_none(id)
         values = (self._connection.bind_values((packed,)), self._owner) if packed else None
         rows = self._connection.rows(_MEMORIES_BY_ID, values) if values else []
@@ -434,7 +436,7 @@ class RecordReader(MemoryStatsReader, BaseMemoryReader):
         )
 
     def derived_memories(self, source_ids: Sequence[str]) -> dict[str, list[Memory]]:
-        """See the port."""
+        """See `Snapshot.derived_memories`."""
         packed = pack_valid_ids(list(dict.fromkeys(source_ids)))
         if not packed:
             return {}
@@ -448,7 +450,7 @@ class RecordReader(MemoryStatsReader, BaseMemoryReader):
         return {id_: memories for id_, memories in pairs if memories}
 
     def vectors(self, digests: Sequence[bytes]) -> dict[bytes, NDArray[np.int8]]:
-        """See the port."""
+        """See `Snapshot.vectors`."""
         if not digests:
             return {}
         self._generation.refuse_if_switched(self._connection)
@@ -474,7 +476,7 @@ class RecordReader(MemoryStatsReader, BaseMemoryReader):
 
     @translate_decode_errors
     def statistics(self) -> Statistics:
-        """See the port."""
+        """See `Snapshot.statistics`."""
         counts = self._connection.rows(
             "SELECT state, kind, importance, count(*) FROM memories WHERE owner_id = ?"
             " GROUP BY state, kind, importance ORDER BY state, kind, importance",
@@ -518,7 +520,7 @@ class RecordReader(MemoryStatsReader, BaseMemoryReader):
 
     @translate_decode_errors
     def _decode_versions(self, rows: Iterable[Sequence[Any]]) -> list[Version]:
-        """Return versions as they stood while they were valid."""
+        """Decode versions as they were while valid."""
         return [
             Version(
                 memory=replace(

@@ -1,7 +1,7 @@
-"""Sealing and digesting everything of an owner with another key, within one transaction.
+"""Re-encrypting and re-digesting all data of an owner with another key, in one transaction.
 
-Sealed values are opened and sealed again. Digests can't be turned back: what they stand for is
-found anew in the owner's texts, and a table of old and new digests, in memory, is applied to the
+Encrypted values are decrypted and encrypted again. Digests can't be reversed: their inputs are
+recomputed from the owner's texts. An in-memory table of old and new digests is then applied to the
 rows.
 """
 
@@ -52,16 +52,16 @@ ENCRYPTED_COLUMNS = {
     "events": ("details",),
     "base_memories": ("content",),
 }
-"""The columns that are sealed, digested or hidden."""
+"""The columns that contain ciphertexts, digests or encrypted vectors."""
 
 _ROWS_PER_BATCH = 4_096
-"""Rows turned at a time: with vectors about 5 MB of them."""
+"""Rows processed at once: about 5 MB with vectors."""
 
 _FIELDS = ("key", "content", "summary", "tags")
 
 
 class Rekeyer:
-    """Turns one owner's rows from one key to another."""
+    """Re-encrypts one owner's rows with another key."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class Rekeyer:
         owner: int,
         encryptions: tuple[OwnerEncryption, OwnerEncryption],
     ) -> None:
-        """Take the writing connection, within its transaction, and the old and new sealing."""
+        """Initialise with a connection in a write transaction, and the old and new encryption."""
         self._connection = connection
         self._owner = owner
         self._old, self._new = encryptions
@@ -77,11 +77,11 @@ class Rekeyer:
         self._terms: dict[bytes, bytes] = {}
 
     def run(self, build_entry: BuildEntry) -> None:
-        """Turn everything.
+        """Re-encrypt all data.
 
         Raises:
-            Conflict: A keyword or tag comes from none of the owner's texts.
-            StoreDamaged: Something does not open.
+            Conflict: A keyword or tag occurs in none of the owner's texts.
+            StoreDamaged: A value can't be decrypted.
         """
         names = self._rekey_participants()
         for table in ("messages", "message_versions"):
@@ -184,13 +184,13 @@ class Rekeyer:
             self._add_digest("key", plain["key"])
             self._add_entry_digests(
                 build_entry(plain["key"], None)
-            )  # a memory may be found by its key's words
+            )  # the words of a memory's key are indexed too
         if plain["tags"] is not None:
             for tag in msgspec.json.decode(plain["tags"], type=list[str]):
                 self._add_digest("tag", tag)
 
     def _add_entry_digests(self, entry: IndexEntry) -> None:
-        """Keep the digests of a text, old and new."""
+        """Add the old and new digests of a text."""
         self._add_digest("content", entry.content_key)
         for passage in entry.passages:
             if passage.digest is not None:
@@ -233,7 +233,7 @@ class Rekeyer:
         space = EmbeddingGeneration(facts.embedding_generation)
         if facts.model:
             self._rekey_vector_column(space.column, facts.model.dimension)
-        if facts.next_model:  # they are being made for another model
+        if facts.next_model:  # re-embedding is in progress
             self._rekey_vector_column(space.other_column, facts.next_model.dimension)
         else:
             self._connection.run(
@@ -264,8 +264,8 @@ class Rekeyer:
         for table, column in (("terms", "term"), ("tags", "tag")):
             self._refuse_unknown(table, column)
             connection.run(_REPLACE_DIGEST.format(table=table, column=column), owner)
-        # A memory's key, a content's digest and a passage's may stand for what was since
-        # removed; then they find nothing, as before.
+        # Digests of keys, contents and passages may refer to deleted texts. These digests are
+        # cleared; they matched nothing before either.
         for table, column in (("memories", "key_digest"), ("passages", "digest")):
             connection.run(_REPLACE_DIGEST.format(table=table, column=column), owner)
         connection.run(
@@ -283,12 +283,12 @@ class Rekeyer:
         )
         if unknown:
             raise Conflict(
-                f"{unknown} digests in {table} come from none of the owner's texts: the key was"
-                " not changed"
+                f"{unknown} digests in {table} match none of the owner's texts: the key was not"
+                " changed"
             )
 
     def _read_batches(self, table: str, columns: str) -> Iterable[list[tuple[Row, Row]]]:
-        """Yield rows, each after its key, in batches and in the order of their keys."""
+        """Yield rows in batches, each with its key first, in key order."""
         key = ", ".join(KEY_COLUMNS[table])
         width = len(KEY_COLUMNS[table])
         beyond = f" AND ({key}) > ({', '.join('?' * width)})"
@@ -302,7 +302,7 @@ class Rekeyer:
             yield [(row[:width], row[width:]) for row in rows]
 
     def _update_rows(self, table: str, changes: str, rows: Iterable[Row]) -> None:
-        """Change rows by their keys, which stand behind the values of the changes."""
+        """Update rows by their keys, which follow the new values."""
         width = len(KEY_COLUMNS[table])
         self._connection.run_many(
             f"UPDATE {table} SET {changes} {where_key(table)}",

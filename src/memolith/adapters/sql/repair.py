@@ -1,4 +1,4 @@
-"""Putting right what of an owner's rows can be derived."""
+"""Repairing an owner's derived rows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def repair_owner(
     entries: Mapping[int, IndexEntry],
     expected_texts: Mapping[int, StoredText],
 ) -> None:
-    """Do what the port's `mend` says, within a transaction that is not ended."""
+    """Do the work of `SupportsVerification.repair_owner` without ending the transaction."""
     examined = IntegrityChecker(connection, encryption, owner)
     facts = VectorFacts.read(connection)
     if entries:
@@ -45,8 +45,6 @@ def repair_owner(
 
 
 class _OwnerRepair:
-    """Repairs one owner within a transaction."""
-
     def __init__(
         self,
         connection: Connection,
@@ -81,7 +79,7 @@ class _OwnerRepair:
     def _rebuild_index(
         self, entries: Mapping[int, IndexEntry], texts: Mapping[int, StoredText]
     ) -> None:
-        """Put entries in the place of stored ones; the checks that follow add the facts."""
+        """Replace stored index entries; the checks that follow fill in the facts."""
         if not entries:
             return
         number, model = self._owner.number, self._facts.model
@@ -111,7 +109,7 @@ class _OwnerRepair:
             self._connection.run_many(INSERT_TERM, term_rows(self._encryption, number, item, entry))
 
     def _remove_leftover_vectors(self, checker: IntegrityChecker) -> None:
-        """Remove damaged vectors of what is valid at no time: nothing is found by them."""
+        """Remove damaged vectors of items that are never valid: no search uses them."""
         self._connection.run_many(
             "UPDATE passages SET vector = NULL, vector2 = NULL"
             " WHERE owner_id = ? AND item = ? AND part = ?",
@@ -134,9 +132,10 @@ class _OwnerRepair:
         )
 
     def _find_lost_roles(self, names: Mapping[int, str | None]) -> list[tuple[int, Role]]:
-        """Return the roles of speakers whose own there is not, where their digests tell them."""
+        """Return the missing roles of speakers whose digests determine them."""
         rows = self._connection.rows(
-            f"SELECT number, digest FROM participants WHERE owner_id = ? AND role NOT IN ({ROLE_LIST})",
+            "SELECT number, digest FROM participants WHERE owner_id = ?"
+            f" AND role NOT IN ({ROLE_LIST})",
             (self._owner.number,),
         )
         return [
@@ -185,7 +184,7 @@ def _update_unless_taken(table: str, digest: str, key: str, among: str = "") -> 
 
 
 def _placeholder_facts(text: StoredText) -> ItemFacts:
-    """Return the facts of an item that its record is yet to tell."""
+    """Return placeholder facts of an item, to be replaced from its record."""
     return ItemFacts(
         record_id=pack_id(text.record_id),
         kind=None,

@@ -22,13 +22,13 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 _NO_SESSION = -2
-"""The number of a session that is not there; -1 is that of memories without one."""
+"""The number of a missing session; −1 is the number of memories without a session."""
 
 
 def valid_items(index: OwnerIndex, scope: SearchFilter) -> Bools | None:
-    """Return which items are valid at the scope's instant.
+    """Return a mask of the items that are valid at the scope's instant.
 
-    Now, that is all that are open, whatever the clock of their writer said.
+    Without `as_of`, these are all open items, regardless of the writer's clock.
     """
     if scope.as_of is None:
         return index.current.open_items
@@ -37,7 +37,7 @@ def valid_items(index: OwnerIndex, scope: SearchFilter) -> Bools | None:
 
 
 def scope_mask(index: OwnerIndex, scope: SearchFilter, source: IndexSource) -> Bools | None:
-    """Return which items a search in the scope may return."""
+    """Return a mask of the items that a search in the scope may return."""
     mask = valid_items(index, scope)
     if mask is not None and _includes_dormant(scope):
         mask = mask | index.items.dormant.view
@@ -80,7 +80,7 @@ def _condition_masks(
 def _kind_mask(index: OwnerIndex, kinds: Collection[str]) -> Bools:
     codes = index.shared.kind_codes
     meant = [codes[kind] for kind in kinds if kind in codes]
-    is_meant = np.zeros(len(index.shared.kinds), dtype=np.bool_)  # a code's kind is there before
+    is_meant = np.zeros(len(index.shared.kinds), dtype=np.bool_)  # kinds are added before codes
     is_meant[meant] = True
     of_kinds: Bools = is_meant[index.items.kind.view]
     return of_kinds
@@ -101,35 +101,35 @@ def _summarised_mask(index: OwnerIndex, at: int, *, is_now: bool) -> Bools:
     return mask
 
 
-# --- Looking for texts within texts, without regard to case
+# --- Substring search
 
 
 def count_contained(words: Sequence[str], texts: Iterable[str]) -> int:
-    """Return how many of the case-folded texts stand anywhere in any of the others."""
+    """Return how many of the case-folded words occur as substrings of the texts."""
     folded = [text.casefold() for text in texts]
     return sum(any(word in text for text in folded) for word in words)
 
 
-# --- Searching one state of an owner's index
+# --- Index search
 
 
 _ID_BITS = 48
-"""What a passage's id takes at most: fewer than 2**32 items an owner, and the part."""
+"""Maximum bits of a passage id: fewer than 2**32 items per owner, and the part."""
 
 _DECRYPT_BLOCK = 1_000
-"""Memories opened at a time, to bound the memory it takes (a guess)."""
+"""Memories decrypted at once, to limit memory. A guess."""
 
 _ROLE_NAMES = np.array(ROLES, dtype=object)
 
 
 class IndexSearch:
-    """Answers from one state of an index.
+    """Answers searches from one state of an index.
 
-    It keeps the masks of the scopes it was asked for, and the last query's comparison.
+    It caches the masks of scopes, and the cosines of the last query.
     """
 
     def __init__(self, index: OwnerIndex, source: IndexSource) -> None:
-        """Take a state, and the tables at the same counter to read postings from."""
+        """Initialise with an index state, and the tables at the same counter for postings."""
         self.index = index
         self._source = source
         self._masks: dict[SearchFilter, Bools | None] = {}
@@ -143,13 +143,13 @@ class IndexSearch:
         *,
         min_cosine: float = -math.inf,
     ) -> Integers:
-        """See the port."""
+        """See `Snapshot.nearest`."""
         wanted = vector_scan.NearestRequest(limit, min_cosine, self._mask(scope))
         rows = vector_scan.find_nearest(self.index, self._compare_query(vector), wanted)
         return self.index.items.number.view[rows]
 
     def similarities(self, vector: NDArray[np.int8], numbers: Integers) -> Similarities:
-        """See the port."""
+        """See `Snapshot.similarities`."""
         items, vectors = self.index.items, self.index.vectors
         rows = self.index.rows(numbers)
         counts = items.vectors.view[rows].astype(np.int64)
@@ -162,21 +162,21 @@ class IndexSearch:
         )
 
     def _compare_query(self, vector: NDArray[np.int8]) -> vector_scan.QueryComparison:
-        """Return the comparison to a query: of the last one, what is known of it already."""
+        """Return the comparison with a query, reusing the last one if the query is the same."""
         comparison = self._comparison
         if comparison is None or comparison.query is not vector:
             comparison = self._comparison = vector_scan.QueryComparison(self.index.vectors, vector)
         return comparison
 
     def centroid(self, scope: SearchFilter) -> Floats | None:
-        """See the port."""
+        """See `Snapshot.centroid`."""
         items, vectors = self.index.items, self.index.vectors
         mask = self._mask(scope)
         counts = items.is_memory.view if mask is None else items.is_memory.view & mask
         return centroid(vectors.values.view[counts[vectors.item.view]])
 
     def postings(self, terms: Sequence[str], scope: SearchFilter) -> Postings:
-        """See the port."""
+        """See `Snapshot.postings`."""
         index = self.index
         found = self._get_term_rows(terms)
         counts = [len(term.rows) for term in found]
@@ -206,7 +206,7 @@ class IndexSearch:
     def find_containing(
         self, words: Sequence[str], scope: SearchFilter
     ) -> tuple[Integers, Integers]:
-        """See the port."""
+        """See `Snapshot.find_containing`."""
         items = self.index.items
         mask = self._mask(scope)
         rows = np.flatnonzero(items.is_memory.view if mask is None else items.is_memory.view & mask)
@@ -224,7 +224,7 @@ class IndexSearch:
         return numbers, counts
 
     def items(self, numbers: Integers) -> Items:
-        """See the port."""
+        """See `Snapshot.items`."""
         columns = self.index.items
         rows = self.index.rows(numbers)
 
@@ -248,7 +248,7 @@ class IndexSearch:
         )
 
     def usage_stats(self, numbers: Integers) -> UsageStats:
-        """See the port."""
+        """See `Snapshot.usage_stats`."""
         columns = self.index.items
         rows = self.index.rows(numbers)
         return UsageStats(
@@ -260,7 +260,7 @@ class IndexSearch:
 
     @translate_decode_errors
     def item_numbers(self, record_ids: Sequence[str], scope: SearchFilter) -> Integers:
-        """See the port."""
+        """See `Snapshot.item_numbers`."""
         items = self._source.items_of_records(record_ids)
         mask = self._mask(scope)
         if mask is not None:
@@ -271,10 +271,10 @@ class IndexSearch:
 
     @translate_decode_errors
     def items_with_content(self, content_key: str, limit: int, scope: SearchFilter) -> Integers:
-        """See the port."""
+        """See `Snapshot.items_with_content`."""
         items = self.index.items
         rows = self.index.rows(self._source.items_of_content(content_key))
-        if not len(rows):  # mostly: nobody has said a question
+        if not len(rows):  # the common case for a question
             return rows
         mask = self._mask(scope)
         rows = rows if mask is None else rows[mask[rows]]
@@ -284,20 +284,20 @@ class IndexSearch:
         return numbers
 
     def items_with_traits(self, traits: Trait, scope: SearchFilter) -> Integers:
-        """See the port."""
+        """See `Snapshot.items_with_traits`."""
         has = (self.index.items.traits.view & int(traits)) != 0
         mask = self._mask(scope)
         numbers: Integers = self.index.items.number.view[has if mask is None else has & mask]
         return np.sort(numbers)
 
     def items_in_scope(self, scope: SearchFilter) -> Integers:
-        """See the port."""
+        """See `Snapshot.items_in_scope`."""
         mask = self._mask(scope)
         numbers = self.index.items.number.view
         return np.sort(numbers if mask is None else numbers[mask])
 
     def neighbours(self, numbers: Integers, step: Literal[-1, 1], scope: SearchFilter) -> Integers:
-        """See the port."""
+        """See `Snapshot.neighbours`."""
         items = self.index.items
         rows = self.index.rows(numbers)
         found = np.full(len(rows), -1, dtype=np.int64)
@@ -321,7 +321,7 @@ class IndexSearch:
         return found
 
     def passages(self, numbers: Integers) -> list[list[tuple[Span, int]]]:
-        """See the port."""
+        """See `Snapshot.passages`."""
         items, passages = self.index.items, self.index.passages
         rows = self.index.rows(numbers)
         counts = items.passages.view[rows].astype(np.int64)
@@ -344,7 +344,7 @@ class IndexSearch:
             return mask
 
     def _valid_passages(self, scope: SearchFilter) -> tuple[Bools | None, int, int]:
-        """Return which passages are valid at the scope's instant, how many, and their terms."""
+        """Return a mask of the passages valid at the scope's instant, their number and terms."""
         if scope.as_of is None:
             return self.index.current.open_passages
         valid = valid_items(self.index, scope)
@@ -355,7 +355,7 @@ class IndexSearch:
         return passages, int(passages.sum()), int(lengths[passages].sum(dtype=np.int64))
 
     def _get_term_rows(self, terms: Sequence[str]) -> list[TermRows]:
-        """Return where terms stand in this state, reading only what no state has read yet."""
+        """Return postings of terms in this state, reading only those not cached yet."""
         lineage, next_item = self.index.shared, self.index.version.next_item
         known = {term: lineage.postings.get(term, _NO_ROWS) for term in terms}
         behind = [term for term, rows in known.items() if rows.next_item < next_item]
@@ -365,14 +365,14 @@ class IndexSearch:
         return [self._cut_to_version(known[term]) for term in terms]
 
     def _cut_to_version(self, term: TermRows) -> TermRows:
-        """Return the rows without those that only a later state has."""
+        """Return the rows without those of later states."""
         if term.next_item == self.index.version.next_item:
             return term
         end = int(np.searchsorted(term.rows, len(self.index.passages.id.view)))
         return TermRows(term.rows[:end], term.frequency[:end], self.index.version.next_item)
 
     def _read_postings(self, terms: Sequence[str]) -> dict[str, TermRows]:
-        """Read what is new of terms; the caller holds the lineage's lock."""
+        """Read new postings of terms; the caller holds the lock of the shared buffers."""
         postings = self.index.shared.postings
         known = {term: postings.get(term, _NO_ROWS) for term in terms}
         for first in {rows.next_item for rows in known.values()}:
@@ -384,7 +384,7 @@ class IndexSearch:
     def _read_postings_from(
         self, terms: Sequence[str], first: int, known: Mapping[str, TermRows]
     ) -> dict[str, TermRows]:
-        """Read terms from an item on; remember and return what is known of them then."""
+        """Read postings from an item on; cache and return the complete postings."""
         lineage = self.index.shared
         which, rows, frequency = self._fetch_postings(terms, first)
         ends = np.searchsorted(which, np.arange(len(terms) + 1))
@@ -397,7 +397,7 @@ class IndexSearch:
                 np.concatenate([old.frequency, frequency[new]]),
                 self.index.version.next_item,
             )
-            if len(read[term].rows):  # what never occurs is not worth remembering, without bound
+            if len(read[term].rows):  # terms that never occur would fill the cache without bound
                 before = lineage.postings.get(term)
                 lineage.postings[term] = read[term]
                 lineage.postings_bytes += read[term].nbytes - (before.nbytes if before else 0)
@@ -407,15 +407,15 @@ class IndexSearch:
     def _fetch_postings(
         self, terms: Sequence[str], first: int
     ) -> tuple[Integers, NDArray[np.int32], NDArray[np.int32]]:
-        """Return which term stands in which row of the passages how often, from an item on."""
+        """Return term index, passage row and frequency of postings, from an item on."""
         found = np.array(self._source.postings(terms, first), dtype=np.int64).reshape(-1, 4)
         which, item, part, frequency = found.T
         sought = item << PART_BITS | part
-        order = np.argsort(which << _ID_BITS | sought, kind="stable")  # mostly in order already
+        order = np.argsort(which << _ID_BITS | sought, kind="stable")  # usually sorted already
         which, sought, frequency = which[order], sought[order], frequency[order]
         ids = self.index.passages.id.view
         rows = np.searchsorted(ids, sought)
-        # The terms of a passage that was replaced stay until they are purged.
+        # The terms of a replaced passage remain until they are purged.
         there = rows < len(ids)
         there[there] = ids[rows[there]] == sought[there]
         return which[there], rows[there].astype(np.int32), frequency[there].astype(np.int32)
@@ -431,7 +431,7 @@ def _expand_runs(first: Integers, counts: Integers) -> Integers:
 
 
 def _distinct_rows(rows: NDArray[np.int32], length: int) -> tuple[Integers, Integers]:
-    """Return the different rows, ascending, and which of them each row is."""
+    """Return the distinct rows, ascending, and the index of each row among them."""
     seen = np.zeros(length, dtype=np.bool_)
     seen[rows] = True
     different = np.flatnonzero(seen)

@@ -1,4 +1,4 @@
-"""The keys of the service's callers."""
+"""API keys, idempotent requests, model usage, jobs and work leases in tables."""
 
 from __future__ import annotations
 
@@ -37,37 +37,36 @@ _REVOKE_KEY = "UPDATE api_keys SET revoked_at = ? WHERE name = ? AND revoked_at 
 
 
 class SqlApiKeys:
-    """See the port."""
+    """See `ApiKeys`."""
 
     def __init__(self, connections: Connections) -> None:
-        """Take connections to the tables."""
         self._connections = connections
 
     def add(self, key: ApiKey, digest: bytes) -> None:
-        """See the port."""
+        """See `ApiKeys.add`."""
         times = (micros(key.created_at), micros_or_none(key.revoked_at))
         with self._connections.write() as connection:
             if key.revoked_at is None and connection.row(_ACTIVE_KEY, (key.name,)):
-                raise Conflict(f"there is a key {key.name!r} already")
+                raise Conflict(f"an API key named {key.name!r} exists already")
             try:
                 connection.run(_ADD_KEY, (digest, key.name, key.role.value, key.owner, *times))
             except ConstraintViolation as error:
-                raise Conflict("there is such a key already") from error
+                raise Conflict("this API key exists already") from error
             connection.run("COMMIT")
 
     def find(self, digest: bytes) -> ApiKey | None:
-        """See the port."""
+        """See `ApiKeys.find`."""
         with self._connections.read() as connection:
             row = connection.row(_FIND_KEY, (digest,))
         return _decode_key(row) if row else None
 
     def all(self) -> list[ApiKey]:
-        """See the port."""
+        """See `ApiKeys.all`."""
         with self._connections.read() as connection:
             return [_decode_key(row) for row in connection.rows(_ALL_KEYS)]
 
     def revoke(self, name: str, at: datetime) -> bool:
-        """See the port."""
+        """See `ApiKeys.revoke`."""
         with self._connections.write() as connection:
             revoked = connection.run(_REVOKE_KEY, (micros(at), name))
             connection.run("COMMIT")
@@ -79,14 +78,14 @@ def _decode_key(row: Row) -> ApiKey:
     return ApiKey(name, KeyRole(role), owner, instant(created_at), instant_or_none(revoked_at))
 
 
-# --- What was answered to requests that have a key
+# --- Idempotent requests
 
 
 REQUEST_TIMEOUT: Final = timedelta(minutes=1)
 REQUEST_RETENTION: Final = timedelta(days=1)
 
 RESPONSE_FORGOTTEN: Final = (
-    "the request of that idempotency key was done; what was answered is forgotten"
+    "the request with that idempotency key was completed, but its response was deleted"
 )
 
 _LENGTH_BYTES = 4
@@ -104,35 +103,35 @@ _BEGIN_REQUEST = (
 
 
 class SqlIdempotency:
-    """See the port."""
+    """See `IdempotencyStore`."""
 
     def __init__(self, connections: Connections, cipher: Cipher) -> None:
-        """Take connections to the tables, and what replies are sealed with."""
+        """Initialise with connections, and the cipher that encrypts responses."""
         self._connections = connections
         self._cipher = cipher
 
     def begin(
         self, owner_id: str, key: str, request: bytes, *, now: datetime
     ) -> StoredResponse | None:
-        """See the port."""
+        """See `IdempotencyStore.begin`."""
         place, asked = (owner_id, _digest_request_key(key)), digest_request(key, request)
         with self._connections.write() as connection:
             connection.run(_FORGET_OLD_REQUESTS, (owner_id, micros(now - REQUEST_RETENTION)))
             row = connection.row(_FIND_REQUEST, place)
             if row is not None and bytes(row[0]) != asked:
-                raise Conflict("the idempotency key was used for another request")
+                raise Conflict("the idempotency key was used for a different request")
             if row is not None and row[1] is not None:
                 if not row[1]:
                     raise Conflict(RESPONSE_FORGOTTEN)
                 return self._decode_response(owner_id, place[1], row)
             overdue = micros(now - REQUEST_TIMEOUT)
             if not connection.run(_BEGIN_REQUEST, (*place, asked, micros(now), overdue)):
-                raise RequestInProgress("the request of that idempotency key is being done")
+                raise RequestInProgress("the request with that idempotency key is in progress")
             connection.run("COMMIT")
         return None
 
     def finish(self, owner_id: str, key: str, response: StoredResponse) -> None:
-        """See the port."""
+        """See `IdempotencyStore.finish`."""
         digest = _digest_request_key(key)
         with self._connections.write() as connection:
             if has_tombstone(connection, self._cipher, owner_id):
@@ -149,7 +148,7 @@ class SqlIdempotency:
             connection.run("COMMIT")
 
     def abandon(self, owner_id: str, key: str) -> None:
-        """See the port."""
+        """See `IdempotencyStore.abandon`."""
         with self._connections.write() as connection:
             connection.run(
                 f"DELETE FROM idempotency {_WHERE_REQUEST} AND response IS NULL",
@@ -158,7 +157,7 @@ class SqlIdempotency:
             connection.run("COMMIT")
 
     def forget_responses(self, owner_id: str) -> None:
-        """See the port."""
+        """See `IdempotencyStore.forget_responses`."""
         with self._connections.write() as connection:
             connection.run(_FORGET_RESPONSES, (b"", owner_id))
             connection.run("COMMIT")
@@ -174,10 +173,10 @@ class SqlIdempotency:
 def count_unreadable_responses(
     connection: Connection, encryption: OwnerEncryption, key_version: int
 ) -> int:
-    """Return how many replies that are kept for an owner do not open.
+    """Return the number of an owner's stored responses that can't be decrypted.
 
-    What is sealed with a later key than the owner's rows is left out: it is forgotten when those
-    are sealed with that.
+    Responses encrypted with a later key than the owner's rows are left out. They are deleted when
+    the rows are re-encrypted with that key.
     """
     rows = connection.rows(
         "SELECT key_digest, response FROM idempotency WHERE scope = ? AND length(response) > 0",
@@ -201,12 +200,12 @@ def _digest_request_key(key: str) -> bytes:
 
 
 def digest_request(key: str, request: bytes) -> bytes:
-    """Return by what a request is known again; who does not know its key can't guess at it."""
+    """Return the digest that identifies a request; guessing the request requires its key."""
     secret = blake2b(key.encode(), digest_size=32).digest()
     return blake2b(request, digest_size=16, key=secret, person=_DIGEST_PERSON).digest()
 
 
-# --- What models were asked, counted by hour
+# --- Model usage
 
 
 _ADD_USAGE = (
@@ -224,14 +223,13 @@ _USAGE_SINCE = (
 
 
 class SqlUsageCounter:
-    """See the port."""
+    """See `UsageCounter`."""
 
     def __init__(self, connections: Connections) -> None:
-        """Take connections to the file."""
         self._connections = connections
 
     def add(self, owner_id: str, purpose: str, model_usage: ModelUsage, *, at: datetime) -> None:
-        """See the port."""
+        """See `UsageCounter.add`."""
         counts = (model_usage.calls, model_usage.input_tokens, model_usage.output_tokens)
         with self._connections.write(owner_id) as connection:
             number = connection.get_owner(owner_id).number
@@ -239,13 +237,13 @@ class SqlUsageCounter:
             connection.run("COMMIT")
 
     def get_usage(self, owner_id: str, start: datetime) -> Mapping[str, ModelUsage]:
-        """See the port."""
+        """See `UsageCounter.get_usage`."""
         with self._connections.read(owner_id) as connection:
             number = connection.get_owner(owner_id).number
             return decode_usage(connection.rows(_USAGE_SINCE, (number, hour_of(start))))
 
 
-# --- The jobs: each change is one statement, in a transaction of its own
+# --- Jobs: each change is one statement in its own transaction
 
 
 _TOKEN_BYTES = 16
@@ -257,25 +255,25 @@ _JOB_IS_TAKEN = f"SELECT 1 FROM jobs WHERE name = ?1 AND NOT ({_JOB_IS_FREE})"
 _ACQUIRE_JOB = (
     "INSERT INTO jobs (name, lease_token, lease_until) VALUES (?1, ?4, ?5)"
     " ON CONFLICT (name) DO UPDATE"
-    f" SET lease_token = excluded.lease_token, lease_until = excluded.lease_until WHERE {_JOB_IS_FREE}"
+    " SET lease_token = excluded.lease_token, lease_until = excluded.lease_until"
+    f" WHERE {_JOB_IS_FREE}"
     " RETURNING state"
 )
 _JOB_LEASE_HELD = "WHERE name = ? AND lease_token = ? RETURNING name"
 
 
 class SqlJobs:
-    """See the port."""
+    """See `JobStore`."""
 
     def __init__(self, connections: Connections) -> None:
-        """Take connections to the file."""
         self._connections = connections
 
     def acquire(
         self, name: str, *, now: datetime, every_s: float, lease_s: float
     ) -> JobLease | None:
-        """See the port."""
+        """See `JobStore.acquire`."""
         values = (name, micros(now), micros(now - timedelta(seconds=every_s)))
-        with self._connections.read() as reader:  # to ask often must not keep writers waiting
+        with self._connections.read() as reader:  # frequent polling must not block writers
             if reader.row(_JOB_IS_TAKEN, values):
                 return None
         token = secrets.token_bytes(_TOKEN_BYTES)
@@ -284,21 +282,21 @@ class SqlJobs:
         return JobLease(name, token, taken[0][0]) if taken else None
 
     def renew(self, lease: JobLease, state: str, *, now: datetime, lease_s: float) -> bool:
-        """See the port."""
+        """See `JobStore.renew`."""
         until = micros(now + timedelta(seconds=lease_s))
         return self._change_leased_job("state = ?, lease_until = ?", (state, until), lease)
 
     def finish(self, lease: JobLease, *, now: datetime) -> bool:
-        """See the port."""
+        """See `JobStore.finish`."""
         done = "ran_at = ?, state = NULL, lease_token = NULL, lease_until = NULL"
         return self._change_leased_job(done, (micros(now),), lease)
 
     def release(self, lease: JobLease) -> None:
-        """See the port."""
+        """See `JobStore.release`."""
         self._change_leased_job("lease_token = NULL, lease_until = NULL", (), lease)
 
     def _change_leased_job(self, changes: str, values: Sequence[Any], lease: JobLease) -> bool:
-        """Change a job, if the lease still counts; return whether it does."""
+        """Change a job if the lease is still valid; return whether it is."""
         statement = f"UPDATE jobs SET {changes} {_JOB_LEASE_HELD}"
         return bool(self._run_and_commit(statement, (*values, lease.name, lease.token)))
 
@@ -309,7 +307,7 @@ class SqlJobs:
         return rows
 
 
-# --- The claims: each change is one transaction, most one statement
+# --- Work leases: each change is one transaction, usually of one statement
 
 
 _HAS_LEASE = (
@@ -317,8 +315,8 @@ _HAS_LEASE = (
     " AND (c.until IS NULL OR c.until > ?2)"
 )
 OWNERS_WITHOUT_LEASE = f"SELECT name FROM owners WHERE NOT EXISTS ({_HAS_LEASE})"
-# From each owner who has something waiting to the next one: by as many steps as there are such
-# owners, however many messages they have, and however many owners have nothing.
+# Jumps from each owner with pending messages to the next. The number of steps is the number of
+# such owners, regardless of the number of messages and of owners without pending messages.
 _NEXT_OWNER = (
     "SELECT min(m.owner_id) FROM messages AS m INDEXED BY messages_waiting"
     f" WHERE {IS_QUEUED} AND m.owner_id > "
@@ -345,14 +343,13 @@ _RETRY_MESSAGES = (
 
 
 class SqlWorkLeases:
-    """See the port."""
+    """See `WorkLeases`."""
 
     def __init__(self, connections: Connections) -> None:
-        """Take connections to the file."""
         self._connections = connections
 
     def owners(self, work: WorkKind, *, now: datetime) -> list[str]:
-        """See the port."""
+        """See `WorkLeases.owners`."""
         statement = OWNERS_TO_LEARN if work is WorkKind.LEARN else OWNERS_WITHOUT_LEASE
         with self._connections.read() as connection:
             rows = connection.rows(statement, (work.value, micros(now)))
@@ -361,10 +358,10 @@ class SqlWorkLeases:
     def acquire(
         self, owner_id: str, work: WorkKind, *, now: datetime, lease_s: float
     ) -> WorkLease | None:
-        """See the port."""
+        """See `WorkLeases.acquire`."""
         named = (work.value, micros(now))
         with self._connections.read(owner_id) as reader:
-            # To ask often must not keep writers waiting.
+            # Frequent polling must not block writers.
             if not reader.row(_WORK_IS_FREE, (*named, reader.get_owner(owner_id).number)):
                 return None
         token = create_token()
@@ -376,23 +373,23 @@ class SqlWorkLeases:
         return WorkLease(owner_id, work, token, taken[0][0]) if taken else None
 
     def renew(self, lease: WorkLease, *, now: datetime, lease_s: float) -> bool:
-        """See the port."""
+        """See `WorkLeases.renew`."""
         changed = f"UPDATE claims SET until = ?4{_WORK_LEASE_HELD}"
         return bool(self._change_lease(changed, lease, _lease_end(now, lease_s)))
 
     def release(self, lease: WorkLease) -> None:
-        """See the port."""
+        """See `WorkLeases.release`."""
         self._change_lease(f"DELETE FROM claims{_WORK_LEASE_HELD}", lease)
 
     def fail(self, lease: WorkLease, *, retry_at: datetime | None) -> None:
-        """See the port."""
+        """See `WorkLeases.fail`."""
         failed = (
             f"UPDATE claims SET token = NULL, until = ?4, attempts = attempts + 1{_WORK_LEASE_HELD}"
         )
         self._change_lease(failed, lease, micros_or_none(retry_at))
 
     def retry(self, owner_id: str) -> None:
-        """See the port."""
+        """See `WorkLeases.retry`."""
         with self._connections.write(owner_id) as connection:
             number = (connection.get_owner(owner_id, lock=True).number,)
             connection.run("DELETE FROM claims WHERE owner_id = ? AND token IS NULL", number)

@@ -1,4 +1,4 @@
-"""What one owner has, as of one instant, in a store in tables."""
+"""Snapshots in tables: pending work and search of one owner as of one instant."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from memolith.ports.store import Items, Postings, Similarities, UsageStats
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-# The terms of an index that is not of all rows are repeated word for word, or it is not used.
+# The database uses a partial index only if a query repeats the index's condition verbatim.
 IS_QUEUED = "m.marks <> 0 AND m.valid_to IS NULL"
 IS_DUE = f"{IS_QUEUED} AND m.marks = {PENDING} AND (m.retry_at IS NULL OR m.retry_at <= ?2)"
 _PENDING_MESSAGES = (
@@ -76,16 +76,16 @@ _UNMARKED = (
 
 
 class PendingWorkReader(RecordReader):
-    """The part of a snapshot that tells what is still to be done."""
+    """Reads pending work."""
 
     def pending_messages(self, limit: int, *, now: datetime) -> list[Message]:
-        """See the port."""
+        """See `PendingWorkReader.pending_messages`."""
         return self._decode_messages(
             self._connection.rows(_PENDING_MESSAGES, (self._owner, micros(now), limit))
         )
 
     def attempts(self, ids: Sequence[str]) -> int:
-        """See the port."""
+        """See `PendingWorkReader.attempts`."""
         packed = pack_valid_ids(ids)
         if not packed:
             return 0
@@ -96,7 +96,7 @@ class PendingWorkReader(RecordReader):
     def unsummarised_messages(
         self, limit: int | None = None, *, session_id: str | None = None
     ) -> list[Message]:
-        """See the port."""
+        """See `PendingWorkReader.unsummarised_messages`."""
         most = NO_LIMIT if limit is None else limit
         if session_id is not None:
             values = (self._owner, self.session_number(session_id), most)
@@ -106,25 +106,25 @@ class PendingWorkReader(RecordReader):
         )
 
     def count_unsummarised_messages(self) -> int:
-        """See the port."""
+        """See `PendingWorkReader.count_unsummarised_messages`."""
         return self._fetch_count(
             f"SELECT count(*) FROM messages AS m INDEXED BY messages_unsummarised {_UNSUMMARISED}"
         )
 
     def count_unsummarised_by_session(self) -> dict[str, int]:
-        """See the port."""
+        """See `PendingWorkReader.count_unsummarised_by_session`."""
         rows = self._connection.rows(_UNSUMMARISED_BY_SESSION, (self._owner, self._owner))
         return {str(name): int(count) for name, count in rows}
 
     def memories_without_mark(self, mark: ProcessingFlag, kinds: frozenset[str]) -> list[Memory]:
-        """See the port."""
+        """See `PendingWorkReader.memories_without_mark`."""
         if not kinds:
             return []
         values = (self._owner, int(mark), self._connection.bind_values(tuple(kinds)))
         return self._decode_memories(self._connection.rows(_UNMARKED, values))
 
     def progress(self, session_id: str) -> ConsolidationProgress:
-        """See the port."""
+        """See `PendingWorkReader.progress`."""
         return decode_progress(
             self._connection.row(
                 "SELECT consolidated_to, failures, consolidated_at FROM sessions"
@@ -135,7 +135,7 @@ class PendingWorkReader(RecordReader):
 
     @translate_decode_errors
     def pending_work(self) -> PendingWork:
-        """See the port."""
+        """See `PendingWorkReader.pending_work`."""
         stuck = self._connection.rows(
             "SELECT work FROM claims WHERE owner_id = ? AND until IS NULL AND work <> ?"
             " ORDER BY work",
@@ -154,26 +154,26 @@ class PendingWorkReader(RecordReader):
         return int(count)
 
 
-# --- What one owner has, as of one instant, in a store in tables
+# --- Snapshot
 
 
 class SnapshotSearch:
-    """The searching half of a snapshot: finds the index at first need, and asks it."""
+    """The searching half of a snapshot; opens the index on first use."""
 
     def __init__(self, owner: OwnerRow, open_search: Callable[[], IndexSearch]) -> None:
-        """Take the owner as they stand at the snapshot, and a way to the index."""
+        """Initialise with the owner row of the snapshot, and a function that opens the index."""
         self._owner_row = owner
         self._open_search = open_search
         self._opened_search: IndexSearch | None = None
 
     @property
     def counter(self) -> int:
-        """See the port."""
+        """See `Snapshot.counter`."""
         return self._owner_row.counter
 
     @property
     def profile(self) -> str | None:
-        """See the port."""
+        """See `Snapshot.profile`."""
         return self._owner_row.profile
 
     @property
@@ -190,57 +190,57 @@ class SnapshotSearch:
         *,
         min_cosine: float = -math.inf,
     ) -> Integers:
-        """See the port."""
+        """See `Snapshot.nearest`."""
         return self._search.nearest(vector, limit, scope, min_cosine=min_cosine)
 
     def similarities(self, vector: NDArray[np.int8], numbers: Integers) -> Similarities:
-        """See the port."""
+        """See `Snapshot.similarities`."""
         return self._search.similarities(vector, numbers)
 
     def centroid(self, scope: SearchFilter) -> Floats | None:
-        """See the port."""
+        """See `Snapshot.centroid`."""
         return self._search.centroid(scope)
 
     def postings(self, terms: Sequence[str], scope: SearchFilter) -> Postings:
-        """See the port."""
+        """See `Snapshot.postings`."""
         return self._search.postings(terms, scope)
 
     def find_containing(
         self, words: Sequence[str], scope: SearchFilter
     ) -> tuple[Integers, Integers]:
-        """See the port."""
+        """See `Snapshot.find_containing`."""
         return self._search.find_containing(words, scope)
 
     def items(self, numbers: Integers) -> Items:
-        """See the port."""
+        """See `Snapshot.items`."""
         return self._search.items(numbers)
 
     def usage_stats(self, numbers: Integers) -> UsageStats:
-        """See the port."""
+        """See `Snapshot.usage_stats`."""
         return self._search.usage_stats(numbers)
 
     def item_numbers(self, record_ids: Sequence[str], scope: SearchFilter) -> Integers:
-        """See the port."""
+        """See `Snapshot.item_numbers`."""
         return self._search.item_numbers(record_ids, scope)
 
     def items_with_content(self, content_key: str, limit: int, scope: SearchFilter) -> Integers:
-        """See the port."""
+        """See `Snapshot.items_with_content`."""
         return self._search.items_with_content(content_key, limit, scope)
 
     def items_with_traits(self, traits: Trait, scope: SearchFilter) -> Integers:
-        """See the port."""
+        """See `Snapshot.items_with_traits`."""
         return self._search.items_with_traits(traits, scope)
 
     def items_in_scope(self, scope: SearchFilter) -> Integers:
-        """See the port."""
+        """See `Snapshot.items_in_scope`."""
         return self._search.items_in_scope(scope)
 
     def neighbours(self, numbers: Integers, step: Literal[-1, 1], scope: SearchFilter) -> Integers:
-        """See the port."""
+        """See `Snapshot.neighbours`."""
         return self._search.neighbours(numbers, step, scope)
 
     def passages(self, numbers: Integers) -> list[list[tuple[Span, int]]]:
-        """See the port."""
+        """See `Snapshot.passages`."""
         return self._search.passages(numbers)
 
 
@@ -255,6 +255,6 @@ class SqlSnapshot(SnapshotSearch, PendingWorkReader):
         generation: EmbeddingGeneration,
         open_search: Callable[[], IndexSearch],
     ) -> None:
-        """Take a connection within a read transaction."""
+        """Initialise with a connection within a read transaction."""
         SnapshotSearch.__init__(self, owner, open_search)
         PendingWorkReader.__init__(self, connection, encryption, owner.number, generation)

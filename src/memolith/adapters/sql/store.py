@@ -1,4 +1,4 @@
-"""A store in tables: what SQLite and PostgreSQL have in common."""
+"""Base class of the SQL stores: the parts that SQLite and PostgreSQL share."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ Integers = NDArray[np.int64]
 
 
 class VerificationMixin:
-    """The half of a store that looks at one owner for damage, and repairs it."""
+    """The part of a store that verifies and repairs one owner."""
 
     _connections: Connections
     _cipher: Cipher
@@ -70,7 +70,7 @@ class VerificationMixin:
 
     @contextmanager
     def verify_owner(self, owner_id: str) -> Iterator[OwnerVerification]:
-        """See the port."""
+        """See `SupportsVerification.verify_owner`."""
         with self._connections.read(owner_id) as connection:
             owner = connection.get_owner(owner_id)
             sealing = OwnerEncryption(
@@ -84,7 +84,7 @@ class VerificationMixin:
         entries: Mapping[int, IndexEntry],
         expected_texts: Mapping[int, StoredText],
     ) -> None:
-        """See the port."""
+        """See `SupportsVerification.repair_owner`."""
         with self._connections.write(owner_id) as connection:
             owner = connection.get_owner(owner_id, lock=True)
             sealing = OwnerEncryption(
@@ -93,11 +93,11 @@ class VerificationMixin:
             try:
                 repair_owner(connection, sealing, owner, self._expected, entries, expected_texts)
             except ConstraintViolation as error:
-                raise StoreDamaged("two rows claim the same place: neither is repaired") from error
+                raise StoreDamaged("two rows have the same key: neither is repaired") from error
             connection.run("COMMIT")
 
 
-# --- The half of a store in tables that gives its rows to another store, and takes another's
+# --- Migration
 
 
 _MIGRATION_FACT = "migration"
@@ -110,33 +110,33 @@ Facts = dict[str, str | int | bytes | None]
 
 
 class MigrationMixin:
-    """The half of a store that is moved."""
+    """The part of a store that exports and imports rows."""
 
     _connections: Connections
 
     @property
     @abstractmethod
     def location(self) -> str:
-        """See the port."""
+        """See `SupportsMigration.location`."""
 
     @abstractmethod
     def _encode_fact(self, value: str | int | bytes) -> Any:
-        """Return a value as it stands in the table of facts."""
+        """Return a value in the format of the `meta` table."""
 
     @property
     def migration(self) -> Migration | None:
-        """See the port."""
+        """See `SupportsMigration.migration`."""
         with self._connections.read() as connection:
             row = connection.row("SELECT value FROM meta WHERE name = ?", (_MIGRATION_FACT,))
         if row is None:
             return None
-        # Here: every store is asked when it is opened, and few were moved.
+        # Imported here: called whenever a store is opened, but few were migrated.
         import msgspec
 
         return msgspec.json.decode(row[0], type=Migration)
 
     def fingerprint(self, owner_id: str) -> OwnerFingerprint | None:
-        """See the port."""
+        """See `SupportsMigration.fingerprint`."""
         with self._connections.read(owner_id) as connection:
             found = connection.get_owner(owner_id)
         if not found.number:
@@ -145,13 +145,13 @@ class MigrationMixin:
 
     @contextmanager
     def read_rows(self, owner_id: str | None) -> Iterator[Batches]:
-        """See the port."""
+        """See `SupportsMigration.read_rows`."""
         with self._connections.read(owner_id) as connection:
             number = None if owner_id is None else connection.get_owner(owner_id).number
             yield () if number == 0 else read_rows(connection, number)
 
     def write_rows(self, owner_id: str | None, batches: Batches) -> None:
-        """See the port."""
+        """See `SupportsMigration.write_rows`."""
         with self._connections.write(owner_id) as connection:
             if owner_id is None:
                 replace_shared_rows(connection, batches)
@@ -160,18 +160,18 @@ class MigrationMixin:
             connection.run("COMMIT")
 
     def remove_owner(self, owner_id: str) -> None:
-        """See the port."""
+        """See `SupportsMigration.remove_owner`."""
         with self._connections.write(owner_id) as connection:
             erase_rows(connection, owner_id)
             connection.run("COMMIT")
 
     def checksums(self, owner_id: str | None) -> Mapping[str, TableChecksum]:
-        """See the port."""
+        """See `SupportsMigration.checksums`."""
         with self.read_rows(owner_id) as batches:
             return compute_checksums(batches)
 
     def adopt_meta(self, meta: StoreMeta) -> None:
-        """See the port."""
+        """See `SupportsMigration.adopt_meta`."""
         self._save_facts(
             {
                 "embedder": meta.embedder,
@@ -183,7 +183,7 @@ class MigrationMixin:
         )
 
     def begin_migration(self, migration: Migration, cipher: Cipher | None) -> None:
-        """See the port."""
+        """See `SupportsMigration.begin_migration`."""
         import msgspec
 
         facts: Facts = {_MIGRATION_FACT: msgspec.json.encode(migration).decode()}
@@ -192,7 +192,7 @@ class MigrationMixin:
         self._save_facts(facts)
 
     def finish_migration(self, migration: Migration) -> None:
-        """See the port."""
+        """See `SupportsMigration.finish_migration`."""
         import msgspec
 
         self._save_facts({_MIGRATION_FACT: msgspec.json.encode(migration).decode()})
@@ -210,25 +210,25 @@ class MigrationMixin:
 
 
 def save_facts(connection: Connection, facts: Mapping[str, Any]) -> None:
-    """Keep facts about the store; what is None is not known any more."""
+    """Store facts in `meta`; None deletes a fact."""
     gone = [(name,) for name, value in facts.items() if value is None]
     connection.run_many("DELETE FROM meta WHERE name = ?", gone)
     connection.run_many(_SET_FACT, [each for each in facts.items() if each[1] is not None])
 
 
-# --- A store in tables: what SQLite and PostgreSQL have in common
+# --- Store
 
 
 OWNER_NAMES = "SELECT name FROM owners"
 
 
 class SqlStore(OwnerErasureMixin, VerificationMixin, MigrationMixin, ReembeddingMixin):
-    """The half of a `Store` that does not depend on which database it is in."""
+    """The database-independent part of a `Store`."""
 
     _connections: Connections
 
     def __init__(self, connections: Connections, cipher: Cipher, index_cache_bytes: int) -> None:
-        """Take connections to tables that are ready."""
+        """Initialise with connections to existing tables."""
         ReembeddingMixin.__init__(self)
         self._connections = connections
         self._cipher = cipher
@@ -236,42 +236,41 @@ class SqlStore(OwnerErasureMixin, VerificationMixin, MigrationMixin, Reembedding
 
     @abstractmethod
     def compact(self) -> bool:
-        """See the port."""
+        """See `OwnerEraser.compact`."""
 
     @property
     def jobs(self) -> JobStore:
-        """See the port."""
-        # Imported here, as those that follow: a recall needs none of them.
+        """See `Store.jobs`."""
         return SqlJobs(self._connections)
 
     @property
     def leases(self) -> WorkLeases:
-        """See the port."""
+        """See `Store.leases`."""
         return SqlWorkLeases(self._connections)
 
     @property
     def usage(self) -> UsageCounter:
-        """See the port."""
+        """See `Store.usage`."""
         return SqlUsageCounter(self._connections)
 
     @property
     def api_keys(self) -> ApiKeys:
-        """See the port."""
+        """See `Store.api_keys`."""
         return SqlApiKeys(self._connections)
 
     @property
     def idempotency(self) -> IdempotencyStore:
-        """See the port."""
+        """See `Store.idempotency`."""
         return SqlIdempotency(self._connections, self._cipher)
 
     @property
     def cipher(self) -> Cipher:
-        """What the store is sealed with."""
+        """The cipher that encrypts the store."""
         return self._cipher
 
     @contextmanager
     def read(self, owner_id: str) -> Iterator[Snapshot]:
-        """See the port."""
+        """See `Store.read`."""
         with self._connections.read(owner_id) as connection:
             owner = connection.get_owner(owner_id)
             sealing, space = self._encryption(owner_id, owner), self._get_generation(owner)
@@ -284,14 +283,14 @@ class SqlStore(OwnerErasureMixin, VerificationMixin, MigrationMixin, Reembedding
 
     @contextmanager
     def write(self, owner_id: str) -> Iterator[Transaction]:
-        """See the port."""
+        """See `Store.write`."""
         with ExitStack() as opened:
             connection, before, owner = self._begin_write(opened, owner_id)
             sealing = self._encryption(owner_id, owner)
 
             def search_at_begin() -> IndexSearch:
-                # While nobody else writes for the owner, every new reader sees the state at the
-                # begin; but the vectors in use may be others by now.
+                # The owner is locked, so a new reader sees the state at the beginning. But the
+                # vectors may have been switched since.
                 reader = opened.enter_context(self._connections.read(owner_id))
                 seen = replace(
                     before, embedding_generation=reader.get_owner(owner_id).embedding_generation
@@ -307,7 +306,7 @@ class SqlStore(OwnerErasureMixin, VerificationMixin, MigrationMixin, Reembedding
     def _begin_write(
         self, resources: ExitStack, owner_id: str
     ) -> tuple[Connection, OwnerRow, OwnerRow]:
-        """Begin to write, and lock the owner; wait before that for who asks writers to."""
+        """Begin a write transaction and lock the owner, after waiting for any write pause."""
         while True:
             with ExitStack() as begun:
                 connection = begun.enter_context(self._connections.write(owner_id))
@@ -318,24 +317,24 @@ class SqlStore(OwnerErasureMixin, VerificationMixin, MigrationMixin, Reembedding
             sleep(PAUSE_POLL_S)
 
     def _lock_owner_row(self, connection: Connection, owner_id: str) -> tuple[OwnerRow, OwnerRow]:
-        """Return an owner's row as it was, and, made if need be, as it is; it is locked."""
+        """Return the locked owner row before and after it was created, if necessary."""
         owner = connection.get_owner(owner_id, lock=True)
         if owner.number:
             return owner, owner
         refuse_erased(connection, self._cipher, owner_id)
         made = connection.insert_owner(owner_id, self._cipher.ensure_key_version(owner_id))
-        refuse_erased(connection, self._cipher, owner_id)  # who was faster may have erased them
+        refuse_erased(connection, self._cipher, owner_id)  # a concurrent writer may have erased it
         return (made if made.counter else owner), made
 
     def key_version(self, owner_id: str) -> int:
-        """See `Resealing`."""
+        """See `SupportsRekey.key_version`."""
         with self._connections.read(owner_id) as connection:
             return connection.get_owner(owner_id).key_version
 
     def rekey(
         self, owner_id: str, key_version: int, build_entry: Callable[[str, str | None], IndexEntry]
     ) -> None:
-        """See `Resealing`."""
+        """See `SupportsRekey.rekey`."""
         with self._connections.write(owner_id) as connection:
             owner = connection.get_owner(owner_id, lock=True)
             if not owner.number or owner.key_version >= key_version:
@@ -351,7 +350,7 @@ class SqlStore(OwnerErasureMixin, VerificationMixin, MigrationMixin, Reembedding
         self.compact()
 
     def _get_generation(self, owner: OwnerRow) -> EmbeddingGeneration:
-        """Return which vectors are in use; of an owner who has none, those expected."""
+        """Return the generation in use; for an owner without data, the expected one."""
         if not owner.number and self._expected is not None:
             return EmbeddingGeneration(self._expected.generation, self._expected)
         return EmbeddingGeneration(owner.embedding_generation, self._expected)
@@ -370,7 +369,7 @@ class SqlStore(OwnerErasureMixin, VerificationMixin, MigrationMixin, Reembedding
     def _search_at_begin(
         self, connection: Connection, encryption: OwnerEncryption, owner: OwnerRow
     ) -> IndexSearch:
-        """Return a search within a transaction that writes: it asks nobody outside the store."""
+        """Return a search for use within a write transaction; it calls no external service."""
         return self._search(connection, encryption, owner)
 
     def _index(self, owner: OwnerRow, tables: TableIndexSource) -> OwnerIndex:
@@ -380,7 +379,7 @@ class SqlStore(OwnerErasureMixin, VerificationMixin, MigrationMixin, Reembedding
         return self._indexes.get(owner.number, stamp, tables)
 
     def record_access(self, owner_id: str, accessed: Mapping[str, tuple[int, datetime]]) -> None:
-        """See the port."""
+        """See `Store.record_access`."""
         found = ((pack_id_or_none(id_), *access) for id_, access in accessed.items())
         rows = [(count, micros(at), id_) for id_, count, at in found if id_]
         if not rows:
@@ -399,6 +398,6 @@ class SqlStore(OwnerErasureMixin, VerificationMixin, MigrationMixin, Reembedding
             connection.run("COMMIT")
 
     def owners(self) -> list[str]:
-        """See the port."""
+        """See `Store.owners`."""
         with self._connections.read() as connection:
             return sorted(name for (name,) in connection.rows(OWNER_NAMES))

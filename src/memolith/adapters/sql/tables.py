@@ -1,4 +1,4 @@
-"""The tables of a store, their columns, and the order of their rows: the same in all databases."""
+"""Tables, columns and row order, the same in all databases; exporting and importing rows."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Table:
 
     Attributes:
         name: Its name.
-        columns: All its columns, quoted where need be, but for the owner's number.
-        key: By which of them a row is known, among an owner's where it is an owner's.
-        is_owned: Whether its rows are an owner's.
+        columns: All columns except the owner's number, quoted if necessary.
+        key: The key columns, without the owner's number.
+        is_owned: Whether its rows belong to owners.
     """
 
     name: str
@@ -35,12 +35,12 @@ class Table:
 
     @property
     def vectors(self) -> tuple[int, ...]:
-        """Where among the columns vectors stand."""
+        """Indexes of the columns that contain vectors."""
         return tuple(n for n, name in enumerate(self.columns) if name in VECTOR_COLUMNS)
 
     @property
     def reals(self) -> tuple[int, ...]:
-        """Where among the columns numbers stand that need not be whole."""
+        """Indexes of the columns that contain floating-point numbers."""
         return tuple(n for n, name in enumerate(self.columns) if name in _REAL_COLUMNS)
 
 
@@ -58,7 +58,7 @@ OWNER_FACTS = (
     "next_event",
     "reembedded_to",
 )
-"""The columns of an owner's own row, but for number and name."""
+"""The columns of an owner's own row, without number and name."""
 
 _MEMORY_COLUMNS = (
     "kind state origin key {digest}content summary tags importance strength access_count"
@@ -126,17 +126,17 @@ def _build_table(name: str, key: str, rest: str, *, is_owned: bool = True) -> Ta
 
 
 TABLES = {table.name: table for table in _build_tables()}
-"""All but `owners` and what a database has for itself, by name."""
+"""All tables by name, except `owners` and database-specific tables."""
 
 OWNED_TABLES = tuple(table.name for table in TABLES.values() if table.is_owned)
-"""The tables whose rows are an owner's, by number."""
+"""The tables whose rows belong to owners."""
 
 
-# --- Giving the rows of an owner, or of nobody, to another database, and telling them from others
+# --- Export and import of rows
 
 
 _ROWS_PER_PAGE = 1_000
-"""Rows held in memory at a time, of which the largest have some kilobytes: a guess."""
+"""Rows held in memory at once; the largest have a few kilobytes. A guess."""
 
 _DIGEST_BYTES = 16
 
@@ -147,11 +147,11 @@ _UPDATE_OWNER = (
 
 
 def read_rows(connection: Connection, number: int | None) -> Iterator[tuple[str, list[Row]]]:
-    """Give all rows of an owner, that of `owners` first; None: those of no owner.
+    """Yield all rows of an owner, beginning with `owners`; None: rows without an owner.
 
     Args:
-        connection: Within a transaction that sees one state.
-        number: The owner's, in this database.
+        connection: Within a transaction that sees one consistent state.
+        number: The owner's number in this database.
     """
     if number is not None:
         yield OWNERS, connection.rows(_SELECT_OWNER, (number,))
@@ -164,7 +164,7 @@ def read_rows(connection: Connection, number: int | None) -> Iterator[tuple[str,
 def _read_pages(
     connection: Connection, table: Table, owner_key: tuple[int, ...]
 ) -> Iterator[list[Row]]:
-    """Give a table's rows in the order of their keys, which come first among the columns."""
+    """Yield a table's rows in the order of their keys, which are the first columns."""
     rows = connection.rows(page_statement(table, is_first=True), (*owner_key, _ROWS_PER_PAGE))
     while rows:
         yield rows
@@ -178,7 +178,7 @@ def _read_pages(
 
 @cache
 def page_statement(table: Table, *, is_first: bool) -> str:
-    """Return the statement that gives some rows of a table, after those up to a key."""
+    """Return the statement that selects the first rows of a table, or those after a key."""
     key = ", ".join(table.key)
     conditions = ["owner_id = ?"] if table.is_owned else []
     if not is_first:
@@ -188,12 +188,12 @@ def page_statement(table: Table, *, is_first: bool) -> str:
 
 
 def replace_owner_rows(connection: Connection, owner_id: str, batches: Batches) -> None:
-    """Put rows in the place of those that an owner has.
+    """Replace the rows of an owner.
 
     Args:
-        connection: Within a transaction of that owner that may write.
-        owner_id: Whose they are.
-        batches: As `given` gives them; nobody is made an owner by none.
+        connection: Within a write transaction of that owner.
+        owner_id: The owner.
+        batches: As from `read_rows`; empty batches create no owner.
     """
     number = connection.get_owner(owner_id, lock=True).number
     if number:
@@ -208,7 +208,7 @@ def replace_owner_rows(connection: Connection, owner_id: str, batches: Batches) 
 
 
 def replace_shared_rows(connection: Connection, batches: Batches) -> None:
-    """Put rows in the place of those that are of no owner."""
+    """Replace the rows that belong to no owner."""
     for table in TABLES.values():
         if not table.is_owned:
             connection.run(f"DELETE FROM {table.name}")
@@ -243,7 +243,7 @@ def _bind_vectors(connection: Connection, table: Table, rows: Sequence[Row]) -> 
 
 
 def compute_checksums(batches: Batches) -> dict[str, TableChecksum]:
-    """Return what tells rows from others, by table; the same rows give the same in any database."""
+    """Return checksums of rows by table; equal rows have equal checksums in any database."""
     encode = msgspec.msgpack.Encoder().encode
     digests: dict[str, Any] = {}
     counts: dict[str, int] = {}
@@ -256,7 +256,7 @@ def compute_checksums(batches: Batches) -> dict[str, TableChecksum]:
 
 
 def _canonical_rows(name: str, rows: Sequence[Row]) -> Iterable[Row]:
-    """Return rows without the minus that a zero may have, which SQLite does not keep."""
+    """Return rows with −0.0 replaced by 0.0, since SQLite does not preserve the sign."""
     reals = TABLES[name].reals if name in TABLES else ()
     if not reals:
         return rows

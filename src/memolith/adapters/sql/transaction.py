@@ -1,4 +1,4 @@
-"""What is written for one owner at once, in a store in tables."""
+"""Transactions in tables: writing the base memory, strengths and processing state of one owner."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from memolith.ports.work import WorkLease
 
 
 class BaseMemoryWriter(WriterBase):
-    """The ways to change it."""
+    """Writes the base memory."""
 
     def set_base_memory(self, content: str, *, sources: Sequence[Source], at: datetime) -> None:
-        """See the port."""
+        """See `BaseMemoryWriter.set_base_memory`."""
         with self._guard_change():
             last, began = self._connection.row(
                 "SELECT coalesce(max(version), 0), max(valid_from)"
@@ -62,7 +62,7 @@ class BaseMemoryWriter(WriterBase):
             self._is_changed = True
 
     def rewrite_base_memory(self, contents: Mapping[int, str]) -> None:
-        """See the port."""
+        """See `BaseMemoryWriter.rewrite_base_memory`."""
         with self._guard_change():
             for version, content in contents.items():
                 changed = self._connection.run(
@@ -78,23 +78,23 @@ class BaseMemoryWriter(WriterBase):
                 self._is_changed = True
 
 
-# --- Looking after one owner's memories, without opening what they say
+# --- Strength of memories
 
 
 SET_STRENGTHS = (
     "WITH w (id, strength) AS MATERIALIZED (SELECT unhex(key), value FROM json_each(?1))"
     " UPDATE memories SET strength = w.strength FROM w"
-    # By this list SQLite finds its way to the memories; by the comparison alone it would not.
+    # SQLite needs this list to use the index on ids; the comparison alone is not enough.
     " WHERE owner_id = ?2 AND memories.id IN (SELECT id FROM w)"
     " AND memories.id = w.id AND memories.strength <> w.strength"
 )
 
 
 class StrengthWriter(WriterBase):
-    """The ways to look after memories."""
+    """Writes the strengths of memories."""
 
     def set_strengths(self, ids: Sequence[str], strengths: Sequence[float]) -> None:
-        """See the port."""
+        """See `StrengthWriter.set_strengths`."""
         packed = (
             (pack_id_or_none(id_), strength) for id_, strength in zip(ids, strengths, strict=True)
         )
@@ -104,7 +104,7 @@ class StrengthWriter(WriterBase):
             self._is_touched |= bool(self._connection.run(SET_STRENGTHS, values))
 
 
-# --- Saying what was done for one owner, within a transaction
+# --- Processing state
 
 
 HOLDS_LEASE = "SELECT 1 FROM claims WHERE owner_id = ? AND work = ? AND token = ?"
@@ -114,7 +114,10 @@ _WHERE_MESSAGES = (
 _MARK_PENDING = (
     f"UPDATE messages SET marks = {PENDING}, learned_at = NULL{_WHERE_MESSAGES} AND marks = 0"
 )
-_MARK_LEARNED = f"UPDATE messages SET marks = 0, attempts = 0, retry_at = NULL, learned_at = ?3{_WHERE_MESSAGES}"
+_MARK_LEARNED = (
+    "UPDATE messages SET marks = 0, attempts = 0, retry_at = NULL,"
+    f" learned_at = ?3{_WHERE_MESSAGES}"
+)
 _SCHEDULE_RETRY = (
     "UPDATE messages SET"
     f" marks = CASE WHEN CAST(?3 AS BIGINT) IS NULL THEN {DEAD_LETTER} ELSE {PENDING} END,"
@@ -127,40 +130,40 @@ _REMOVE_MARK = f"UPDATE memories SET marks = marks & ~?3{_WHERE_MEMORIES} AND ma
 
 
 class WorkWriter(WriterBase):
-    """The ways to say what was done."""
+    """Records completed work."""
 
     def holds_lease(self, lease: WorkLease) -> bool:
-        """See the port. Nobody else takes the claim until the commit."""
+        """See `WorkWriter.holds_lease`. Nobody else can acquire the lease until the commit."""
         return lease.owner_id == self.owner_id and bool(
             self._connection.row(HOLDS_LEASE, (self._owner, lease.work.value, lease.token))
         )
 
     def mark_pending(self, ids: Sequence[str]) -> None:
-        """See the port."""
+        """See `WorkWriter.mark_pending`."""
         self._update_records(_MARK_PENDING, ids)
 
     def mark_learned(self, ids: Sequence[str], at: datetime) -> None:
-        """See the port."""
+        """See `WorkWriter.mark_learned`."""
         self._update_records(_MARK_LEARNED, ids, micros(at))
 
     def schedule_retry(self, ids: Sequence[str], *, retry_at: datetime | None) -> None:
-        """See the port."""
+        """See `WorkWriter.schedule_retry`."""
         self._update_records(_SCHEDULE_RETRY, ids, micros_or_none(retry_at))
 
     def mark_summarised(self, ids: Sequence[str], at: datetime | None) -> None:
-        """See the port."""
+        """See `WorkWriter.mark_summarised`."""
         self._update_records(_MARK_SUMMARISED, ids, micros_or_none(at))
 
     def add_mark(self, ids: Sequence[str], mark: ProcessingFlag) -> None:
-        """See the port."""
+        """See `WorkWriter.add_mark`."""
         self._update_records(_ADD_MARK, ids, int(mark))
 
     def remove_mark(self, ids: Sequence[str], mark: ProcessingFlag) -> None:
-        """See the port."""
+        """See `WorkWriter.remove_mark`."""
         self._update_records(_REMOVE_MARK, ids, int(mark))
 
     def set_progress(self, session_id: str, progress: ConsolidationProgress) -> None:
-        """See the port."""
+        """See `WorkWriter.set_progress`."""
         with self._guard_change():
             self._connection.run(
                 "UPDATE sessions SET consolidated_to = ?, failures = ?, consolidated_at = ?"
@@ -184,18 +187,15 @@ class WorkWriter(WriterBase):
             self._is_changed |= bool(self._connection.run(statement, named))
 
 
-# --- All the ways to change one owner's records in tables
+# --- Transaction
 
 
 class RecordWriter(MemoryWriter, BaseMemoryWriter, PurgeWriter, StrengthWriter, WorkWriter):
-    """The changing half of a transaction."""
-
-
-# --- What is written for one owner at once, in a store in tables
+    """The writing half of a transaction."""
 
 
 class SqlTransaction(SnapshotSearch, RecordWriter):
-    """A `Transaction` of a store in tables. Its searches answer from the state at its begin."""
+    """A `Transaction` of a store in tables. Searches use the state at its beginning."""
 
     def __init__(
         self,
@@ -205,6 +205,6 @@ class SqlTransaction(SnapshotSearch, RecordWriter):
         generation: EmbeddingGeneration,
         open_search: Callable[[], IndexSearch],
     ) -> None:
-        """Take the writing connection, with its transaction begun."""
+        """Initialise with the writing connection within its transaction."""
         SnapshotSearch.__init__(self, owner, open_search)
         RecordWriter.__init__(self, connection, encryption, owner, generation)

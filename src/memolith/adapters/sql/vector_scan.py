@@ -1,4 +1,4 @@
-"""The nearest vectors: exactly where they are few, by their codes first where they are many."""
+"""Nearest-vector search: exact for few vectors, with preselection by codes for many."""
 
 from __future__ import annotations
 
@@ -18,36 +18,37 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 EXACT_ROWS = TRAINING_ROWS
-"""Up to so many vectors all are compared exactly: there a scan of codes saves next to nothing."""
+"""Up to this many vectors, all are compared exactly: scanning codes would save almost nothing."""
 
 _MIN_COMPARED = 1_000
 _COMPARED_PER_RESULT = 20
 _COMPARED_DIVISOR = 40
-"""At least a 40th of the vectors are compared exactly: see docs/decisions/0004-sqlite-store.md."""
+"""At least 1/40 of the vectors are compared exactly: see docs/decisions/0004-sqlite-store.md."""
 
 _MAX_CODE_ERROR = 0.3
-"""How much lower than the query's own a vector's estimate may be beyond what its cosine says:
-of vectors of 64 to 768 dimensions, in clusters, cones, with heavy tails or few large components,
-and of a model's, 0.22 was the most. Below 64 dimensions it may be more: then some are missed."""
+"""Maximum error of an approximate score, below the value that the cosine implies. The largest
+measured error was 0.22, for vectors of 64 to 768 dimensions: in clusters, in cones, with heavy
+tails, with few large components, and from a model. Below 64 dimensions errors may be larger, so
+that some results are missed."""
 
 _COMPARE_BLOCK = 8_192
-"""Rows compared at once: this many as float32 take some 12 MB."""
+"""Rows compared at once: about 12 MB as float32."""
 
 _SCORE_LEVELS = 4_096
-"""How finely estimates are told apart to choose the best of them."""
+"""Number of levels to which approximate scores are quantised for selecting the best."""
 
 
 class QueryComparison:
-    """A query, compared with an owner's vectors; where all of them were, that is kept.
+    """Cosines of a query and an owner's vectors, cached once all are computed.
 
-    The query is not to be changed meanwhile.
+    The query must not be modified meanwhile.
     """
 
     def __init__(self, vectors: VectorColumns, query: NDArray[np.int8]) -> None:
-        """Compare with these.
+        """Initialise with the stored vectors and the query.
 
         Raises:
-            InvalidInput: They have another length than the query.
+            InvalidInput: The query has another dimension.
         """
         if len(vectors.item.view) and query.shape != (vectors.dimension,):
             problem = f"has shape {query.shape}; the store's vectors have {(vectors.dimension,)}"
@@ -58,7 +59,7 @@ class QueryComparison:
         self._all: Floats | None = None
 
     def cosines(self, rows: Integers | None = None) -> Floats:
-        """Return what `policies.vectors.cosines` gives for rows (None: all), to the bit."""
+        """Return the cosines of rows (None: all), bit for bit as `policies.indexing.cosines`."""
         if rows is not None:
             return self._compute_cosines(rows) if self._all is None else self._all[rows]
         if self._all is None:
@@ -80,12 +81,12 @@ class QueryComparison:
 
 @dataclass(frozen=True, slots=True)
 class NearestRequest:
-    """Which of the nearest items are wanted.
+    """Parameters of a nearest-item search.
 
     Attributes:
-        limit: How many at most.
-        at_least: The least cosine that they may have.
-        mask: Which items may be among them; None for all.
+        limit: Maximum number of results.
+        min_cosine: The minimum cosine.
+        mask: The items to search; None for all.
     """
 
     limit: int
@@ -115,7 +116,7 @@ def _find_best(
     vectors, limit = index.vectors, request.limit
     total = len(vectors.item.view) if allowed is None else len(allowed)
     to_compare = max(_MIN_COMPARED, _COMPARED_PER_RESULT * limit, total // _COMPARED_DIVISOR)
-    # All are as near to zeros, so that the first of all are the nearest: no estimate knows that.
+    # A zero query is equally near to all vectors, so the first rows win; scores can't tell.
     is_few = total <= max(EXACT_ROWS, to_compare) or not comparison.query.any()
     codes = None if is_few else index.shared.get_vector_codes(vectors)
     if codes is None or not codes.is_discriminative:
@@ -125,7 +126,7 @@ def _find_best(
     )
     if allowed is not None:
         estimate = estimate[allowed]
-    if request.min_cosine > -1:  # else it would be all of them
+    if request.min_cosine > -1:  # otherwise all rows qualify
         rows = np.flatnonzero(estimate >= own - (1 - request.min_cosine) - _MAX_CODE_ERROR)
         if len(rows) <= to_compare:
             return _best_items(vectors, _select_rows(rows, allowed), comparison, limit)
@@ -136,7 +137,7 @@ def _find_best(
 
 @dataclass(frozen=True, slots=True)
 class _Candidates:
-    """What is to be chosen from: estimates of the allowed rows, and how many to compare."""
+    """Approximate scores of the allowed rows, and how many rows to compare exactly."""
 
     estimate: NDArray[np.float32]
     allowed: Integers | None
@@ -150,15 +151,15 @@ def _select_rows(rows: Integers, allowed: Integers | None) -> Integers:
 def _find_best_by_score(
     vectors: VectorColumns, comparison: QueryComparison, limit: int, candidates: _Candidates
 ) -> tuple[Integers, Floats]:
-    """Compare exactly only the vectors that are near by estimate.
+    """Compare exactly only the vectors with the highest approximate scores.
 
-    Where long texts with many passages crowd out the rest, more are compared.
+    If long texts with many passages crowd out other items, more vectors are compared.
     """
     levels = _score_levels(candidates.estimate)
     beyond = np.cumsum(np.bincount(levels, minlength=_SCORE_LEVELS)[::-1])[::-1]
     to_compare = candidates.to_compare
     while True:
-        # The highest level from which on there are as many as that; all, where there are not.
+        # The highest level with at least that many rows at or above it; all rows if there is none.
         level = np.count_nonzero(beyond >= to_compare) - 1
         rows = np.flatnonzero(levels >= level)
         found = _best_items(vectors, _select_rows(rows, candidates.allowed), comparison, limit)
@@ -168,7 +169,7 @@ def _find_best_by_score(
 
 
 def _score_levels(estimate: NDArray[np.float32]) -> Integers:
-    """Return estimates as integers from 0 to below `_LEVELS`."""
+    """Return scores as integers from 0 to below `_SCORE_LEVELS`."""
     low, high = estimate.min(), estimate.max()
     step = (high - low) / (_SCORE_LEVELS - 1) or np.float32(1.0)
     levels: Integers = ((estimate - low) / step).astype(np.int64)
@@ -178,9 +179,9 @@ def _score_levels(estimate: NDArray[np.float32]) -> Integers:
 def _best_items(
     vectors: VectorColumns, rows: Integers | None, comparison: QueryComparison, limit: int
 ) -> tuple[Integers, Floats]:
-    """Return the items of the best of these rows (ascending; None: all), nearest first.
+    """Return the items of the best of these rows, nearest first, and their cosines.
 
-    And the cosine of each.
+    The rows must be ascending; None means all rows.
     """
     items = vectors.item.view if rows is None else vectors.item.view[rows]
     if not len(items):

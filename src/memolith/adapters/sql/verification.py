@@ -1,4 +1,4 @@
-"""Comparing one owner's rows with each other, and with what they were derived from."""
+"""Verifying one owner's rows against each other and against their source records."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ from memolith.ports.store import IndexEntry
 
 
 class _RowReader(NamedTuple):
-    """Rows of one table.
+    """Decodes the rows of one table.
 
     Attributes:
         table: The table.
-        record: The column with the id of the record that a row is of; NULL: of none.
-        columns: What is read of it.
-        read: Reads that.
+        record_column: The column with the record's id; NULL if there is none.
+        columns: The selected columns.
+        decode: Decodes these columns.
     """
 
     table: str
@@ -90,7 +90,7 @@ _ROW_READERS = (
 def find_unreadable_rows(
     connection: Connection, encryption: OwnerEncryption, owner: int
 ) -> Iterator[tuple[str, bytes | None]]:
-    """Yield the table of each row that can't be read, and the record that it is of, if any."""
+    """Yield the table of each row that can't be decoded, and the row's record, if any."""
     for rows in _ROW_READERS:
         for record, row in fetch_rows(
             connection, rows.table, rows.columns, owner, rows.record_column
@@ -110,9 +110,9 @@ def _is_readable(rows: _RowReader, encryption: OwnerEncryption, row: Row) -> boo
 def fetch_rows(
     connection: Connection, table: str, columns: str, owner: int, record: str = "NULL"
 ) -> Iterator[tuple[bytes | None, Row | None]]:
-    """Yield the record of each row of an owner, and the row; None where it holds no text.
+    """Yield the record of each row of an owner, and the row; None if it contains invalid text.
 
-    A statement that comes upon such a row gives none at all, so each is then asked for alone.
+    A statement that encounters such a row returns no rows at all, so they are then read one by one.
     """
     statement = f"SELECT {record}, {columns} FROM {table} WHERE owner_id = ?"
     try:
@@ -140,7 +140,7 @@ def _fetch_one_by_one(
             yield of, row and row[1:]
 
 
-# --- Comparing one owner's rows with each other, and with what they were derived from
+# --- Integrity checker
 
 
 _IS_OPEN = "CASE WHEN {} IS NULL THEN 1 ELSE 0 END"
@@ -166,23 +166,23 @@ _LEFTOVER_PASSAGES = (
     " AS p ON p.owner_id = x.owner_id AND p.item = x.item"
     f" WHERE x.owner_id = ?1 AND x.valid_from = x.valid_to AND {NO_VERSION}"
 )
-"""Passages of messages that were indexed anew since: no text is compared with them."""
+"""Passages of messages that were indexed again since; they are not compared with any text."""
 _MAX_COMPONENT = 127
 NOT_DERIVED = int(Trait.REVIEWED)
-"""Traits that are not of the text, but were set by somebody."""
+"""Traits that are not derived from the text but set by a reviewer."""
 
 
 @dataclass(slots=True)
 class MemoryScan:
-    """What the versions of memories say that the index must know.
+    """Index data expected from the versions of memories.
 
     Attributes:
         tags: Digest and item.
-        unknown: Items whose tags can't be told.
+        items_with_unknown_tags: Items whose tags can't be decrypted.
         derived: Source and memory.
-        unsourced: Memories whose sources can't be told.
-        keys: The digest of each memory's key, where that can be told.
-        sealed: What does not open.
+        memories_with_unknown_sources: Memories whose sources can't be decoded.
+        keys: The digest of each memory's key, unless the key can't be decrypted.
+        unreadable: Values that can't be decrypted.
     """
 
     tags: set[tuple[bytes, int]] = field(default_factory=set)
@@ -194,12 +194,12 @@ class MemoryScan:
 
 
 class IntegrityChecker:
-    """One owner in one read transaction; an `Examination`."""
+    """Verifies one owner in one read transaction; an `OwnerVerification`."""
 
     def __init__(
         self, connection: Connection, encryption: OwnerEncryption, owner: OwnerRow
     ) -> None:
-        """Take a connection within a transaction."""
+        """Initialise with a connection within a transaction."""
         self._connection = connection
         self._encryption = encryption
         self._owner = owner.number
@@ -210,7 +210,7 @@ class IntegrityChecker:
         self._terms: dict[int, tuple[int, int]] | None = None
 
     def count_checked(self) -> CheckedCounts:
-        """See the port."""
+        """See `OwnerVerification.count_checked`."""
         counts = [
             (
                 self._connection.row(
@@ -222,7 +222,7 @@ class IntegrityChecker:
         return CheckedCounts(1, *(row[0] if row else 0 for row in counts))
 
     def check_records(self) -> list[Finding]:
-        """See the port."""
+        """See `OwnerVerification.check_records`."""
         found = [
             self._finding(check.kind, None if id_ is None else unpack_id(id_), check.detail)
             for check in CHECKS
@@ -236,28 +236,30 @@ class IntegrityChecker:
         ]
         found += [*self._check_events(), *self._check_base_memory(), *self._check_responses()]
         found += [
-            self._finding("vector", unpack_id(packed), "a vector of an earlier index is damaged")
+            self._finding(
+                "vector", unpack_id(packed), "a vector of a former index entry is damaged"
+            )
             for packed, _, _ in self.leftover_vectors()
         ]
         sealed = {each.record_id for each in found if each.kind == "sealed"} - {None}
         return [*found, *(each for each in self._check_readable() if each.record_id not in sealed)]
 
     def stored_texts(self) -> list[StoredText]:
-        """See the port."""
+        """See `OwnerVerification.stored_texts`."""
         return [*self._stored_messages(), *self._stored_memories()]
 
     def compare(
         self, text: StoredText, entries: Sequence[IndexEntry], *, needs_vectors: bool
     ) -> list[Finding]:
-        """See the port."""
+        """See `OwnerVerification.compare`."""
         entry = entries[0]
         kinds = dict(self._item_differences(text, entry))
         kinds |= dict(self._passage_differences(text, entry, needs_vectors=needs_vectors))
         if {"digest", "passages"} <= kinds.keys():
-            # Two witnesses that do not know of each other: the text itself has changed.
-            return [self._finding("text", text.record_id, "the text was changed from outside")]
+            # Two independent derivations disagree with the text, so the text itself was changed.
+            return [self._finding("text", text.record_id, "the text was modified externally")]
         if not text.follows_unreadable and not self._has_terms(text.item, entries):
-            kinds["terms"] = "its keywords are not those of its text"
+            kinds["terms"] = "its keywords do not match its text"
         return [self._finding(kind, text.record_id, detail) for kind, detail in kinds.items()]
 
     @property
@@ -270,7 +272,7 @@ class IntegrityChecker:
     def _try_decrypt(
         self, sealed: bytes | None, record: str, field: str, version: int
     ) -> str | None:
-        """Return a sealed text; None where there is none, or it does not open."""
+        """Return a decrypted text; None if there is none, or it can't be decrypted."""
         if sealed is None:
             return None
         try:
@@ -279,7 +281,10 @@ class IntegrityChecker:
             return None
 
     def speaker_names(self) -> dict[int, str | None]:
-        """Return the speakers' names by number, None for those without, of all that open."""
+        """Return speaker names by number, None for speakers without a name.
+
+        Names that can't be decrypted are left out.
+        """
         rows = self._connection.rows(
             "SELECT number, name FROM participants WHERE owner_id = ?", self._owner_values
         )
@@ -287,9 +292,10 @@ class IntegrityChecker:
         return {n: names[n] for n, sealed in rows if sealed is None or names[n] is not None}
 
     def speakers(self) -> Iterator[tuple[int, bytes, bytes | None]]:
-        """Yield speakers' numbers, their digests, and what those should be.
+        """Yield speaker number, stored digest, and expected digest.
 
-        That is None where the name does not open. Those whose role can't be read are left out.
+        The expected digest is None if the name can't be decrypted. Speakers with an invalid role
+        are left out.
         """
         names = self.speaker_names()
         rows = fetch_rows(self._connection, "participants", "number, role, digest", self._owner)
@@ -302,14 +308,14 @@ class IntegrityChecker:
     def _check_speakers(self) -> Iterator[Finding]:
         for number, stored, digest in self.speakers():
             if digest is None:
-                yield self._finding("sealed", None, f"the name of speaker {number} does not open")
+                yield self._finding("sealed", None, f"the name of speaker {number} is unreadable")
             elif digest != stored:
                 yield self._finding("speaker", None, f"speaker {number} can't be found by name")
 
     def external_ids(self) -> Iterator[tuple[bytes, bytes | None, bytes | None]]:
-        """Yield ids of messages, the digest of the caller's id, and what it should be.
+        """Yield message id, stored digest of the external id, and expected digest.
 
-        That is None where the caller's id does not open.
+        The expected digest is None if the external id can't be decrypted.
         """
         for packed, sealed, digest in self._connection.rows(
             "SELECT id, external_id, external_digest FROM messages"
@@ -325,10 +331,10 @@ class IntegrityChecker:
     def _check_external_ids(self) -> Iterator[Finding]:
         for packed, stored, digest in self.external_ids():
             if digest is None:
-                detail = "the caller's id of it does not open"
+                detail = "its external id is unreadable"
                 yield self._finding("sealed", unpack_id(packed), detail)
             elif digest != stored:
-                detail = "it can't be found by the caller's id of it"
+                detail = "it can't be found by its external id"
                 yield self._finding("key", unpack_id(packed), detail)
 
     def _check_messages(self) -> Iterator[Finding]:
@@ -336,10 +342,10 @@ class IntegrityChecker:
             f"{_SELECT_MESSAGES} ORDER BY 1, 2, 3", self._owner_values
         ):
             if self._decrypt_content(row) is None:
-                yield self._finding("sealed", unpack_id(row[4]), "its content does not open")
+                yield self._finding("sealed", unpack_id(row[4]), "its content is unreadable")
 
     def _decrypt_content(self, row: Row) -> str | None:
-        """Return what a row of `_MESSAGES` says; None where it does not open."""
+        """Return the content of a row of `_SELECT_MESSAGES`; None if it can't be decrypted."""
         return self._try_decrypt(row[5], unpack_id(row[4]), "content", row[2])
 
     def _check_memories(self) -> Iterator[Finding]:
@@ -356,7 +362,7 @@ class IntegrityChecker:
         )
 
     def scan_memories(self) -> MemoryScan:
-        """Read all versions of memories, and what the index must have of them."""
+        """Read all versions of memories, and collect the expected index data."""
         scan = MemoryScan()
         newest: dict[bytes, int] = dict(
             self._connection.rows(
@@ -379,13 +385,13 @@ class IntegrityChecker:
         try:
             unpack_sources(self._encryption, row[_SOURCES_FIELD])
         except StoreDamaged:
-            scan.unreadable.append(self._finding("sealed", record, "its sources do not open"))
+            scan.unreadable.append(self._finding("sealed", record, "its sources are unreadable"))
         opened = {
             f: self._try_decrypt(row[n], record, f, version) for f, n in _ENCRYPTED_FIELDS.items()
         }
         for name, place in _ENCRYPTED_FIELDS.items():
             if row[place] is not None and opened[name] is None:
-                scan.unreadable.append(self._finding("sealed", record, f"its {name} does not open"))
+                scan.unreadable.append(self._finding("sealed", record, f"its {name} is unreadable"))
                 if name == "tags":
                     scan.items_with_unknown_tags.add(item)
         return opened
@@ -399,9 +405,9 @@ class IntegrityChecker:
         stored = {row for row in rows if row[1] not in unknown}
         kind = "tags" if table == "tags" else "sources"
         for _ in stored - expected:
-            yield self._finding(kind, None, "the index has one that no record has")
+            yield self._finding(kind, None, "the index has an entry that no record has")
         for _ in expected - stored:
-            yield self._finding(kind, None, "the index lacks one that a record has")
+            yield self._finding(kind, None, "the index lacks an entry that a record has")
 
     def _check_events(self) -> Iterator[Finding]:
         rows = self._connection.rows(
@@ -411,7 +417,9 @@ class IntegrityChecker:
         )
         for number, packed, details in rows:
             if self._try_decrypt(details, unpack_id(packed), "event", number) is None:
-                yield self._finding("sealed", unpack_id(packed), "an event's details do not open")
+                yield self._finding(
+                    "sealed", unpack_id(packed), "an event's details are unreadable"
+                )
 
     def _check_base_memory(self) -> Iterator[Finding]:
         rows = self._connection.rows(
@@ -423,19 +431,19 @@ class IntegrityChecker:
                 decrypt_base_memory(self._encryption, sealed, version)
                 unpack_sources(self._encryption, sources)
             except StoreDamaged:
-                detail = f"version {version} of the base memory does not open"
+                detail = f"version {version} of the base memory is unreadable"
                 yield self._finding("sealed", None, detail)
 
     def _check_responses(self) -> Iterator[Finding]:
         for _ in range(
             count_unreadable_responses(self._connection, self._encryption, self._key_version)
         ):
-            yield self._finding("sealed", None, "a reply that is kept does not open")
+            yield self._finding("sealed", None, "a stored response is unreadable")
 
     def _check_readable(self) -> Iterator[Finding]:
         for table, packed in find_unreadable_rows(self._connection, self._encryption, self._owner):
             record = None if packed is None else unpack_id(packed)
-            yield self._finding("value", record, f"a row of {table} holds what can't be read")
+            yield self._finding("value", record, f"a row of {table} can't be decoded")
 
     def _stored_messages(self) -> Iterator[StoredText]:
         names = self.speaker_names()
@@ -483,11 +491,11 @@ class IntegrityChecker:
             (self._owner, text.item),
         )
         if row is None:
-            return  # named by `records`
+            return  # reported by `check_records`
         features = entry.features
         derived = (int(features.traits) & ~NOT_DERIVED, features.words, features.tokens)
         if (row[0] & ~NOT_DERIVED, *row[1:3]) != derived:
-            yield "item", "what ranking knows of it is not so"
+            yield "item", "its ranking features do not match its text"
         if row[3] != self._encryption.digest("content", entry.content_key):
             yield "digest", "it can't be found by its content"
 
@@ -507,29 +515,29 @@ class IntegrityChecker:
             for row, digest in zip(rows, digests, strict=False)
         ]
         if [row[:7] for row in stored] != derived:
-            yield "passages", "its passages are not those of its text"
+            yield "passages", "its passages do not match its text"
         if self._has_model and not all(
             self._is_indexed(row, needs_vectors=needs_vectors) for row in stored
         ):
             yield "vector", "a vector is missing or damaged"
         elif not all(self._is_allowed_unused(row[8]) for row in stored):
-            yield "vector", "a vector of a model that is not in use is left, or damaged"
+            yield "vector", "a vector of another model is left over, or damaged"
 
     def _is_indexed(self, row: Sequence[Any], *, needs_vectors: bool) -> bool:
-        """Tell whether a passage has its vector, or neither has nor needs one."""
+        """Return whether a passage has its vector, or neither has nor needs one."""
         if row[6] is None and row[7] is None:
             return not needs_vectors
         return row[6] is not None and self._is_vector(row[7], self._dimension)
 
     def _is_allowed_unused(self, unused: bytes | None) -> bool:
-        """Tell whether a passage may have this vector beside the one in use, or none."""
+        """Return whether this vector in the other column is allowed; None always is."""
         if unused is None or self._facts.has_unused_vectors:
             return True
         following = self._facts.next_model
         return self._is_vector(unused, following.dimension if following else None)
 
     def leftover_vectors(self) -> Iterator[tuple[bytes, int, int]]:
-        """Yield record, item and part of damaged vectors that no text is compared with."""
+        """Yield record, item and part of damaged vectors that are not compared with any text."""
         space = EmbeddingGeneration(self._facts.embedding_generation)
         statement = _LEFTOVER_PASSAGES.format(used=space.column, other=space.other_column)
         for packed, item, part, used, other in self._connection.rows(statement, self._owner_values):
@@ -545,7 +553,7 @@ class IntegrityChecker:
         except StoreDamaged:
             return False
         top = int(np.abs(vector.astype(np.int16)).max(initial=0))
-        return top in (0, _MAX_COMPONENT)  # as `policies.vectors.quantise` makes them
+        return top in (0, _MAX_COMPONENT)  # as created by `policies.indexing.quantise`
 
     def _has_terms(self, item: int, entries: Sequence[IndexEntry]) -> bool:
         if self._terms is None:
@@ -554,18 +562,18 @@ class IntegrityChecker:
         return any(self._sum_entry_rows(item, entry) == stored for entry in entries)
 
     def _sum_entry_rows(self, item: int, entry: IndexEntry) -> tuple[int, int]:
-        """Return number and sum of the rows of terms and lengths that an entry makes."""
+        """Return number and hash sum of the term and length rows of an entry."""
         rows = [row[1:] for row in term_rows(self._encryption, self._owner, item, entry)]
         rows += [
-            (part, sum(passage.terms.values()))  # its length, beside its terms
+            (part, sum(passage.terms.values()))  # the passage's length
             for part, passage in enumerate(entry.passages)
         ]
         return len(rows), sum(map(hash, rows))
 
     def _stored_terms(self) -> dict[int, tuple[int, int]]:
-        """Return number and sum of the rows of each item, which do not depend on their order.
+        """Return number and hash sum of the rows of each item, independent of their order.
 
-        By one pass over all terms: they stand by term, not by item.
+        Reads all terms in one pass, since they are ordered by term, not by item.
         """
         found: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0])
         rows: Iterable[tuple[Any, ...]] = self._connection.rows(
