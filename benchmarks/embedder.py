@@ -313,9 +313,9 @@ import onnxruntime; passed()
 import tokenizers; passed()
 from memolith.adapters.models.local import WordPieceCounter
 WordPieceCounter().count(['What is my name?']); passed()
-from memolith.adapters.models.local import open_folder
+from memolith.adapters.models.local import load_model_folder
 from memolith.adapters.models.local import OnnxModel
-model = OnnxModel(open_folder(None)); passed()
+model = OnnxModel(load_model_folder(None)); passed()
 model.embed([101, 2054, 2003, 2026, 2171, 1029, 102]); passed()
 print(*(after - before for before, after in zip(times, times[1:])))
 """

@@ -25,30 +25,30 @@ import sys
 from memolith.adapters.crypto.ciphers import PlainCipher
 from memolith.adapters.sqlite.store import SqliteStore
 from memolith.domain.memories import Source
-from memolith.domain.owners import Work
+from memolith.domain.owners import WorkKind
 from memolith.testing.builders import at, memory, record_id, short_entry
 
 store = SqliteStore.open(sys.argv[1], cipher=PlainCipher(), busy_timeout_s=30)
-claims = store.claims
+claims = store.leases
 """
 
 _LEARNER = f"""{_OPENED}
 sys.stdin.read()
 while True:
     with store.read("alice") as snapshot:
-        if not snapshot.backlog().waiting:
+        if not snapshot.backlog().pending_messages:
             break
-    claim = claims.take("alice", Work.LEARN, now=at(0), lease_s=3_600)
+    claim = claims.acquire("alice", WorkKind.LEARN, now=at(0), lease_s=3_600)
     if claim is None:
         continue
     with store.read("alice") as snapshot:
-        waiting = snapshot.awaiting(1, now=at(0))
+        waiting = snapshot.pending_messages(1, now=at(0))
     for said in waiting:
         with store.write("alice") as tx:
-            assert tx.holds(claim)
+            assert tx.holds_lease(claim)
             number = int(said.id[-4:], 16) + 1_000 * int(sys.argv[2])
             tx.insert([(memory(number, sources=(Source(said.id),)), short_entry("x"))])
-            tx.learned([said.id], at(1))
+            tx.mark_learned([said.id], at(1))
         print("learned", flush=True)
     claims.release(claim)
 store.close()
@@ -57,17 +57,17 @@ store.close()
 _RACER = f"""{_OPENED}
 sys.stdin.read()
 for turn in range({_ROUNDS}):
-    if claims.take("alice", Work.LEARN, now=at(10 * turn), lease_s=10):
+    if claims.acquire("alice", WorkKind.LEARN, now=at(10 * turn), lease_s=10):
         print(turn, flush=True)
 store.close()
 """
 
 _HOLDER = f"""{_OPENED}
-claim = claims.take("alice", Work.LEARN, now=at(0), lease_s=3_600)
+claim = claims.acquire("alice", WorkKind.LEARN, now=at(0), lease_s=3_600)
 print(claim.token.hex(), flush=True)
 with store.write("alice") as tx:
-    assert tx.holds(claim)
-    tx.learned([record_id(100)], at(1))
+    assert tx.holds_lease(claim)
+    tx.mark_learned([record_id(100)], at(1))
     print("learned", flush=True)
     sys.stdin.read()
 """

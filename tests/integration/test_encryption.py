@@ -444,7 +444,7 @@ def check_rotation_killed(opened: Opener, path: Path, ring: KeyRing, after_s: fl
         assert everything(memory) == before
         assert memory.recall(words.all[0], owner="alice", mode="keyword").memories
     store = opened()._app.store
-    assert store.cipher.versions("alice") == [version]  # type: ignore[attr-defined]
+    assert store.cipher.key_versions("alice") == [version]  # type: ignore[attr-defined]
     store.close()
 
 

@@ -213,7 +213,7 @@ def advance(rows):
         os.kill(os.getpid(), signal.SIGKILL)
 Memolith.migrate(
     sys.argv[2], sys.argv[1], config=load(None, {}, {"postgres.schema": sys.argv[3]}),
-    advance=advance,
+    on_progress=advance,
 )
 """
 

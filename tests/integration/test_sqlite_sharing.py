@@ -100,12 +100,12 @@ sys.stdin.read()
 at = datetime(2026, 1, 1, tzinfo=UTC)
 for turn in range(40):
     at += timedelta(seconds=1)
-    lease = store.jobs.take("decay", now=at, every_s=0, lease_s=3_600)
+    lease = store.jobs.acquire("decay", now=at, every_s=0, lease_s=3_600)
     if lease is None:
         continue
     held.touch(exist_ok=False)  # fails if another process is within, too
     done = int(lease.state or 0) + 1
-    assert store.jobs.keep(lease, str(done), now=at, lease_s=3_600)
+    assert store.jobs.renew(lease, str(done), now=at, lease_s=3_600)
     held.unlink()
     store.jobs.release(lease)
     print("done", flush=True)

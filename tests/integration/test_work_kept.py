@@ -113,7 +113,7 @@ def test_what_is_purged_or_retired_by_age_waits_no_longer(
     memory.retain(days=100)
     state = state_of(memory, clock)
     assert (state["later"], state["unsummarised"]) == ([], [])
-    assert (state["backlog"].waiting, state["backlog"].dead_letters) == (0, 0)
+    assert (state["backlog"].pending_messages, state["backlog"].dead_letters) == (0, 0)
     assert state["progress"] == ConsolidationProgress()
 
 

@@ -67,9 +67,9 @@ def test_what_was_taken_back_before_it_began_is_not_done() -> None:
 def test_a_process_ends_while_one_of_them_is_still_at_work() -> None:
     program = (
         "import threading\n"
-        "from memolith.services.work import Crew\n"
+        "from memolith.services.work import DaemonExecutor\n"
         "began = threading.Event()\n"
-        "Crew(1, 'crew').submit(lambda: (began.set(), threading.Event().wait()))\n"
+        "DaemonExecutor(1, 'crew').submit(lambda: (began.set(), threading.Event().wait()))\n"
         "began.wait()\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)

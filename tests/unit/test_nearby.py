@@ -23,7 +23,7 @@ NOW = SearchFilter(now=at(9))
 class Named:
     """Names candidates by their cosine, as many as asked for. Items have several passages."""
 
-    slack = 0.0
+    distance_tolerance = 0.0
 
     def __init__(self, passages: Sequence[tuple[int, float]]) -> None:
         """Take the item and the cosine to `QUERY` of each passage."""
@@ -38,13 +38,13 @@ class Named:
     def dimension(self) -> int:
         return DIMENSION
 
-    def shown(self, stored: Sequence[bytes]) -> NDArray[np.int8]:
+    def decrypt_vectors(self, stored: Sequence[bytes]) -> NDArray[np.int8]:
         return np.stack([np.frombuffer(each, dtype=np.int8) for each in stored])
 
-    def near(self, _query: NDArray[np.int8], most: int, _items: object) -> VectorCandidates:
-        self.fetched.append(most)
+    def find_candidates(self, _query: NDArray[np.int8], limit: int, _items: object) -> VectorCandidates:
+        self.fetched.append(limit)
         order = np.argsort(-self._cosines, kind="stable")
-        first, rest = order[:most], order[most:]
+        first, rest = order[:limit], order[limit:]
         beyond = 1 - float(self._cosines[rest[0]]) if len(rest) else None
         stored = [self._vectors[row].tobytes() for row in first]
         return VectorCandidates(self._items[first].tolist(), stored, beyond)
@@ -53,7 +53,7 @@ class Named:
 class OfAll(ExternalVectorSearch):
     """Whose scope lets everything through."""
 
-    def _allowed(self, scope: SearchFilter) -> None:
+    def _allowed_items(self, scope: SearchFilter) -> None:
         del scope
 
 

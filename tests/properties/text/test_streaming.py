@@ -52,7 +52,7 @@ def times_searched(pieces: list[str]) -> int:
     searches: list[str] = []
 
     def note(frame: FrameType, event: str, _: object) -> None:
-        if event == "call" and frame.f_code.co_name == "_place_to_cut":
+        if event == "call" and frame.f_code.co_name == "_find_cut":
             searches.append(event)
 
     sys.setprofile(note)

@@ -44,7 +44,7 @@ def test_a_file_is_audited_and_no_store_is_made(memolith: Any, file: Path, tmp_p
             "id": "m1",
             "text": "likes tea!",
             "reason": "the same words",
-            "of": "m0",
+            "duplicate_of": "m0",
             "similarity": None,
         }
     ]

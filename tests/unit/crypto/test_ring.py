@@ -29,10 +29,10 @@ import sys
 from pathlib import Path
 from memolith.adapters.crypto.master_key import KeyFile
 from memolith.adapters.crypto.key_ring import KeyRing
-from memolith.adapters.postgres.dsn import place_of
-from memolith.adapters.postgres.key_storage import RingTables
+from memolith.adapters.postgres.dsn import parse_dsn
+from memolith.adapters.postgres.key_storage import PostgresKeyStorage
 key, where, schema = sys.argv[1:]
-place = RingTables(place_of(where, schema, 10)) if schema else Path(where)
+place = PostgresKeyStorage(parse_dsn(where, schema, 10)) if schema else Path(where)
 ring = KeyRing(place, KeyFile(Path(key)))
 """
 """How a program of a test opens the ring of the test."""
