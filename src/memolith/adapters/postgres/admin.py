@@ -170,7 +170,7 @@ def distribute(location: DatabaseLocation, on_statement: Callable[[str], None]) 
             )
             raise InvalidConfiguration("store", problem) from error
         if count_partitions(raw):
-            problem = "has partitioned tables; create a store without `partitions` and move it there"
+            problem = "has partitioned tables: move it to a store without `partitions` first"
             raise InvalidInput("store", problem)
         with raw.transaction():
             lock_schema(raw)

@@ -49,7 +49,8 @@ _INTERVAL_S = 0.1
 """Interval between checks of the response timeout; psycopg's own interval."""
 
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.02, 0.5
-"""Pauses between attempts to connect: short for a restarting server, without flooding it. A guess."""
+"""Shortest and longest pause between attempts to connect, for example to a restarting server. A
+guess."""
 
 
 class PoolExhausted(Exception):
@@ -91,7 +92,7 @@ class PsycopgConnection(psycopg.Connection[Any]):
                     heard = monotonic()
                 elif monotonic() - heard >= response_timeout_s:
                     self.close()
-                    raise psycopg.OperationalError(f"no response for {response_timeout_s:.3g} s")
+                    raise psycopg.OperationalError(f"no answer for {response_timeout_s:.3g} s")
                 state = gen.send(ready)
         except StopIteration as end:
             result: RV = end.value
@@ -243,7 +244,7 @@ def translate_error(
             return StoreUnavailable(f"{display_name} {problem}", waited_s)
     if isinstance(error, (errors.OperationalError, errors.InterfaceError)):
         return StoreUnavailable(
-            f"{display_name} cannot be reached: {_primary_message(error)}", waited_s
+            f"{display_name} can't be reached: {_primary_message(error)}", waited_s
         )
     return StoreUnavailable(
         f"{display_name}: {type(error).__name__}: {_primary_message(error)}", waited_s
@@ -502,7 +503,8 @@ class ConnectionSettings:
                 _IDLE_TRANSACTION_S * 1000
             ),
             sql.SQL(
-                f"SET tcp_keepalives_idle = {KEEPALIVE_IDLE_S}; SET tcp_keepalives_interval = {KEEPALIVE_INTERVAL_S};"
+                f"SET tcp_keepalives_idle = {KEEPALIVE_IDLE_S};"
+                f" SET tcp_keepalives_interval = {KEEPALIVE_INTERVAL_S};"
                 f" SET tcp_keepalives_count = {KEEPALIVE_COUNT}"
             ),
         ]

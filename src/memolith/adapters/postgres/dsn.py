@@ -147,21 +147,21 @@ def session(
 
 @contextmanager
 def require_table_owner(location: DatabaseLocation) -> Iterator[None]:
-    """Say what it means where a statement is only for who owns the tables.
+    """Translate the error of a statement that only the owner of the tables can run.
 
     Raises:
-        StoreReadOnly: Who is connected does not.
+        StoreReadOnly: The role does not own the tables.
     """
     try:
         yield
     except psycopg.errors.InsufficientPrivilege as error:
         said = error.diag.message_primary
-        reason = f"its role does not own the tables ({said}): run this as who made them"
+        reason = f"its role does not own the tables ({said}): run this as the role that does"
         raise StoreReadOnly(location.display_name, reason) from error
 
 
 def _require_supported_server(raw: PsycopgConnection, location: DatabaseLocation) -> None:
     if raw.info.server_version < _MIN_SERVER_VERSION * 10_000:
         version = raw.info.parameter_status("server_version")
-        problem = f"is PostgreSQL {version}; {_MIN_SERVER_VERSION} or newer is needed"
+        problem = f"is PostgreSQL {version}; version {_MIN_SERVER_VERSION} or newer is required"
         raise InvalidConfiguration("store", f"{location.display_name} {problem}")

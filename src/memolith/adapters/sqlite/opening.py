@@ -421,7 +421,7 @@ def _migrate(
     try:
         schema = _read_schema_version(
             connection, len(migrations)
-            )  # another process may have migrated it already
+        )  # another process may have migrated it already
         if 0 < schema < len(migrations):
             _copy_before_migration(connection.path, len(migrations), busy_timeout_s)
         for script in migrations[schema:]:
