@@ -102,12 +102,12 @@ class PlainCipher:
         return 0
 
     def get_owner_cipher(self, owner_id: str, version: int) -> PlainOwnerCipher:
-        """See the port."""
+        """See `Cipher`."""
         del version
         return PlainOwnerCipher(owner_id)
 
     def tombstone(self, owner_id: str) -> bytes:
-        """See the port."""
+        """See `Cipher`."""
         return PlainOwnerCipher(owner_id).digest("tombstone", b"")
 
 
@@ -138,7 +138,7 @@ class ConfiguredCiphers:
         return KeyRingCiphers(self._ring())
 
     def create(self) -> Cipher:
-        """See the port."""
+        """See `CipherProvider`."""
         return self._encrypted.create() if self._encrypt else PlainCipher()
 
     def clone(self, source: Cipher) -> Cipher:
@@ -151,11 +151,11 @@ class ConfiguredCiphers:
             self._encrypted.ring.close()
 
     def load(self, name: str, store_id: bytes, check: bytes) -> Cipher:
-        """See the port."""
+        """See `CipherProvider`."""
         is_plain = name == PlainCipher.name
         if is_plain and self._encrypt:
             # An attacker may have replaced an encrypted store by this one.
-            _log.warning("this store is not encrypted: enable_encryption applies to new stores")
+            _log.warning("this store is not encrypted; enable_encryption applies to new stores")
         elif not is_plain and not self._encrypt:
             _log.info("this store stays encrypted: enable_encryption applies to new stores")
         return PlainCipher() if is_plain else self._encrypted.load(name, store_id, check)

@@ -130,7 +130,7 @@ def _decrypt_backup(file: _BackupFile, passphrase: str | None, backup: Path) -> 
     try:
         return msgspec.msgpack.decode(keys, type=_BackupKeys)
     except msgspec.MsgspecError:
-        raise KeyUnavailable(f"{backup} is corrupt") from None
+        raise KeyUnavailable(f"{backup} is damaged") from None
 
 
 def _derivation_fields(stretching: KeyDerivation) -> tuple[bytes, int, int]:

@@ -445,7 +445,7 @@ class KeyRing:
             return unwrap_key(master, encrypted, context)
         except DecryptionFailed:
             raise KeyUnavailable(
-                f"the key ring is corrupt: {self.storage}; {RECOVERY_HINT}"
+                f"the key ring is damaged: {self.storage}; {RECOVERY_HINT}"
             ) from None
 
     def close(self) -> None:

@@ -18,7 +18,7 @@ RECOVERY_HINT = (
     "restore the key (`memolith key restore FILE` restores a backup of it),"
     " or start over with `memolith reset`"
 )
-"""What the user can do if a ring cannot be decrypted."""
+"""Hint for the user when a ring cannot be decrypted."""
 
 
 class KeyRingTransaction(Protocol):
@@ -114,20 +114,20 @@ class FileKeyRingTransaction:
         self._connection = connection
 
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
-        """See the protocol."""
+        """See `KeyRingTransaction`."""
         return self._connection.execute(statement, values).fetchall()
 
     def row(self, statement: str, values: Sequence[Any] = ()) -> Row | None:
-        """See the protocol."""
+        """See `KeyRingTransaction`."""
         return self._connection.execute(statement, values).fetchone()
 
     def run(self, statement: str, values: Sequence[Any] = ()) -> int:
-        """See the protocol."""
+        """See `KeyRingTransaction`."""
         self._connection.execute(statement, values)
         return self._connection.changes()
 
     def run_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
-        """See the protocol."""
+        """See `KeyRingTransaction`."""
         self._connection.executemany(statement, rows)
 
 
@@ -143,11 +143,11 @@ class FileKeyStorage:
         return str(self._path)
 
     def exists(self) -> bool:
-        """See the protocol."""
+        """See `KeyRingStorage`."""
         return self._path.exists()
 
     def create(self) -> None:
-        """See the protocol."""
+        """See `KeyRingStorage`."""
         with master_key.translate_os_errors(self._path):
             master_key.create_empty_file(self._path)
         with self.write() as rows:
@@ -155,13 +155,13 @@ class FileKeyStorage:
 
     @contextmanager
     def read(self) -> Iterator[FileKeyRingTransaction]:
-        """See the protocol."""
+        """See `KeyRingStorage`."""
         with self._transaction("BEGIN") as rows:
             yield rows
 
     @contextmanager
     def write(self) -> Iterator[FileKeyRingTransaction]:
-        """See the protocol."""
+        """See `KeyRingStorage`."""
         with self._transaction("BEGIN IMMEDIATE") as rows:
             yield rows
 

@@ -58,11 +58,11 @@ class XChaChaOwnerCipher:
         return "XChaChaOwner(…)"
 
     def encrypt(self, plaintext: bytes, context: EncryptionContext) -> bytes:
-        """See the port."""
+        """See `OwnerCipher`."""
         return encrypt(self._content, plaintext, self._associated_data(context))
 
     def decrypt(self, ciphertext: bytes, context: EncryptionContext) -> bytes:
-        """See the port."""
+        """See `OwnerCipher`."""
         try:
             return decrypt(self._content, ciphertext, self._associated_data(context))
         except DecryptionFailed:
@@ -72,7 +72,7 @@ class XChaChaOwnerCipher:
             ) from None
 
     def digest(self, purpose: str, data: bytes) -> bytes:
-        """See the port."""
+        """See `OwnerCipher`."""
         return keyed_digest(
             self._digests, join_length_prefixed(purpose.encode()) + data, _DIGEST_BYTES
         )
@@ -87,7 +87,7 @@ class XChaChaOwnerCipher:
         return [row.tobytes() for row in hidden]
 
     def decrypt_vectors(self, stored: Sequence[bytes], dimension: int) -> NDArray[np.int8]:
-        """See the port."""
+        """See `OwnerCipher`."""
         transform = self._transform(dimension)
         if not stored:
             return np.empty((0, dimension), dtype=np.int8)
@@ -135,11 +135,11 @@ class XChaChaCipher:
         return f"XChaChaCipher(store {self.store_id.hex()})"
 
     def ensure_key_version(self, owner_id: str) -> int:
-        """See the port."""
+        """See `Cipher`."""
         return self._ring.ensure(self.store_id, self._digest_owner(owner_id))
 
     def get_owner_cipher(self, owner_id: str, version: int) -> XChaChaOwnerCipher:
-        """See the port."""
+        """See `Cipher`."""
         wanted = (owner_id, version)
         with self._lock:
             if wanted in self._owners:
@@ -155,7 +155,7 @@ class XChaChaCipher:
         return owner
 
     def tombstone(self, owner_id: str) -> bytes:
-        """See the port."""
+        """See `Cipher`."""
         return keyed_digest(self._tombstones, owner_id.encode(), _DIGEST_BYTES)
 
     def key_versions(self, owner_id: str) -> list[int]:
@@ -238,7 +238,7 @@ class KeyRingCiphers:
         self.ring = ring
 
     def create(self) -> XChaChaCipher:
-        """See the port; creates the ring and the master key if they are missing."""
+        """See `CipherProvider`; creates the ring and the master key if they are missing."""
         is_first = not self.ring.storage.exists()
         cipher = XChaChaCipher(self.ring, *self.ring.add_store())
         if is_first:
@@ -256,7 +256,7 @@ class KeyRingCiphers:
         return source.clone(self.ring)
 
     def load(self, name: str, store_id: bytes, check: bytes) -> XChaChaCipher:
-        """See the port."""
+        """See `CipherProvider`."""
         if name != NAME:
             raise KeyUnavailable(f"the store was created with the cipher {name!r}, not {NAME!r}")
         key = self.ring.get_store_key(store_id)

@@ -69,7 +69,7 @@ class BackupMixin:
     def back_up(
         self, target: Path, *, overwrite: bool = False, advance: ProgressCallback | None = None
     ) -> int:
-        """See the port; `advance` is called with numbers of rows."""
+        """See `SupportsBackup`; `advance` is called with numbers of rows."""
         path = Path(target).absolute()
         refuse_to_overwrite(path, overwrite=overwrite)
         told = advance or _ignore_progress
@@ -98,11 +98,11 @@ class _KnownCipher:
     cipher: Cipher
 
     def create(self) -> Cipher:
-        """See the port."""
+        """See `CipherProvider`."""
         return self.cipher
 
     def load(self, name: str, store_id: bytes, check: bytes) -> Cipher:
-        """See the port."""
+        """See `CipherProvider`."""
         del name, store_id, check
         return self.cipher
 

@@ -237,7 +237,7 @@ def translate_error(
         return StoreReadOnly(display_name, _primary_message(error))
     if isinstance(error, _DAMAGED):
         return StoreDamaged(
-            f"{display_name} is corrupt, or not a Memolith store: {_primary_message(error)}"
+            f"{display_name} is damaged, or not a Memolith store: {_primary_message(error)}"
         )
     for kinds, problem in _PROBLEMS:
         if isinstance(error, kinds):
@@ -273,21 +273,21 @@ class Connection:
         self._cursor = psycopg.RawCursor(raw)
 
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
-        """See the shared protocol."""
+        """See `sql.connection.Connection`."""
         try:
             return self._execute(statement, values).fetchall()
         except psycopg.Error as error:
             raise translate_error(error, self._display_name) from error
 
     def row(self, statement: str, values: Sequence[Any] = ()) -> Row | None:
-        """See the shared protocol."""
+        """See `sql.connection.Connection`."""
         try:
             return cast("Row | None", self._execute(statement, values).fetchone())
         except psycopg.Error as error:
             raise translate_error(error, self._display_name) from error
 
     def run(self, statement: str, values: Sequence[Any] = ()) -> int:
-        """See the shared protocol."""
+        """See `sql.connection.Connection`."""
         if statement == _COMMIT:
             return self._commit()
         try:
@@ -316,7 +316,7 @@ class Connection:
         )
 
     def run_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
-        """See the shared protocol."""
+        """See `sql.connection.Connection`."""
         left = list(rows)
         try:
             if len(left) >= _ROWS_PER_INSERT and translate_multi_row_insert(
@@ -347,19 +347,19 @@ class Connection:
         return self._cursor.execute(translate(statement), values, binary=True)
 
     def bind_values(self, values: Sequence[bytes] | Sequence[str]) -> Any:
-        """See the shared protocol."""
+        """See `sql.connection.Connection`."""
         return list(values)
 
     def bind_integers(self, values: Sequence[int]) -> Any:
-        """See the shared protocol."""
+        """See `sql.connection.Connection`."""
         return BigintArray(values)
 
     def bind_vector(self, stored: Any) -> Any:
-        """See the shared protocol."""
+        """See `sql.connection.Connection`."""
         return None if stored is None else VectorParameter(stored)
 
     def get_owner(self, owner_id: str, *, lock: bool = False) -> OwnerRow:
-        """See the shared protocol."""
+        """See `sql.connection.Connection`."""
         number = owner_number(owner_id)
         started = monotonic()
         try:
@@ -376,7 +376,7 @@ class Connection:
         return OwnerRow(*row[1:])
 
     def insert_owner(self, owner_id: str, key_version: int) -> OwnerRow:
-        """See the shared protocol."""
+        """See `sql.connection.Connection`."""
         self.run(_NEW_OWNER, (owner_number(owner_id), owner_id, key_version))
         # Another writer may have inserted the owner first, and it may have been erased since.
         found = self.get_owner(owner_id, lock=True)
@@ -529,8 +529,8 @@ VECTOR_SEARCH_SETTINGS = (
     "ivfflat.iterative_scan = relaxed_order",
     "ivfflat.probes = 10",
 )
-"""Settings of pgvector. Without iterative scans an index returns the nearest vectors of all owners,
-of which few or none belong to the one owner.
+"""Settings of pgvector. Without iterative scans an index returns the nearest vectors of all owners;
+few or none of them may belong to the current owner.
 
 With 800 HNSW candidates recall loss is negligible (docs/scaling.md). `probes` is the square root of
 100 lists, as recommended by pgvector's manual. The maximum number of tuples is a guess.
@@ -577,7 +577,7 @@ class Connections:
 
     @contextmanager
     def read(self, owner_id: str | None = None) -> Iterator[Connection]:
-        """See the shared protocol."""
+        """See `sql.connection.Connections`."""
         self._check_process()
         with self._transaction(
             self._readers, _READ_TRANSACTION + self.settings.transaction_settings, owner_id
@@ -586,7 +586,7 @@ class Connections:
 
     @contextmanager
     def write(self, owner_id: str | None = None) -> Iterator[Connection]:
-        """See the shared protocol."""
+        """See `sql.connection.Connections`."""
         self._check_process()
         with self._transaction(
             self._writers, _WRITE_TRANSACTION + self.settings.transaction_settings, owner_id

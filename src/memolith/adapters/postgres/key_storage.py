@@ -63,7 +63,7 @@ class PostgresKeyStorage:
         return f"{self._location.display_name}, schema {self._location.schema}"
 
     def exists(self) -> bool:
-        """See the protocol."""
+        """See `KeyRingStorage`."""
         if not self._exists:
             with session(self._location, response_timeout_s=INSPECTION_TIMEOUT_S) as raw:
                 name = f"{self._location.schema}.ring"
@@ -72,7 +72,7 @@ class PostgresKeyStorage:
         return self._exists
 
     def create(self) -> None:
-        """See the protocol.
+        """See `KeyRingStorage`.
 
         Raises:
             StoreReadOnly: The role in the URL is not allowed to create schemas or roles.
@@ -94,13 +94,13 @@ class PostgresKeyStorage:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """See the protocol."""
+        """See `KeyRingStorage`."""
         with self._translate_damage(), self._get_connections().read() as rows:
             yield rows
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """See the protocol."""
+        """See `KeyRingStorage`."""
         with self._translate_damage(), self._get_connections().write() as rows:
             rows.row(_LOCK)
             yield rows
@@ -112,7 +112,7 @@ class PostgresKeyStorage:
             connection.run("VACUUM (SKIP_LOCKED) ring, stores, owners")
 
     def close(self) -> None:
-        """See the protocol."""
+        """See `KeyRingStorage`."""
         with self._lock:
             opened, self._opened = self._opened, None
         if opened is not None:

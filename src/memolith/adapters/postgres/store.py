@@ -137,7 +137,7 @@ class PostgresStore(BackupMixin, SqlStore):
 
     @property
     def meta(self) -> StoreMeta:
-        """See the port."""
+        """See `Store`."""
         with self._connections.read() as connection:
             facts: dict[str, str] = dict(connection.rows("SELECT name, value FROM meta"))
         return VectorFacts.from_facts(facts).to_meta(
@@ -161,7 +161,7 @@ class PostgresStore(BackupMixin, SqlStore):
         connection.run("LOCK TABLE items IN SHARE MODE")
 
     def compact(self) -> bool:
-        """See the port: vacuums the tables, so that the space of deleted rows is reused.
+        """See `Store`: vacuums the tables, so that the space of deleted rows is reused.
 
         Removes nothing from the server's log or from copies of it. Returns False if another session
         holds a conflicting lock for longer than the timeout.
@@ -205,7 +205,7 @@ class PostgresStore(BackupMixin, SqlStore):
             connection.insert_owner(owner_id, 0)
 
     def close(self) -> None:
-        """See the port."""
+        """See `Store`."""
         self._indexes.forget()
         self._connections.close()
         if isinstance(self._cipher, SupportsClose):

@@ -199,7 +199,7 @@ def _copy_and_check(source: Path, part: Path, busy_timeout_s: float) -> None:
     with closing(Connection(part, busy_timeout_s)) as copy:
         problems = copy.rows("PRAGMA integrity_check(1)")
         if problems != [("ok",)]:
-            raise StoreDamaged(f"the backup {source} is corrupt")
+            raise StoreDamaged(f"the backup {source} is damaged")
         copy.run("PRAGMA journal_mode = WAL")
 
 

@@ -74,7 +74,7 @@ def translate_error(
         return StoreUnavailable(f"{path} is locked by another writer", waited_s)
     if isinstance(error, _DAMAGE_ERRORS):
         return StoreDamaged(
-            f"{path} is corrupt, or not a Memolith store: {error}; run `memolith verify`"
+            f"{path} is damaged, or not a Memolith store: {error}; run `memolith verify`"
         )
     if isinstance(error, apsw.ReadOnlyError):
         return StoreReadOnly(str(path), "the operating system denies write access")
@@ -205,15 +205,15 @@ class Connection:
             raise translate_error(error, self.path) from error
 
     def bind_values(self, values: Sequence[bytes] | Sequence[str]) -> Any:
-        """See the shared protocol."""
+        """See `sql.connection.Connection`."""
         return apsw.carray(tuple(values))
 
     def bind_integers(self, values: Sequence[int]) -> Any:
-        """See the shared protocol."""
+        """See `sql.connection.Connection`."""
         return apsw.carray(array("q", values))
 
     def bind_vector(self, stored: Any) -> Any:
-        """See the shared protocol."""
+        """See `sql.connection.Connection`."""
         return stored
 
     def load_extension(self, library: str, functions: Mapping[str, Callable[..., Any]]) -> None:
@@ -235,13 +235,13 @@ class Connection:
         self._with.add(library)
 
     def get_owner(self, owner_id: str, *, lock: bool = False) -> OwnerRow:
-        """See the shared protocol. No row is locked: a writer has locked the whole file."""
+        """See `sql.connection.Connection`. No row is locked: a writer has locked the whole file."""
         del lock
         row = self.row(_SELECT_OWNER_ROW, (owner_id,))
         return OwnerRow(*row) if row else OwnerRow()
 
     def insert_owner(self, owner_id: str, key_version: int) -> OwnerRow:
-        """See the shared protocol."""
+        """See `sql.connection.Connection`."""
         self.run("INSERT INTO owners (name, key_version) VALUES (?, ?)", (owner_id, key_version))
         return self.get_owner(owner_id)
 

@@ -40,7 +40,7 @@ class FileCheckMixin:
     _connections: Connections
 
     def check_file(self) -> list[Finding]:
-        """See the port."""
+        """See `SupportsVerification`."""
         found: list[Finding] = []
         try:
             with self._connections.read() as connection:
@@ -56,7 +56,7 @@ class FileCheckMixin:
         return found
 
     def repair_file(self) -> None:
-        """See the port: rebuilds SQLite's indexes, and removes rows without an owner."""
+        """See `SupportsVerification`: rebuilds indexes and removes rows without an owner."""
         with self._connections.write() as connection:
             connection.run("REINDEX")
             for table in OWNED_TABLES:
@@ -137,7 +137,7 @@ class SqliteStore(FileCheckMixin, SqlStore):
     @property
     @translate_decode_errors
     def meta(self) -> StoreMeta:
-        """See the port."""
+        """See `Store`."""
         with self._connections.read() as connection:
             values: dict[str, Any] = dict(connection.rows("SELECT name, value FROM meta"))
             (schema,) = connection.row("PRAGMA user_version") or (0,)
@@ -157,7 +157,7 @@ class SqliteStore(FileCheckMixin, SqlStore):
         return back_up(self._connections, target, overwrite=overwrite, advance=advance)
 
     def compact(self) -> bool:
-        """See the port: empties the write-ahead log and overwrites unused parts of pages."""
+        """See `Store`: empties the write-ahead log and overwrites unused parts of pages."""
         path, timeout_s = self._connections.path, self._connections.busy_timeout_s
         with self._connections.idle_writer() as connection:
             for _ in range(_COMPACTION_ATTEMPTS):
@@ -172,7 +172,7 @@ class SqliteStore(FileCheckMixin, SqlStore):
         return False
 
     def close(self) -> None:
-        """See the port."""
+        """See `Store`."""
         self._indexes.forget()
         if self._needs_compaction:
             self._needs_compaction = False
