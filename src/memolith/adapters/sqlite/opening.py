@@ -305,8 +305,8 @@ def prepare(
 ) -> Cipher:
     """Create a new store or migrate an old one; return its cipher.
 
-    An existing store is first copied to `<name>.before-<schema>`. Files of other programs and of a
-    newer Memolith are not changed. Several processes may call this at once.
+    Before a migration, the store is copied to `<name>.before-<schema>`. Files of other programs and
+    of a newer Memolith are not changed. Several processes may call this at once.
 
     Raises:
         StoreUnavailable: The store cannot be opened or written, or stays locked.
@@ -527,7 +527,7 @@ def read_file_status(path: Path, busy_timeout_s: float) -> FileStatus | None:
         return FileStatus(schema, facts, owners, size_bytes)
 
 
-# --- Deleting a store's files
+# --- Deletion
 
 
 _COMPANION_SUFFIXES = ("-wal", "-shm", "-journal", "-vectors", ".before-")
