@@ -1,4 +1,4 @@
-"""Build hook: make the model, and put its files into the wheel."""
+"""Build hook that converts the model and adds it to the wheel."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _PACKAGE = "memolith_minilm"
 
 
 class ModelBuildHook(BuildHookInterface[Any]):
-    """Adds `model/` to the wheel, made anew from the published weights."""
+    """Adds `model/` to the wheel, converted from the published weights."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Make the model in a temporary folder, and name its files to the builder."""
+        """Convert the model in a temporary folder, and add its files to the build."""
         sys.path.insert(0, self.root)
         from conversion import ConversionFailed, convert
 
@@ -32,14 +32,14 @@ class ModelBuildHook(BuildHookInterface[Any]):
             build_data["force_include_editable"] = included | self._sources()
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
-        """Remove the temporary folder."""
+        """Delete the temporary folder."""
         del version, build_data, artifact_path
         self._folder.cleanup()
 
     def _sources(self) -> dict[str, str]:
-        """Return the package's own files: an editable install copies them, beside the model.
+        """Return the package's source files, which an editable install copies beside the model.
 
-        The model is not in the source tree, so a link to the tree would not find it.
+        The model is not in the source tree, so a link to the tree would not include it.
         """
         sources = Path(self.root, "src", _PACKAGE).glob("*.*")
         return {str(path): f"{_PACKAGE}/{path.name}" for path in sources}

@@ -61,7 +61,7 @@ def test_the_page_leads_to_a_store_that_a_role_without_rights_uses(
                 superuser.execute(statement.encode())
     monkeypatch.setenv("MEMOLITH_KEY", KEY)
     application = as_role(server, "memolith_app")
-    with pytest.raises(StoreReadOnly, match="may not make one"):
+    with pytest.raises(StoreReadOnly, match="not allowed to create one"):
         opened(application)
     deploy = as_role(server, "memolith_deploy")
     assert "was made" in run("db", "upgrade", "--store", deploy)
@@ -78,7 +78,7 @@ def test_the_page_leads_to_a_store_that_a_role_without_rights_uses(
     assert re.search(r"owners kept apart +yes", shown)
     run("db", "index", "--store", deploy)
     refused = CliRunner().invoke(cli, ["db", "index", "--drop", "--store", application])
-    assert "as who made them" in refused.output
+    assert "as the role that does" in refused.output
     with opened(deploy) as memory:
         assert memory.recall("brother", owner="bob").memories
 

@@ -1,6 +1,6 @@
 """The wire to the server is cut at any message of a call, or goes silent: it is there or it is not.
 
-What was acknowledged is there; what was refused is there whole or not at all, and to say it again
+What was acknowledged is there; what was refused it is unknown whether the changes were saved, and to say it again
 makes one of it.
 """
 
@@ -124,7 +124,7 @@ def test_a_write_whose_answer_alone_is_lost_is_told_to_be_in_doubt(wire: Proxy, 
         own = memory.owner("alice")
         CALLS["remember"](own, 0)
         wire.arm(unheard=b"COMMIT\0")
-        with pytest.raises(StoreUnavailable, match="is there whole or not at all"):
+        with pytest.raises(StoreUnavailable, match="it is unknown whether the changes were saved"):
             CALLS["remember"](own, 1)
         wire.disarm()
         assert {each.key for each in own.list().memories} == {"boat 0", "boat 1"}

@@ -193,7 +193,7 @@ def test_a_moved_older_or_changed_ciphertext_does_not_open(
         memory.remember("The cellar's code is 1147", owner="alice", tags=["cellar"])
         memory.update(first.id, owner="alice", content="The gate's code is 4712")
     swapped(path, move)
-    with opened() as memory, pytest.raises(StoreDamaged, match="does not open") as refused:
+    with opened() as memory, pytest.raises(StoreDamaged, match="cannot be decrypted") as refused:
         memory.get(first.id, owner="alice")
     assert "4711" not in str(refused.value)
 

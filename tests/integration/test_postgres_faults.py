@@ -96,7 +96,7 @@ def test_waiting_for_another_writer_has_a_bound_and_is_told(url: str) -> None:
         remember(first, memory(1))
         with first.write("alice"):
             with (
-                pytest.raises(StoreUnavailable, match="same owner locked") as refused,
+                pytest.raises(StoreUnavailable, match="locked the same owner") as refused,
                 second.write("alice"),
             ):
                 pass
@@ -190,8 +190,8 @@ def test_who_is_stopped_in_a_deadlock_has_written_nothing(store: PostgresStore, 
                 crossing.result()
 
     for way, error, said in (
-        (write, Conflict, "has undone all of it"),
-        (write_and_stop, StoreUnavailable, "two writers that waited for each other"),
+        (write, Conflict, "was rolled back"),
+        (write_and_stop, StoreUnavailable, "detected a deadlock between writers"),
     ):
         with (
             held(url, _LOCK_CLAIMS) as other,
@@ -256,7 +256,7 @@ def test_a_statement_that_takes_too_long_is_cancelled_and_told(url: str) -> None
         remember(store, memory(1))
         with (
             held(url, _LOCK_OWNERS),
-            pytest.raises(StoreUnavailable, match="cancelled a statement that took too long"),
+            pytest.raises(StoreUnavailable, match="cancelled a statement because of the timeout"),
         ):
             remember(store, memory(2))
         with store.read("alice") as snapshot:

@@ -232,7 +232,7 @@ def test_who_does_not_own_the_tables_builds_no_index(url: str) -> None:
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(f"DROP ROLE IF EXISTS {login}".encode())
         connection.execute(f"CREATE ROLE {login} LOGIN IN ROLE memolith_application".encode())
-    with pytest.raises(StoreReadOnly, match="as who made them"):
+    with pytest.raises(StoreReadOnly, match="as the role that does"):
         built(f"{url}{'&' if '?' in url else '?'}user={login}")
 
 
@@ -245,7 +245,7 @@ def test_vectors_that_are_being_made_have_an_index_of_their_own(url: str) -> Non
         assert indexes(url) == dict.fromkeys((NAME, f"{NAME}2"), ("hnsw", True))
         store.abandon_reembedding()
         store.mark_unused_removed()
-        with pytest.raises(Conflict, match=f"{NAME}2 is of vectors of another length"):
+        with pytest.raises(Conflict, match=f"{NAME}2 has another vector length"):
             store.begin_reembedding(EmbeddingModel("third", 3 * DIMENSION))
         store.begin_reembedding(EmbeddingModel("other", 2 * DIMENSION))
         store.abandon_reembedding()

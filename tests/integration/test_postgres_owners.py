@@ -187,7 +187,7 @@ def test_a_role_that_policies_do_not_bind_is_refused(
         raw.execute(f"DROP ROLE IF EXISTS {_LOGIN}".encode())
         raw.execute(f"CREATE ROLE {_LOGIN} LOGIN BYPASSRLS".encode())
         raw.execute(f"GRANT {APPLICATION} TO {_LOGIN} WITH SET FALSE".encode())
-    with pytest.raises(InvalidConfiguration, match="bound by no row-level security"):
+    with pytest.raises(InvalidConfiguration, match="bypasses row-level security"):
         _opened(postgres_url, user=_LOGIN)
 
 
@@ -234,11 +234,11 @@ def test_a_probe_that_is_not_seen_as_it_must_be_is_refused(
 ) -> None:
     assert store.owners()
     policy = "ALTER POLICY of_one_owner ON probe USING ({})"
-    kept = "owner_id = nullif(current_setting('memolith.api.owner', true), '')::bigint"
+    kept = "owner_id = nullif(current_setting('memolith.owner', true), '')::bigint"
     with as_superuser(postgres_url) as raw:
         raw.execute(policy.format(f"owner_id = {hidden}").encode())
         try:
-            with pytest.raises(InvalidConfiguration, match="not seen by whose they are"):
+            with pytest.raises(InvalidConfiguration, match="shows the wrong rows"):
                 _opened(postgres_url)
         finally:
             raw.execute(policy.format(kept).encode())
@@ -266,7 +266,7 @@ def test_a_role_that_may_make_nothing_is_told_so(postgres_url: str) -> None:
     with as_superuser(postgres_url) as raw:
         raw.execute(f"DROP ROLE IF EXISTS {_LOGIN}".encode())
         raw.execute(f"CREATE ROLE {_LOGIN} LOGIN".encode())
-    with pytest.raises(StoreReadOnly, match="may not make one"):
+    with pytest.raises(StoreReadOnly, match="not allowed to create one"):
         _opened(postgres_url, schema="not_there", user=_LOGIN)
 
 

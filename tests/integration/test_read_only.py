@@ -182,7 +182,7 @@ def _reads_a_log_without_its_index(folder: Path) -> None:
             memory.remember("x", owner="alice")
         assert bytes_of(copy) == files
         make_writable(copy)
-        with pytest.raises(StoreReadOnly, match="open it anew"):
+        with pytest.raises(StoreReadOnly, match="open it again"):
             memory.remember("Works at NASA", owner="alice")
     with opened(copy) as memory:
         memory.remember("Works at NASA", owner="alice")
@@ -227,7 +227,7 @@ def _refuses_an_older_schema(folder: Path) -> None:
         older.execute(f"PRAGMA user_version = {len(MIGRATIONS) - 1}")
     make_read_only(folder)
     files = bytes_of(folder)
-    with pytest.raises(StoreReadOnly, match="must be brought up to date"):
+    with pytest.raises(StoreReadOnly, match="must be migrated"):
         opened(folder, "plain")
     assert bytes_of(folder) == files
 

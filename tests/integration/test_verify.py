@@ -423,7 +423,7 @@ def test_an_owner_whose_key_is_gone_is_found_and_the_others_are_looked_at(
         report = memory.verify(repair=repair)
     (finding,) = report.findings
     assert (finding.kind, finding.owner_id, finding.repaired) == ("sealed", "alice", False)
-    assert "has no key of this owner" in finding.detail
+    assert "has no key for this owner" in finding.detail
     assert (report.checked.owners, report.checked.memories) == (2, 1)
 
 

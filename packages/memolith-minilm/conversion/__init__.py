@@ -1,7 +1,6 @@
-"""From the published float32 weights of all-MiniLM-L6-v2 to an 8-bit ONNX file.
+"""Convert the published float32 weights of all-MiniLM-L6-v2 to an 8-bit ONNX file.
 
-Runs when the package is built, never when it is used. The same weights give the same bytes on
-every machine.
+Runs only when the package is built. The same weights give the same bytes on every machine.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-# Before ONNX Runtime is loaded, which would count what it is used for and try to send it.
+# Set before ONNX Runtime is imported, which would otherwise try to send usage data.
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 
 from conversion.errors import ConversionFailed
@@ -22,11 +21,11 @@ __all__ = ["ConversionFailed", "convert"]
 
 
 def convert(folder: Path) -> None:
-    """Write `model.onnx`, `model.onnx.data` and `tokenizer.json` into an existing folder.
+    """Write `model.onnx`, `model.onnx.data` and `tokenizer.json` to an existing folder.
 
     Raises:
-        ConversionFailed: The weights can't be had, are not the published ones, or the model made
-            of them does not do what the float32 model does.
+        ConversionFailed: The weights cannot be downloaded or are not the published ones, or the
+            converted model does not match the float32 model.
     """
     source = fetch()
     weights = source.weights()

@@ -1,5 +1,5 @@
-"""The error that ends a build."""
+"""The exception of a failed build."""
 
 
 class ConversionFailed(Exception):
-    """The model can't be made; the message says why and what to do about it."""
+    """The model cannot be built. The message contains the reason and what to do."""

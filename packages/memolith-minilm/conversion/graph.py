@@ -1,4 +1,4 @@
-"""A small writer of ONNX graphs."""
+"""A minimal builder of ONNX graphs."""
 
 from __future__ import annotations
 
@@ -10,44 +10,44 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 RUNTIME: str = "com.microsoft"
-"""The domain of ONNX Runtime's own operators."""
+"""Domain of ONNX Runtime's own operators."""
 
-# The lowest in which every operator used here exists; later ones bring nothing and would shut out
-# older runtimes. Opset 18 needs ONNX Runtime 1.14.
+# The oldest opset with every operator used here. A newer one would only exclude older runtimes.
+# Opset 18 needs ONNX Runtime 1.14.
 _OPSET = 18
 _IR_VERSION = 8
 
 
 class Graph:
-    """Nodes in the order they are added, and named constants, each kept once."""
+    """Nodes in order of creation, and unique named constants."""
 
     def __init__(self) -> None:
-        """Begin an empty graph."""
+        """Create an empty graph."""
         self._nodes: list[onnx.NodeProto] = []
         self._constants: dict[str, NDArray[np.generic]] = {}
         self._once: dict[str, str] = {}
 
     def constant(self, name: str, value: NDArray[np.generic]) -> str:
-        """Add a constant under this name, once, and return the name."""
+        """Add a constant unless its name exists, and return the name."""
         self._constants.setdefault(name, np.ascontiguousarray(value))
         return name
 
     def number(self, value: float) -> str:
-        """Add a float32 scalar."""
+        """Add a float32 scalar, and return its name."""
         return self.constant(f"number {value!r}", np.array(value, np.float32))
 
     def integers(self, *values: int) -> str:
-        """Add a list of int64, as axes and shapes are written."""
+        """Add an int64 list, for example of axes or a shape, and return its name."""
         return self.constant(f"integers {values}", np.array(values, np.int64))
 
     def add(
         self, operator: str, *inputs: str, domain: str = "", **attributes: float | Sequence[int]
     ) -> str:
-        """Add a node of one output, and return that output's name."""
+        """Add a node with one output, and return the name of the output."""
         return self.add_split(operator, *inputs, outputs=1, domain=domain, **attributes)[0]
 
     def once(self, operator: str, *inputs: str, key: str) -> str:
-        """Add a node the first time that this key comes up, and return that node's output."""
+        """Add a node unless its key exists, and return the name of its output."""
         if key not in self._once:
             self._once[key] = self.add(operator, *inputs)
         return self._once[key]
@@ -60,7 +60,7 @@ class Graph:
         domain: str = "",
         **attributes: float | Sequence[int],
     ) -> list[str]:
-        """Add a node of several outputs, and return their names."""
+        """Add a node with several outputs, and return their names."""
         name = f"{operator} {len(self._nodes)}"
         names = [f"{name}.{number}" for number in range(outputs)]
         node = helper.make_node(operator, inputs, names, name=name, domain=domain)
@@ -71,7 +71,7 @@ class Graph:
         return names
 
     def model(self, output: str, width: int) -> onnx.ModelProto:
-        """Close the graph: token ids and mask in, `embedding` of that width out."""
+        """Return the model, with token ids and mask as inputs and `embedding` as output."""
         self._nodes.append(helper.make_node("Identity", [output], ["embedding"], name="embedding"))
         tokens = ["texts", "tokens"]
         graph = helper.make_graph(

@@ -1,16 +1,15 @@
-"""8-bit matrix products and tables, and the model made with them.
+"""Build the model with 8-bit matrix products and an 8-bit embedding table.
 
-A product rounds its input and its matrix to 8-bit integers, multiplies these exactly in 32 bits,
-and scales the result back. What is special here, and why, with what was measured, stands in
-docs/decisions/0003-local-embedder.md:
+A product rounds its input and its matrix to 8-bit integers, multiplies them exactly in 32 bits, and
+scales the result back. Reasons and measurements are in docs/decisions/0003-local-embedder.md:
 
-- The input's scale is taken for each row, which is a token. The usual way takes one scale for the
-  whole input, and a text's vector then depends on what else is in the batch.
-- A few channels of the stream between layers carry values many times as large as all others. They
-  would set the scale of their row, so they are multiplied in float32, apart.
-- The matrix's scale is taken for each column, and is just so large that no sum of two adjacent
-  products leaves 16 bits. Processors with AVX2 and without VNNI add these in 16 bits and saturate;
-  so every processor computes the same.
+- Each row of the input, which is a token, has its own scale. With one scale for the whole input, as
+  is usual, an embedding would depend on the other texts in the batch.
+- A few channels of the residual stream have values many times larger than the others. They would
+  determine the scale of their row, so they are multiplied separately in float32.
+- Each column of the matrix has its own scale, chosen so that a sum of two adjacent products fits in
+  16 bits. Processors with AVX2 but without VNNI add these in 16 bits with saturation. With these
+  scales all processors compute the same result.
 """
 
 from __future__ import annotations
@@ -31,28 +30,28 @@ from conversion.source import Weights
 _LARGEST: Final = 127
 
 _LARGEST_PAIR: Final = 128
-"""What two weights that meet in a 16-bit sum may add up to: 255 · 128 = 32,640 < 2^15."""
+"""Limit for the sum of two adjacent weights, for 16-bit sums: 255 · 128 = 32,640 < 2^15."""
 
 _ZERO: Final[dict[Kind, int]] = {"stream": 128, "heads": 128, "active": 20}
-"""The byte that stands for 0. GELU's least value is -0.17, its greatest in a row 1 to 25."""
+"""Zero point by kind of input. GELU's minimum is -0.17; its maximum in a row is 1 to 25."""
 
 _APART: Final = (63, 99, 127, 157, 223, 303, 338, 363)
-"""Channels of the stream with the largest values over 200 sentences: up to 30 where others reach
-1.5. Kept in float32 these eight bring what sixteen bring; 99 and 223 alone bring most of it."""
+"""Channels with the largest values over 200 sentences: up to 30, where other channels reach 1.5.
+In float32, these eight give the same accuracy as sixteen; 99 and 223 alone give most of it."""
 
 Columns = Callable[[Floats], tuple[NDArray[np.int8], Floats]]
-"""Rounds a matrix of shape (k, n) to integers, and gives their scales, of shape (n,)."""
+"""Rounds a matrix of shape (k, n) to integers; returns them and scales of shape (n,)."""
 
 
 def quantised_bert(weights: Weights) -> onnx.ModelProto:
-    """Return the model with 8-bit products and an 8-bit table of words."""
+    """Return the model with 8-bit products and an 8-bit word embedding table."""
     return bert(weights, ByteProducts(), lookup)
 
 
 def quantised_columns(matrix: Floats) -> tuple[NDArray[np.int8], Floats]:
-    """Return integers of shape (k, n) and scales of shape (n,) that together make up the matrix."""
+    """Return a matrix as integers of shape (k, n) and scales of shape (n,)."""
     single = np.abs(matrix).max(axis=0) / _LARGEST
-    # Half a step less than the limit: each of the two is rounded by up to half a step.
+    # Half a step below the limit, since each of the two is rounded by up to half a step.
     pair = np.abs(matrix[0::2] + matrix[1::2]).max(axis=0) / (_LARGEST_PAIR - 0.5)
     scale = np.maximum(single, pair).astype(np.float32)
     integers = np.rint(matrix / scale).astype(np.int8)
@@ -61,17 +60,17 @@ def quantised_columns(matrix: Floats) -> tuple[NDArray[np.int8], Floats]:
 
 
 def quantised_rows(table: Floats) -> tuple[NDArray[np.int8], Floats]:
-    """Return integers of the table's shape and scales of shape (rows, 1)."""
+    """Return a table as integers of the same shape and scales of shape (rows, 1)."""
     scale = (np.abs(table).max(axis=1, keepdims=True) / _LARGEST).astype(np.float32)
     return np.rint(table / scale).astype(np.int8), scale
 
 
 @dataclass(frozen=True, slots=True)
 class ByteProducts:
-    """Adds products in 8 bits to a graph; a `Product`.
+    """A `Product` in 8 bits.
 
     Attributes:
-        apart: Channels of the stream that are multiplied in float32.
+        apart: Channels multiplied in float32.
         columns: Rounds the matrix.
     """
 
@@ -79,7 +78,7 @@ class ByteProducts:
     columns: Columns = quantised_columns
 
     def __call__(self, graph: Graph, rows: str, kind: Kind, matrix: Floats, name: str) -> str:
-        """Add `rows @ matrix`."""
+        """Add `rows @ matrix` to the graph."""
         if not self.apart or kind != "stream":
             return self._in_bytes(graph, rows, _ZERO[kind], matrix, name)
         few = list(self.apart)
@@ -95,7 +94,7 @@ class ByteProducts:
         integers, column_scale = self.columns(matrix)
         scale = _row_scale(graph, rows, zero)
         byte = graph.constant(f"byte {zero}", np.array(zero, np.uint8))
-        # As many as there are rows, and that is the same in every product.
+        # One zero point per row. The number of rows is the same in every product.
         bytes_ = graph.once("Expand", byte, graph.once("Shape", scale, key="rows"), key=byte)
         raw = graph.add(
             "MatMulIntegerToFloat",
@@ -110,7 +109,7 @@ class ByteProducts:
 
 
 def lookup(graph: Graph, ids: str, table: Floats, name: str) -> str:
-    """Add `table[ids]`, the table being kept in 8 bits with a scale for each row."""
+    """Add `table[ids]` to the graph, with the table in 8 bits and one scale per row."""
     integers, scale = quantised_rows(table)
     found = graph.add("Gather", graph.constant(f"{name} integers", integers), ids)
     scales = graph.add("Gather", graph.constant(f"{name} scale", scale), ids)
@@ -118,7 +117,7 @@ def lookup(graph: Graph, ids: str, table: Floats, name: str) -> str:
 
 
 def _row_scale(graph: Graph, rows: str, zero: int) -> str:
-    """Add the least scale of each row by which all its values, `zero` added, fit a byte."""
+    """Add the smallest scale of each row for which all values plus `zero` fit in a byte."""
     above = graph.add("ReduceMax", rows, graph.integers(-1), keepdims=0)
     below = graph.add("ReduceMin", rows, graph.integers(-1), keepdims=0)
     return graph.add(
@@ -131,4 +130,4 @@ def _row_scale(graph: Graph, rows: str, zero: int) -> str:
 def _require_no_saturation(integers: NDArray[np.int8]) -> None:
     wide = integers.astype(np.int16)
     pairs = np.abs(wide[0::2] + wide[1::2])
-    assert pairs.max() <= _LARGEST_PAIR  # noqa: S101 - a fault of this module, not of its input
+    assert pairs.max() <= _LARGEST_PAIR  # noqa: S101 - an error of this module, not of its input

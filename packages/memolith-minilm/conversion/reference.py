@@ -1,4 +1,4 @@
-"""The float32 model in plain numpy, one text at a time: what the converted one is held against."""
+"""The float32 model in plain NumPy, one text at a time, as a reference for the converted model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _erf = np.vectorize(math.erf, otypes=[np.float32])
 
 
 def embed(weights: Weights, ids: Sequence[int]) -> Floats:
-    """Return the vector of one text, of length 1, from its token ids with [CLS] and [SEP]."""
+    """Return the embedding of a text, of length 1, from its token ids with [CLS] and [SEP]."""
     words = weights["embeddings.word_embeddings.weight"][list(ids)]
     rows = _normalised(weights, "embeddings.LayerNorm", words + positions(weights)[: len(ids)])
     for number in range(LAYERS):

@@ -1,4 +1,4 @@
-"""Proof, before anything is packed, that the converted model does what the published one does."""
+"""Check that the converted model matches the published one before it is packaged."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from conversion.errors import ConversionFailed
 from conversion.source import Weights
 
 _LEAST_COSINE: Final = 0.99
-"""To the float32 vector. Over 569 sentences the least was 0.998; here it is 0.993, of "Thanks!"."""
+"""Minimum cosine to the float32 embedding. The minimum over 569 sentences was 0.998; of the texts
+below it is 0.993, for "Thanks!"."""
 
 _CLS: Final = 101
 _SEP: Final = 102
@@ -33,15 +34,15 @@ _TOKENS: Final = {
     "": (),
     "the window, filled": (_NAME * 29)[:254],
 }
-"""What the published tokenizer makes of these texts, [CLS] and [SEP] aside."""
+"""Texts with their token ids from the published tokenizer, without [CLS] and [SEP]."""
 
 
 def check(model: Path, weights: Weights) -> None:
-    """Compare the model with the float32 reference, and each vector with its own in a batch.
+    """Compare the model with the float32 reference, and embeddings alone with those in a batch.
 
     Raises:
-        ConversionFailed: A vector is too far from the reference's, is not of length 1, or depends
-            on the batch.
+        ConversionFailed: An embedding differs too much from the reference, does not have length 1,
+            or depends on the batch.
     """
     session = _session(model)
     for text, tokens in _TOKENS.items():
@@ -54,10 +55,10 @@ def check(model: Path, weights: Weights) -> None:
 def _require_near(vector: Floats, expected: Floats, text: str) -> None:
     cosine = float(vector @ expected)
     length = float(np.linalg.norm(vector))
-    # Not `cosine < …`: that would let NaN pass.
-    if not (cosine >= _LEAST_COSINE and abs(length - 1) < 1e-5):  # noqa: PLR2004 - float32's noise
+    # Not `cosine < …`, which would accept NaN.
+    if not (cosine >= _LEAST_COSINE and abs(length - 1) < 1e-5):  # noqa: PLR2004 - float32 rounding
         raise ConversionFailed(
-            f"the converted model is not the published one: cosine {cosine:.4f}, length "
+            f"the converted model does not match the published one: cosine {cosine:.4f}, length "
             f"{length:.6f} for {text!r}; onnxruntime {onnxruntime.__version__}"
         )
 
@@ -65,7 +66,7 @@ def _require_near(vector: Floats, expected: Floats, text: str) -> None:
 def _require_same(batched: Floats, alone: Floats, text: str) -> None:
     if not np.array_equal(batched, alone):
         raise ConversionFailed(
-            f"a vector depends on the batch, by {np.abs(batched - alone).max():.1e}, for the "
+            f"an embedding depends on the batch, by {np.abs(batched - alone).max():.1e}, for the "
             f"text {text!r}; onnxruntime {onnxruntime.__version__}"
         )
 

@@ -1,4 +1,4 @@
-"""Writing a model with its weights beside it."""
+"""Save a model with its weights in a separate file."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Final
 import onnx
 
 _ALIGNMENT: Final = 4096
-"""A page, so that tensors can be mapped into memory rather than read and copied: opening a session
-takes two thirds of the time, and what is not used, most of the table of words, stays on disk."""
+"""The page size, so that tensors can be memory-mapped: opening a session takes two thirds of the
+time, and unused weights, such as most word embeddings, stay on disk."""
 
 _LEAST: Final = 1024
-"""Tensors smaller than this stay in the model's own file."""
+"""Size in bytes below which tensors stay in the model file."""
 
 
 def save(model: onnx.ModelProto, path: Path) -> None:
-    """Write the model to `path`, and its tensors to a file of that name with `.data` behind it."""
+    """Write the model to `path`, and its tensors to `path` with `.data` appended."""
     content = bytearray()
     for tensor in model.graph.initializer:
         if len(tensor.raw_data) >= _LEAST:

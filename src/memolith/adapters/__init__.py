@@ -1,1 +1,1 @@
-"""The outside, behind the ports."""
+"""Adapters: implementations of the ports for databases, models and the operating system."""

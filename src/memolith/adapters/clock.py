@@ -1,4 +1,4 @@
-"""The clock of this computer."""
+"""The system clock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Folders, and the names in them, that outlive a power cut."""
+"""Create folders and sync directory entries so that they survive a power failure."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import sys
 from pathlib import Path
 
 _SYNC_UNSUPPORTED = (errno.EINVAL, errno.ENOTSUP)
-"""What file systems answer that can't sync a folder: some that are mounted over a network."""
+"""Errors of file systems that cannot sync a directory, for example some network mounts."""
 
 
 def make_folder(folder: Path, mode: int = 0o777) -> None:
-    """Make a folder, and those that it is in, if there are none, and see them on the disk.
+    """Create a folder and its missing parents, and sync the new directory entries to disk.
 
     Args:
         folder: The folder.
-        mode: Who may use it; of those that it is in, that is as usual.
+        mode: Permissions of the folder. New parents get the default permissions.
     """
     made = [each for each in (folder, *folder.parents) if not each.exists()]
     folder.mkdir(mode=mode, parents=True, exist_ok=True)
@@ -25,7 +25,7 @@ def make_folder(folder: Path, mode: int = 0o777) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """See the names in a folder on the disk; Windows has no way to, and needs none."""
+    """Sync the entries of a folder to disk. Does nothing on Windows, which does not need it."""
     if sys.platform == "win32":
         return
     handle = os.open(folder, os.O_RDONLY)

@@ -1,7 +1,8 @@
-"""Steps and requests as spans of OpenTelemetry: names, times and numbers, never a text.
+"""Export operations and requests as OpenTelemetry spans.
 
-The standard variables say where they go: `OTEL_EXPORTER_OTLP_ENDPOINT` (or `…_TRACES_ENDPOINT`),
-`OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`, `OTEL_TRACES_SAMPLER` and the others of the SDK.
+Spans contain names, times and numbers, never text from memories. The standard variables configure
+the export: `OTEL_EXPORTER_OTLP_ENDPOINT` (or `…_TRACES_ENDPOINT`), `OTEL_SERVICE_NAME`,
+`OTEL_RESOURCE_ATTRIBUTES`, `OTEL_TRACES_SAMPLER` and the others of the SDK.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ _log = logging.getLogger("memolith.traces")
 
 
 class SpanRecorder:
-    """Makes spans. Thread-safe."""
+    """Creates spans. Thread-safe."""
 
     def __init__(self, provider: TracerProvider) -> None:
-        """Give them to this provider."""
+        """Create a recorder that sends its spans to a tracer provider."""
         from opentelemetry.trace import SpanKind, Status, StatusCode
 
         self._provider = provider
@@ -36,19 +37,19 @@ class SpanRecorder:
 
     @contextmanager
     def span(self, name: str) -> Iterator[None]:
-        """See `steps.Watcher`."""
+        """See `tracing.Observer`."""
         with self._start_span(name):
             yield
 
     def count(self, name: str, number: int) -> None:
-        """See `steps.Watcher`: the span that is under way is told."""
+        """See `tracing.Observer`; sets an attribute of the current span."""
         from opentelemetry.trace import get_current_span
 
         get_current_span().set_attribute(f"memolith.{name}", number)
 
     @contextmanager
     def request(self, method: str, headers: Mapping[str, str]) -> Iterator[Any]:
-        """Make the span of a request, within the trace that its headers name; give it."""
+        """Open the span of a request, as a child of the trace that its headers name."""
         from opentelemetry.propagate import extract
 
         known = {name: headers[name] for name in ("traceparent", "tracestate") if name in headers}
@@ -58,7 +59,10 @@ class SpanRecorder:
     def finish_request(
         self, span: Any, method: str, route: str, status: int, request_id: str
     ) -> None:
-        """Say what became of a request: by its route, which names no memory and no owner."""
+        """Record the result of a request.
+
+        The span is named by the route, which contains no memory id and no owner.
+        """
         span.update_name(f"{method} {route}".strip())
         span.set_attributes(
             {
@@ -72,12 +76,12 @@ class SpanRecorder:
             span.set_status(self._failed)
 
     def close(self) -> None:
-        """Send what was not sent yet, and make no more."""
+        """Export pending spans and stop recording."""
         self._provider.shutdown()
 
     @contextmanager
     def _start_span(self, name: str, **more: Any) -> Iterator[Any]:
-        """Make a span; of an error only its kind is told, since its message might say more."""
+        """Open a span. An error is recorded by type only, since its message may contain content."""
         with self._tracer.start_as_current_span(
             name, record_exception=False, set_status_on_exception=False, **more
         ) as span:
@@ -90,14 +94,14 @@ class SpanRecorder:
 
 
 def build_span_recorder(env: Mapping[str, str]) -> SpanRecorder | None:
-    """Return what makes spans, where the environment says where they go; None: nowhere."""
+    """Return a span recorder, or None if the environment does not configure an exporter."""
     is_off = env.get("OTEL_SDK_DISABLED", "").lower() == "true"
     if is_off or not any(env.get(each) for each in _ENDPOINTS):
         return None
     if env.get("OTEL_TRACES_EXPORTER", "otlp") != "otlp":
         return None
     if not is_installed():
-        _log.warning("there are no traces: pip install 'memolith[otel]'")
+        _log.warning("tracing is off: install it with pip install 'memolith[otel]'")
         return None
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 
@@ -105,7 +109,7 @@ def build_span_recorder(env: Mapping[str, str]) -> SpanRecorder | None:
 
 
 def is_installed() -> bool:
-    """Whether spans can be made and sent."""
+    """Return whether the OpenTelemetry exporter is installed."""
     try:
         return find_spec("opentelemetry.exporter.otlp.proto.http") is not None
     except ModuleNotFoundError:
@@ -113,7 +117,7 @@ def is_installed() -> bool:
 
 
 def create_tracer_provider(exporter: SpanExporter, env: Mapping[str, str]) -> TracerProvider:
-    """Return what collects spans and gives them to an exporter, in a thread of its own."""
+    """Return a tracer provider that exports spans in batches, in a background thread."""
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import BatchSpanProcessor

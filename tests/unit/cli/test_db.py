@@ -108,14 +108,14 @@ def test_a_role_that_sees_all_owners_is_shown(memolith: Any, url: str) -> None:
         connection.execute(f"GRANT memolith_application TO {login} WITH SET FALSE".encode())
     found = memolith.json("db", "status", "--store", f"{url}&user={login}")
     assert found["role"] == login
-    assert "bound by no row-level security" in found["row_level_security_problem"]
+    assert "bypasses row-level security" in found["row_level_security_problem"]
 
 
 def test_without_citus_distribute_says_so(memolith: Any, url: str) -> None:
     memolith.ok("db", "upgrade", "--store", url)
     refused = memolith("db", "distribute", "--store", url)
     assert refused.code == 3
-    assert "has no Citus" in refused.err
+    assert "does not have Citus" in refused.err
 
 
 def test_no_password_is_shown(memolith: Any, url: str) -> None:

@@ -58,7 +58,7 @@ def test_a_ring_moves_between_a_file_and_a_database(
     assert target(passphrase).get_data_key(store, OWNER, 2) == source(passphrase).get_data_key(
         store, OWNER, 2
     )
-    with pytest.raises(KeyUnavailable, match="a key ring already"):
+    with pytest.raises(KeyUnavailable, match="key ring already exists"):
         target().restore(source(passphrase).export_contents()[1])
     assert not key_file.path.exists()
 
@@ -85,7 +85,7 @@ def test_nothing_that_is_there_is_written_over(
     rings().add_store()
     target = tmp_path / "keys.json"
     back_up_keys(rings(), target, None)
-    with pytest.raises(Conflict, match="a file already"):
+    with pytest.raises(Conflict, match="file already exists"):
         back_up_keys(rings(), target, None)
     before = rings().export_contents(), key_file.path.read_bytes()
     with pytest.raises(Conflict, match="keys already"):
@@ -97,5 +97,5 @@ def test_nothing_that_is_there_is_written_over(
 def test_another_file_is_no_backup(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "file"
     file.write_bytes(content)
-    with pytest.raises(KeyUnavailable, match="not a backup"):
+    with pytest.raises(KeyUnavailable, match="not a key backup"):
         needs_passphrase(file)

@@ -57,7 +57,7 @@ def test_a_file_that_holds_no_key_is_named_and_not_quoted(tmp_path: Path) -> Non
     file = tmp_path / "key"
     file.write_text("hunter2 hunter2")
     file.chmod(0o600)
-    with pytest.raises(KeyUnavailable, match="holds no key") as refused:
+    with pytest.raises(KeyUnavailable, match="contains no key") as refused:
         read_key(file)
     assert "hunter2" not in str(refused.value)
 

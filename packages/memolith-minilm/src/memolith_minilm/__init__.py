@@ -1,4 +1,4 @@
-"""all-MiniLM-L6-v2 in 8 bits: the files of a sentence embedding model, and where they are."""
+"""The sentence embedding model all-MiniLM-L6-v2 in 8 bits, as local files."""
 
 from pathlib import Path
 from typing import Final
@@ -8,27 +8,27 @@ __all__ = ["DIMENSION", "MAX_TOKENS", "MODEL_DIR", "NAME", "model_path", "tokeni
 NAME: Final = "all-MiniLM-L6-v2"
 
 DIMENSION: Final = 384
-"""The length of a vector."""
+"""Dimension of the embeddings."""
 
 MAX_TOKENS: Final = 256
-"""The model's window in word pieces, [CLS] and [SEP] included, as published with the model."""
+"""Maximum number of tokens, including [CLS] and [SEP], as published with the model."""
 
 MODEL_DIR: Final = Path(__file__).resolve().parent / "model"
-"""The folder that holds `model.onnx`, its weights in `model.onnx.data`, and `tokenizer.json`."""
+"""Folder of `model.onnx`, its weights `model.onnx.data`, and `tokenizer.json`."""
 
 
 def model_path() -> Path:
-    """Return the ONNX file.
+    """Return the path of the ONNX file.
 
-    Inputs `input_ids` and `attention_mask`, int64 of shape (texts, tokens); output `embedding`,
-    float32 of shape (texts, 384), rows of length 1.
+    Inputs: `input_ids` and `attention_mask`, int64 of shape (texts, tokens). Output: `embedding`,
+    float32 of shape (texts, 384), with rows of length 1.
     """
     return MODEL_DIR / "model.onnx"
 
 
 def tokenizer_path() -> Path:
-    """Return the tokenizer, as the library `tokenizers` reads it.
+    """Return the path of the tokenizer file for the library `tokenizers`.
 
-    It is the published file, which asks for padding and truncation to 128 tokens: switch both off.
+    The published file enables padding and truncation to 128 tokens: disable both.
     """
     return MODEL_DIR / "tokenizer.json"

@@ -1,1 +1,1 @@
-"""Ciphers."""
+"""Encryption of stores and management of their keys."""

@@ -1,4 +1,7 @@
-"""Several values as one: without libsodium, which a store that is not encrypted can do without."""
+"""Select the cipher of a store: encrypted or plain.
+
+This module does not import libsodium, which an unencrypted store does not need.
+"""
 
 from __future__ import annotations
 
@@ -22,40 +25,40 @@ _LENGTH_BYTES = 4
 
 
 def join_length_prefixed(*parts: bytes) -> bytes:
-    """Return parts as one value that no other parts give: each after its length."""
+    """Return the parts joined unambiguously, each preceded by its length."""
     return b"".join(len(part).to_bytes(_LENGTH_BYTES, "big") + part for part in parts)
 
 
-# --- No encryption: values stand in the store as they are
+# --- No encryption
 
 
 _DIGEST_BYTES = 16
 
 
 class PlainOwnerCipher:
-    """Seals nothing. Its digests are no secret: whoever guesses a text can check the guess."""
+    """Stores values unencrypted. Its digests use no secret: anyone can verify a guessed text."""
 
     __slots__ = ("_owner",)
 
     def __init__(self, owner_id: str) -> None:
-        """Take whose digests it makes."""
+        """Create the plain cipher of an owner."""
         self._owner = owner_id.encode()
 
-    def encrypt(self, plaintext: bytes, context: EncryptionContext) -> bytes:  # noqa: ARG002 - as the port has it
-        """Return `plain` itself."""
+    def encrypt(self, plaintext: bytes, context: EncryptionContext) -> bytes:  # noqa: ARG002 - required by the port
+        """Return the plaintext unchanged."""
         return plaintext
 
-    def decrypt(self, ciphertext: bytes, context: EncryptionContext) -> bytes:  # noqa: ARG002 - as the port has it
-        """Return `sealed` itself."""
+    def decrypt(self, ciphertext: bytes, context: EncryptionContext) -> bytes:  # noqa: ARG002 - required by the port
+        """Return the ciphertext unchanged."""
         return ciphertext
 
     def digest(self, purpose: str, data: bytes) -> bytes:
-        """Return 16 bytes of BLAKE2b over owner, purpose and data, with lengths between."""
+        """Return 16 bytes of BLAKE2b over the length-prefixed owner and purpose, and the data."""
         named = join_length_prefixed(self._owner, purpose.encode()) + data
         return blake2b(named, digest_size=_DIGEST_BYTES).digest()
 
     def digest_term(self, term: str) -> bytes:
-        """Return the term in UTF-8; every use of it names the owner beside it."""
+        """Return the term in UTF-8. Rows of terms also contain the owner's number."""
         return term.encode()
 
     def encrypt_vectors(self, vectors: NDArray[np.int8]) -> list[bytes]:
@@ -68,7 +71,7 @@ class PlainOwnerCipher:
 
 
 class PlainCipher:
-    """The cipher of a store that is not encrypted, new or known: there are no keys to tell."""
+    """The cipher, and cipher provider, of unencrypted stores. It has no keys."""
 
     name = "plain"
     store_id = b""
@@ -79,16 +82,18 @@ class PlainCipher:
         return self
 
     def clone(self, source: Cipher) -> PlainCipher:
-        """Return itself, for a copy of a store that is not encrypted."""
+        """Return itself, for a copy of an unencrypted store."""
         if source.name != self.name:
-            raise KeyUnavailable(f"the store was made with the cipher {source.name!r}")
+            raise KeyUnavailable(f"the store was created with the cipher {source.name!r}")
         return self
 
     def load(self, name: str, store_id: bytes, check: bytes) -> PlainCipher:
-        """Return itself, for a store that is not encrypted."""
+        """Return itself, for an unencrypted store."""
         del store_id, check
         if name != self.name:
-            raise KeyUnavailable(f"the store was made with the cipher {name!r}, not {self.name!r}")
+            raise KeyUnavailable(
+                f"the store was created with the cipher {name!r}, not {self.name!r}"
+            )
         return self
 
     def ensure_key_version(self, owner_id: str) -> int:
@@ -97,55 +102,60 @@ class PlainCipher:
         return 0
 
     def get_owner_cipher(self, owner_id: str, version: int) -> PlainOwnerCipher:
-        """See the port."""
+        """See `Cipher`."""
         del version
         return PlainOwnerCipher(owner_id)
 
     def tombstone(self, owner_id: str) -> bytes:
-        """See the port."""
+        """See `Cipher`."""
         return PlainOwnerCipher(owner_id).digest("tombstone", b"")
 
 
-# --- Ciphers as the configuration wants them for new stores, and as known stores say
+# --- Ciphers by configuration
 
 
 _log = logging.getLogger(__name__)
 
 
 class ConfiguredCiphers:
-    """Encrypts new stores or not; what a store is, it stays."""
+    """Encrypts new stores if configured. Existing stores keep their cipher."""
 
     def __init__(self, ring: Callable[[], KeyRing], *, encrypt: bool) -> None:
-        """Take what returns the ring where one is needed, and whether new stores are encrypted."""
+        """Create a cipher provider.
+
+        Args:
+            ring: Returns the key ring. Called when a key is first needed.
+            encrypt: Whether new stores are encrypted.
+        """
         self._ring = ring
         self._encrypt = encrypt
 
     @cached_property
     def _encrypted(self) -> KeyRingCiphers:
-        # Imported here: a store that is not encrypted need not wait for libsodium.
+        # Imported here: an unencrypted store must not load libsodium.
         from memolith.adapters.crypto.xchacha import KeyRingCiphers
 
         return KeyRingCiphers(self._ring())
 
     def create(self) -> Cipher:
-        """See the port."""
+        """See `CipherProvider`."""
         return self._encrypted.create() if self._encrypt else PlainCipher()
 
     def clone(self, source: Cipher) -> Cipher:
-        """See `Twinning`."""
+        """See `SupportsClone`."""
         return PlainCipher() if source.name == PlainCipher.name else self._encrypted.clone(source)
 
     def close(self) -> None:
-        """Let go of what the ring holds open; the next use opens it again."""
+        """Close the connections of the key ring. The next use opens them again."""
         if "_encrypted" in self.__dict__:
             self._encrypted.ring.close()
 
     def load(self, name: str, store_id: bytes, check: bytes) -> Cipher:
-        """See the port."""
+        """See `CipherProvider`."""
         is_plain = name == PlainCipher.name
         if is_plain and self._encrypt:
-            # May be somebody else's, put in the place of an encrypted one.
-            _log.warning("this store is not encrypted; enable_encryption is for new stores")
+            # An attacker may have replaced an encrypted store by this one.
+            _log.warning("this store is not encrypted; enable_encryption applies to new stores")
         elif not is_plain and not self._encrypt:
-            _log.info("this store is encrypted, and stays so: enable_encryption is for new stores")
+            _log.info("this store stays encrypted: enable_encryption applies to new stores")
         return PlainCipher() if is_plain else self._encrypted.load(name, store_id, check)

@@ -1,7 +1,7 @@
-"""A backup of the keys: the master key and the ring in one file, which opens everything.
+"""Back up the master key and the key ring to one file, and restore them.
 
-JSON, so that it can be told from other files, printed, and read without Memolith. With a passphrase
-its contents are sealed under a key that Argon2id makes of it.
+The file is JSON, so that it can be recognised, printed, and read without Memolith. With a
+passphrase, its contents are encrypted with a key derived by Argon2id.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _CONTEXT = _FORMAT.encode()
 
 
 class _BackupKeys(msgspec.Struct, frozen=True):
-    """What is backed up."""
+    """The keys in a backup."""
 
     master: bytes
     ring: list[tuple[str, bytes | int]]
@@ -39,7 +39,7 @@ class _BackupKeys(msgspec.Struct, frozen=True):
 
 
 class _BackupFile(msgspec.Struct, frozen=True):
-    """The file; `salt` and what belongs to it only where there is a passphrase."""
+    """The backup file. `salt`, `operations` and `memory` are only set with a passphrase."""
 
     format: str
     keys: bytes
@@ -54,13 +54,13 @@ class _BackupFile(msgspec.Struct, frozen=True):
 def back_up_keys(
     ring: KeyRing, target: Path, passphrase: str | None, cost: tuple[int, int] = MODERATE_COST
 ) -> None:
-    """Write all keys into a new file that only its owner may read.
+    """Write all keys to a new file that only its owner can read.
 
     Raises:
-        Conflict: There is such a file already.
-        KeyUnavailable: The ring does not open.
-        StoreReadOnly: The file can't be written there.
-        StoreUnavailable: The disk is full, or fails.
+        Conflict: The file exists.
+        KeyUnavailable: The key ring cannot be decrypted.
+        StoreReadOnly: The file cannot be written.
+        StoreUnavailable: The disk is full or failing.
     """
     master, contents = ring.export_contents()
     keys = msgspec.msgpack.encode(
@@ -74,36 +74,36 @@ def back_up_keys(
     with master_key.translate_os_errors(target):
         made = master_key.create_file(target, msgspec.json.encode(file) + b"\n")
     if not made:
-        raise Conflict(f"there is a file already: {target}")
+        raise Conflict(f"the file already exists: {target}")
 
 
 def needs_passphrase(backup: Path) -> bool:
-    """Return whether a backup was made with a passphrase.
+    """Return whether a backup is protected by a passphrase.
 
     Raises:
-        KeyUnavailable: It is no backup of keys.
+        KeyUnavailable: The file is not a key backup.
     """
     return bool(_read_backup(backup).salt)
 
 
 def restore_keys(backup: Path, passphrase: str | None, ring: KeyRing, key_file: KeyFile) -> None:
-    """Write a backup's master key and ring where they belong.
+    """Restore the master key and the key ring from a backup.
 
     Raises:
-        Conflict: There is a key file or a ring already.
-        KeyUnavailable: The file is no backup of keys, or the passphrase another.
+        Conflict: A key file or a key ring exists.
+        KeyUnavailable: The file is not a key backup, or the passphrase is wrong.
     """
     keys = _decrypt_backup(_read_backup(backup), passphrase, backup)
     for place in (ring.storage, key_file.path):
         if place.exists():
             raise Conflict(
-                f"there are keys already: {place}; move them away, or name another file in"
-                " encryption_key_path"
+                f"keys already exist: {place}; move them away, or set encryption_key_path to"
+                " another file"
             )
     with master_key.translate_os_errors(key_file.path):
         made = master_key.create_file(key_file.path, format_key(keys.master))
     if not made:
-        raise Conflict(f"there is a key file already: {key_file.path}")
+        raise Conflict(f"the key file already exists: {key_file.path}")
     ring.restore(KeyRingContents(keys.ring, keys.stores, keys.owners))
 
 
@@ -113,7 +113,7 @@ def _read_backup(backup: Path) -> _BackupFile:
     except (msgspec.MsgspecError, UnicodeDecodeError):
         file = None
     if file is None or file.format != _FORMAT:
-        raise KeyUnavailable(f"{backup} is not a backup of keys")
+        raise KeyUnavailable(f"{backup} is not a key backup")
     return file
 
 
@@ -121,12 +121,12 @@ def _decrypt_backup(file: _BackupFile, passphrase: str | None, backup: Path) -> 
     keys = file.keys
     if file.salt:
         if passphrase is None:
-            raise KeyUnavailable(f"{backup} was made with a passphrase: give it")
+            raise KeyUnavailable(f"{backup} is protected by a passphrase, and none was given")
         stretching = KeyDerivation(file.salt, file.operations, file.memory)
         try:
             keys = decrypt(Passphrase(passphrase).derive_key(stretching), keys, _CONTEXT)
         except DecryptionFailed:
-            raise KeyUnavailable(f"the passphrase does not open {backup}") from None
+            raise KeyUnavailable(f"wrong passphrase for {backup}") from None
     try:
         return msgspec.msgpack.decode(keys, type=_BackupKeys)
     except msgspec.MsgspecError:

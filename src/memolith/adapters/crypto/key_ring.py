@@ -1,4 +1,7 @@
-"""Keys wrapped by the master key, each bound to what it is for."""
+"""The key ring: all keys except the master key, wrapped by the master key.
+
+Every wrapped key is bound to its purpose, and the ring is stored apart from the data.
+"""
 
 from __future__ import annotations
 
@@ -40,26 +43,26 @@ _CHECK = b"memolith key ring"
 
 
 def wrap_key(master: bytes, key: bytes, context: bytes) -> bytes:
-    """Return a key wrapped by the master key."""
+    """Return a key, wrapped by the master key and bound to a context."""
     return encrypt(derive_subkey(master, _PURPOSE), key, context)
 
 
 def unwrap_key(master: bytes, encrypted: bytes, context: bytes) -> bytes:
-    """Return the key that was wrapped.
+    """Return a wrapped key.
 
     Raises:
-        NotOpened: By another master key, or for something else.
+        DecryptionFailed: It was wrapped by another master key or for another context.
     """
     return decrypt(derive_subkey(master, _PURPOSE), encrypted, context)
 
 
 def create_check(master: bytes) -> bytes:
-    """Return a value by which the master key can be known."""
+    """Return a value that identifies the master key."""
     return wrap_key(master, _CHECK, _CHECK)
 
 
 def matches_check(master: bytes, check: bytes) -> bool:
-    """Return whether a value was made by this master key."""
+    """Return whether a check value was created with this master key."""
     try:
         return unwrap_key(master, check, _CHECK) == _CHECK
     except DecryptionFailed:
@@ -67,26 +70,26 @@ def matches_check(master: bytes, check: bytes) -> bool:
 
 
 def create_master_key(source: MasterKeySource, derivation: KeyDerivation) -> bytes:
-    """Return the master key of a source: for a file, a new one."""
+    """Return the master key of a source. For a key file, generate a new key."""
     if isinstance(source, KeyFile):
         return generate_key()
     return source.key if isinstance(source, ProvidedKey) else source.derive_key(derivation)
 
 
 def store_context(store_id: bytes) -> bytes:
-    """Return what a store's wrapped key is bound to."""
+    """Return the context that a store's wrapped key is bound to."""
     return join_length_prefixed(b"store", store_id)
 
 
 def owner_context(store_id: bytes, owner: bytes, version: int) -> bytes:
-    """Return what an owner's wrapped key is bound to."""
+    """Return the context that an owner's wrapped key is bound to."""
     return join_length_prefixed(b"owner", store_id, owner, version.to_bytes(8, "big"))
 
 
 def initialise_ring(
     ring: KeyRingTransaction, source: MasterKeySource, master: bytes, derivation: KeyDerivation
 ) -> None:
-    """Store by what the master key is known, and how a passphrase becomes it."""
+    """Store the check value of the master key and the parameters of its derivation."""
     rows = [("check", create_check(master))]
     if isinstance(source, Passphrase):
         rows += [
@@ -99,7 +102,7 @@ def initialise_ring(
 
 
 def rewrap_keys(ring: KeyRingTransaction, old: bytes, new: bytes) -> None:
-    """Wrap every key of the ring anew."""
+    """Wrap every key of the ring with a new master key."""
     stores = ring.rows("SELECT store, wrapped FROM stores")
     ring.run_many(
         "UPDATE stores SET wrapped = ? WHERE store = ?",
@@ -122,24 +125,24 @@ def rewrap_keys(ring: KeyRingTransaction, old: bytes, new: bytes) -> None:
     )
 
 
-# --- The key ring: every key but the master, wrapped by it, apart from the data
+# --- Key ring
 
 
 STORE_ID_BYTES = 16
 
 
 def original_store_id(store_id: bytes) -> bytes:
-    """Return the id of the store that the values of a store, or of what it was copied from, name.
+    """Return the id of the original store, to which encrypted values are bound.
 
-    A copy has an id of its own, so that its keys can go without the other's. What was sealed is
-    bound to the first one's, which is the end of the id.
+    A copy of a store has its own id, so that its keys can be deleted separately. That id ends
+    with the id of the original store.
     """
     return store_id[-STORE_ID_BYTES:]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class KeyRingContents:
-    """All rows of a ring, as a backup holds them."""
+    """All rows of a key ring, for a backup."""
 
     ring: list[tuple[str, bytes | int]]
     stores: list[tuple[bytes, bytes]]
@@ -147,10 +150,9 @@ class KeyRingContents:
 
 
 class KeyRing:
-    """The keys of stores and owners. Thread-safe, and safe between processes.
+    """The keys of stores and owners. Safe between threads and processes.
 
-    Nothing is opened or made before it is needed; every call is a transaction of its own, on the
-    disk when it returns.
+    The ring is opened or created on first use. Every call is one durable transaction.
     """
 
     def __init__(
@@ -159,12 +161,12 @@ class KeyRing:
         source: MasterKeySource,
         cost: tuple[int, int] = MODERATE_COST,
     ) -> None:
-        """Take where the ring is, and where the master key comes from.
+        """Create a key ring.
 
         Args:
-            place: A path is that of a file.
+            storage: Where the ring is stored; a path means a file.
             source: Where the master key comes from.
-            cost: What making a key of a passphrase costs, when one is set: passes and bytes.
+            cost: Cost of deriving a key from a new passphrase: passes and bytes.
         """
         self.storage = FileKeyStorage(storage) if isinstance(storage, Path) else storage
         self.source = source
@@ -172,32 +174,32 @@ class KeyRing:
         self._master: bytes | None = None
 
     def __repr__(self) -> str:
-        """Say where it is."""
+        """Return the storage and the key source, without key material."""
         return f"KeyRing({str(self.storage)!r}, {self.source!r})"
 
     @property
     def locations(self) -> str:
-        """Where it is, and the master key where that is in a file."""
+        """The location of the ring and, if the master key is in a file, of that file."""
         key = f" and {self.source.path}" if isinstance(self.source, KeyFile) else ""
         return f"{self.storage}{key}"
 
     def add_store(self) -> tuple[bytes, bytes]:
-        """Make a store's id and key; the ring and its master key are made where there is none.
+        """Create a store's id and key, and the ring and its master key if missing.
 
         Raises:
-            KeyUnavailable: The ring is there, and does not open.
+            KeyUnavailable: The ring exists and cannot be decrypted.
         """
         store_id, key = generate_key()[:STORE_ID_BYTES], generate_key()
         self._add(store_id, key)
         return store_id, key
 
     def add_clone(self, store_id: bytes, key: bytes) -> bytes:
-        """Keep a store's key for a copy of the store too, and return the copy's id.
+        """Add a store's key for a copy of the store, and return the copy's id.
 
-        It is a new one, with that of the store that the values were sealed in at its end.
+        The id is random and ends with the id of the original store.
 
         Raises:
-            KeyUnavailable: The ring is there, and does not open.
+            KeyUnavailable: The ring exists and cannot be decrypted.
         """
         own = generate_key()[:STORE_ID_BYTES] + original_store_id(store_id)
         self._add(own, key)
@@ -211,10 +213,10 @@ class KeyRing:
             ring.run("INSERT INTO stores VALUES (?, ?)", (store_id, sealed))
 
     def get_store_key(self, store_id: bytes) -> bytes | None:
-        """Return a store's key; None if the ring has none.
+        """Return a store's key, or None if the ring does not contain it.
 
         Raises:
-            KeyUnavailable: There is no ring, or it does not open.
+            KeyUnavailable: The ring is missing or cannot be decrypted.
         """
         with self._read() as ring:
             master = self._unlock(ring)
@@ -222,7 +224,7 @@ class KeyRing:
             return self._unwrap(master, row[0], store_context(store_id)) if row else None
 
     def get_data_key(self, store_id: bytes, owner: bytes, version: int) -> bytes | None:
-        """Return an owner's key of a version; None if the ring has none (any more)."""
+        """Return an owner's key of a version, or None if it is missing or erased."""
         with self._read() as ring:
             master = self._unlock(ring)
             row = ring.row(
@@ -234,7 +236,7 @@ class KeyRing:
             return self._unwrap(master, row[0], owner_context(store_id, owner, version))
 
     def versions(self, store_id: bytes, owner: bytes) -> list[int]:
-        """Return the versions of an owner's keys that there are, ascending."""
+        """Return the versions of an owner's keys, ascending."""
         with self._read() as ring:
             rows = ring.rows(
                 "SELECT version FROM owners WHERE store = ? AND owner = ?"
@@ -244,7 +246,7 @@ class KeyRing:
             return [version for (version,) in rows]
 
     def ensure(self, store_id: bytes, owner: bytes) -> int:
-        """Return the newest version of an owner's keys, making a key if there is none."""
+        """Return the newest version of an owner's keys; create a key if there is none."""
         with self._write() as ring:
             row = ring.row(
                 "SELECT max(version) FROM owners"
@@ -256,12 +258,12 @@ class KeyRing:
             return self._insert_owner_key(ring, store_id, owner)
 
     def add(self, store_id: bytes, owner: bytes) -> int:
-        """Make a further key of an owner, and return its version."""
+        """Create a new key for an owner, and return its version."""
         with self._write() as ring:
             return self._insert_owner_key(ring, store_id, owner)
 
     def put(self, store_id: bytes, owner: bytes, keys: Mapping[int, bytes]) -> None:
-        """Keep keys of an owner that were made for another store, by version."""
+        """Store an owner's keys, by version, that were created for another store."""
         with self._write() as ring:
             master = self._unlock(ring)
             ring.run_many(
@@ -275,7 +277,7 @@ class KeyRing:
             )
 
     def delete_keys_before(self, store_id: bytes, owner: bytes, version: int) -> None:
-        """Remove the keys of an owner below a version for good."""
+        """Permanently delete an owner's keys below a version."""
         with self._write() as ring:
             ring.run(
                 "DELETE FROM owners WHERE store = ? AND owner = ? AND version < ?",
@@ -284,7 +286,7 @@ class KeyRing:
         self.storage.compact()
 
     def erase(self, store_id: bytes, owner: bytes) -> None:
-        """Remove all keys of an owner for good; later ones get higher versions."""
+        """Permanently delete all keys of an owner. Later keys get higher versions."""
         with self._write() as ring:
             ring.run(
                 "UPDATE owners SET wrapped = NULL WHERE store = ? AND owner = ?", (store_id, owner)
@@ -292,7 +294,7 @@ class KeyRing:
         self.storage.compact()
 
     def is_erased(self, store_id: bytes, owner: bytes, version: int) -> bool:
-        """Return whether an owner's key was removed by `erase`; False where it is only missing."""
+        """Return whether `erase` deleted an owner's key; False if the key is only missing."""
         with self._read() as ring:
             row = ring.row(
                 "SELECT wrapped FROM owners WHERE store = ? AND owner = ? AND version = ?",
@@ -301,25 +303,25 @@ class KeyRing:
             return row is not None and row[0] is None
 
     def remove_store(self, store_id: bytes) -> None:
-        """Remove a store's key, and the keys of all its owners, for good."""
+        """Permanently delete a store's key and the keys of all its owners."""
         with self._write() as ring:
             ring.run("DELETE FROM owners WHERE store = ?", (store_id,))
             ring.run("DELETE FROM stores WHERE store = ?", (store_id,))
-            # The next store then begins the ring anew: also where the master key is lost.
+            # Reset an empty ring, so that a lost master key does not block new stores.
             ring.run("DELETE FROM ring WHERE NOT EXISTS (SELECT 1 FROM stores)")
         self.storage.compact()
 
     def rotate(self, new: MasterKeySource | None = None) -> None:
-        """Wrap every key by a new master key.
+        """Wrap every key with a new master key.
 
-        A key in a file is written beside it first, and takes its place afterwards: killed
-        anywhere, one of the two files opens the ring, and whoever opens it next finishes.
+        A new key file is written beside the current one and replaces it after the commit. After
+        a crash, one of the two files matches the ring, and the next process finishes the rotation.
 
         Args:
-            new: The new key or passphrase, where it does not come from a file.
+            new: The new key or passphrase; None to generate a new key file.
 
         Raises:
-            KeyUnavailable: The ring does not open.
+            KeyUnavailable: The ring cannot be decrypted.
         """
         source = new or self.source
         with self._translate_os_errors(), self._write() as ring:
@@ -336,7 +338,7 @@ class KeyRing:
         self.storage.compact()
 
     def export_contents(self) -> tuple[bytes, KeyRingContents]:
-        """Return the master key and all rows, for a backup."""
+        """Return the master key and all rows of the ring, for a backup."""
         with self._read() as ring:
             master = self._unlock(ring)
             return master, KeyRingContents(
@@ -346,13 +348,13 @@ class KeyRing:
             )
 
     def restore(self, contents: KeyRingContents) -> None:
-        """Fill a ring that is not there yet.
+        """Create the ring from a backup.
 
         Raises:
-            KeyUnavailable: There is one.
+            KeyUnavailable: The ring exists.
         """
         if self.storage.exists():
-            raise KeyUnavailable(f"there is a key ring already: {self.storage}")
+            raise KeyUnavailable(f"the key ring already exists: {self.storage}")
         self.storage.create()
         with self._write() as ring:
             ring.run_many("INSERT INTO ring VALUES (?, ?)", contents.ring)
@@ -371,7 +373,7 @@ class KeyRing:
         return version
 
     def _initialise(self, ring: KeyRingTransaction) -> bytes:
-        """Begin an empty ring; the master key is taken as it is found, or made."""
+        """Initialise an empty ring with the existing master key, or a new one."""
         stretching = KeyDerivation.with_random_salt(self._cost)
         if isinstance(self.source, KeyFile):
             with master_key.translate_os_errors(self.source.path):
@@ -384,10 +386,10 @@ class KeyRing:
         return key
 
     def _unlock(self, ring: KeyRingTransaction) -> bytes:
-        """Return the master key that opens the ring.
+        """Return the master key that matches the ring.
 
         Raises:
-            KeyUnavailable: There is none, or it is another.
+            KeyUnavailable: The master key is missing or wrong.
         """
         check = _read_check(ring)
         if check is None:
@@ -414,21 +416,21 @@ class KeyRing:
 
     def _wrong_key_message(self) -> str:
         if not isinstance(self.source, KeyFile):
-            return f"the key given does not open the key ring {self.storage}"
+            return f"the key does not match the key ring {self.storage}"
         if not self.source.path.exists():
             return f"the key file is missing: {self.source.path}"
-        return f"the key in {self.source.path} does not open the key ring {self.storage}"
+        return f"the key in {self.source.path} does not match the key ring {self.storage}"
 
     def _resolve_key_files(self, ring: KeyRingTransaction) -> None:
-        """Leave one key file: the one that opens the ring.
+        """Keep only the key file that matches the ring.
 
-        The caller holds the ring's lock: nobody else is in the midst of a rotation.
+        The caller holds the write lock of the ring, so no rotation is in progress.
         """
         source, check = self.source, _read_check(ring)
         if not isinstance(source, KeyFile) or not source.next_key_path.exists() or check is None:
             return
         if source.path.exists() and matches_check(read_key(source.path), check):
-            source.next_key_path.unlink()  # of a rotation that was not committed
+            source.next_key_path.unlink()  # left by a rotation that was not committed
         elif matches_check(read_key(source.next_key_path), check):
             source.next_key_path.replace(source.path)
         sync_folder(source.path.parent)
@@ -447,14 +449,14 @@ class KeyRing:
             ) from None
 
     def close(self) -> None:
-        """Let go of what is held open; the next use opens it again."""
+        """Close open connections. The next use opens them again."""
         self.storage.close()
 
     @contextmanager
     def _read(self) -> Iterator[KeyRingTransaction]:
         self._require_exists()
         if isinstance(self.source, KeyFile) and self.source.next_key_path.exists():
-            with suppress(StoreReadOnly):  # either file opens it until somebody can
+            with suppress(StoreReadOnly):  # readers try both files until a writer finishes
                 self._finish_rotation()
         with self.storage.read() as ring:
             yield ring
@@ -470,7 +472,7 @@ class KeyRing:
             raise KeyUnavailable(f"the key ring is missing: {self.storage}; {RECOVERY_HINT}")
 
     def _translate_os_errors(self) -> AbstractContextManager[None]:
-        """Say what it means where the file of the master key can't be written."""
+        """Translate system errors on the master key's file to Memolith errors."""
         source = self.source
         return (
             master_key.translate_os_errors(source.path)

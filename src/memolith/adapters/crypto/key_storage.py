@@ -1,4 +1,4 @@
-"""Where a key ring's tables stand: what it needs of a file, or of a database."""
+"""Store the tables of a key ring, in a file or in a database."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from memolith.errors import KeyUnavailable, StoreReadOnly, StoreUnavailable
 Row = tuple[Any, ...]
 
 RECOVERY_HINT = (
-    "bring the key back (`memolith key restore FILE` takes a backup of it),"
-    " or start afresh with `memolith reset`"
+    "restore the key (`memolith key restore FILE` restores a backup of it),"
+    " or start over with `memolith reset`"
 )
-"""What to do where a ring does not open."""
+"""Hint for the user when a ring cannot be decrypted."""
 
 
 class KeyRingTransaction(Protocol):
-    """A transaction on a ring's tables, in statements that SQLite and PostgreSQL understand.
+    """A transaction on a ring's tables, in SQL that SQLite and PostgreSQL both accept.
 
     The tables are `ring` (name, value), `stores` (store, wrapped) and `owners` (store, owner,
-    version, wrapped; null once the owner was erased). Values have their places as `?`.
+    version, wrapped). `wrapped` is null after the owner was erased. Placeholders are `?`.
     """
 
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
-        """Run a statement and return all it gives."""
+        """Run a statement and return all rows."""
         ...
 
     def row(self, statement: str, values: Sequence[Any] = ()) -> Row | None:
-        """Run a statement and return the first row it gives."""
+        """Run a statement and return the first row."""
         ...
 
     def run(self, statement: str, values: Sequence[Any] = ()) -> int:
-        """Run a statement and return how many rows it changed."""
+        """Run a statement and return the number of changed rows."""
         ...
 
     def run_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
@@ -46,49 +46,50 @@ class KeyRingTransaction(Protocol):
 
 
 class KeyRingStorage(Protocol):
-    """Where a ring is; its `str` is how messages call it. Safe between threads and processes.
+    """The storage of a ring. Safe between threads and processes.
 
-    What each of the methods raises besides: StoreUnavailable where it can't be reached or stays
-    locked, StoreReadOnly where nothing may be written, KeyUnavailable where it is no ring.
+    `str()` of it appears in messages. All methods raise StoreUnavailable if the storage cannot be
+    reached or stays locked, StoreReadOnly if it cannot be written, and KeyUnavailable if it
+    does not contain a key ring.
     """
 
     def exists(self) -> bool:
-        """Tell whether there is a ring."""
+        """Return whether the ring exists."""
         ...
 
     def create(self) -> None:
-        """Make an empty ring, which only its owner may read, where there is none."""
+        """Create an empty ring that only its owner can read, if there is none."""
         ...
 
     def read(self) -> AbstractContextManager[KeyRingTransaction]:
-        """Lend a transaction that sees one state, of a ring that is there."""
+        """Open a transaction that sees one consistent state of an existing ring."""
         ...
 
     def write(self) -> AbstractContextManager[KeyRingTransaction]:
-        """Lend a transaction in which nobody else writes, of a ring that is there.
+        """Open a transaction with the write lock of an existing ring.
 
-        At the end of the block it is on the disk, all of it; or, after an error, none of it.
+        It is committed durably at the end of the block, or rolled back after an error.
         """
         ...
 
     def compact(self) -> None:
-        """See to it that what was removed is not to be found there any more."""
+        """Remove deleted values from the underlying storage."""
         ...
 
     def close(self) -> None:
-        """Let go of what is held open; the next use opens it again."""
+        """Close open connections. The next use opens them again."""
         ...
 
 
-# --- A key ring in a file: a small SQLite database, for the owner's eyes only
+# --- Key ring in a SQLite file
 
 
 _BUSY_TIMEOUT_S = 10.0
-"""No transaction on a ring takes longer than a few syncs of a disk: a guess."""
+"""A transaction on a ring takes no longer than a few disk syncs. A guess."""
 
 _PRAGMAS = (
     "PRAGMA journal_mode = DELETE",
-    "PRAGMA synchronous = EXTRA",  # the journal's removal, which commits, is synced too
+    "PRAGMA synchronous = EXTRA",  # also sync the deletion of the journal, which commits
     "PRAGMA secure_delete = ON",
 )
 _TABLES = """
@@ -106,35 +107,35 @@ CREATE TABLE IF NOT EXISTS owners (
 
 
 class FileKeyRingTransaction:
-    """See `RingRows`."""
+    """A transaction on a ring in a SQLite file."""
 
     def __init__(self, connection: apsw.Connection) -> None:
-        """Take a connection within a transaction."""
+        """Use a connection with an open transaction."""
         self._connection = connection
 
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
-        """See the protocol."""
+        """See `KeyRingTransaction`."""
         return self._connection.execute(statement, values).fetchall()
 
     def row(self, statement: str, values: Sequence[Any] = ()) -> Row | None:
-        """See the protocol."""
+        """See `KeyRingTransaction`."""
         return self._connection.execute(statement, values).fetchone()
 
     def run(self, statement: str, values: Sequence[Any] = ()) -> int:
-        """See the protocol."""
+        """See `KeyRingTransaction`."""
         self._connection.execute(statement, values)
         return self._connection.changes()
 
     def run_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
-        """See the protocol."""
+        """See `KeyRingTransaction`."""
         self._connection.executemany(statement, rows)
 
 
 class FileKeyStorage:
-    """See `RingPlace`. Nothing is held open."""
+    """A key ring in a SQLite file. The file is opened for each transaction."""
 
     def __init__(self, path: Path) -> None:
-        """Take the file's path; it need not be there."""
+        """Use a file, which need not exist yet."""
         self._path = path
 
     def __str__(self) -> str:
@@ -142,11 +143,11 @@ class FileKeyStorage:
         return str(self._path)
 
     def exists(self) -> bool:
-        """See the protocol."""
+        """See `KeyRingStorage`."""
         return self._path.exists()
 
     def create(self) -> None:
-        """See the protocol."""
+        """See `KeyRingStorage`."""
         with master_key.translate_os_errors(self._path):
             master_key.create_empty_file(self._path)
         with self.write() as rows:
@@ -154,21 +155,21 @@ class FileKeyStorage:
 
     @contextmanager
     def read(self) -> Iterator[FileKeyRingTransaction]:
-        """See the protocol."""
+        """See `KeyRingStorage`."""
         with self._transaction("BEGIN") as rows:
             yield rows
 
     @contextmanager
     def write(self) -> Iterator[FileKeyRingTransaction]:
-        """See the protocol."""
+        """See `KeyRingStorage`."""
         with self._transaction("BEGIN IMMEDIATE") as rows:
             yield rows
 
     def compact(self) -> None:
-        """Do nothing: what is removed is overwritten when it is."""
+        """Do nothing: `secure_delete` overwrites deleted values."""
 
     def close(self) -> None:
-        """Do nothing."""
+        """Do nothing: no connection stays open."""
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[FileKeyRingTransaction]:
@@ -187,14 +188,14 @@ class FileKeyStorage:
         except apsw.Error as error:
             raise self._translate_error(error) from error
         finally:
-            with suppress(apsw.Error):  # closing rolls back what is open
+            with suppress(apsw.Error):  # closing rolls back an open transaction
                 ring.close()
 
     def _translate_error(self, error: apsw.Error) -> Exception:
         if isinstance(error, (apsw.BusyError, apsw.LockedError)):
             return StoreUnavailable(f"the key ring is locked: {self._path}", _BUSY_TIMEOUT_S)
         if isinstance(error, apsw.ReadOnlyError):
-            return StoreReadOnly(str(self._path), "the system does not let it be written")
+            return StoreReadOnly(str(self._path), "the operating system denies write access")
         if isinstance(error, apsw.FullError):
             return StoreUnavailable(f"the disk is full: {self._path}")
         return KeyUnavailable(

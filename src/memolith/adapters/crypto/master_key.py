@@ -1,4 +1,8 @@
-"""Files that hold keys: for the owner's eyes only, whole or not there at all."""
+"""Read, create and replace the master key.
+
+It comes from a key file, from an environment variable, or from a passphrase. Key files are
+readable by their owner only and are written atomically.
+"""
 
 from __future__ import annotations
 
@@ -31,10 +35,9 @@ _log = logging.getLogger(__name__)
 
 
 def create_file(path: Path, content: bytes) -> bool:
-    """Write a new file; return whether it was this call that made it.
+    """Create a file atomically and durably; return whether this call created it.
 
-    It appears under its name with all of its content, on the disk, or not at all; what is there
-    already is left as it is.
+    An existing file is left unchanged.
     """
     make_folder(path.parent, FOLDER_MODE)
     written = _write_temporary_file(path, content)
@@ -47,14 +50,14 @@ def create_file(path: Path, content: bytes) -> bool:
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Write a file, in place of one that may be there: all of it or nothing, on the disk."""
+    """Write a file atomically and durably, replacing an existing one."""
     make_folder(path.parent, FOLDER_MODE)
     _write_temporary_file(path, content).replace(path)
     sync_folder(path.parent)
 
 
 def create_empty_file(path: Path) -> None:
-    """Make an empty file if there is none."""
+    """Create an empty file if there is none."""
     make_folder(path.parent, FOLDER_MODE)
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, FILE_MODE))
@@ -67,24 +70,24 @@ _warned: set[Path] = set()
 
 
 def warn_if_readable_by_others(path: Path) -> None:
-    """Log a warning, once for each file, if others than its owner may read it."""
+    """Log a warning, once per file, if users other than its owner can read it."""
     if sys.platform == "win32" or path in _warned:
         return
     mode = stat.S_IMODE(path.stat().st_mode)
     if mode & (stat.S_IRWXG | stat.S_IRWXO):
         _warned.add(path)
         _log.warning(
-            "others than its owner can read %s (mode %03o): chmod 600 it", path, mode & 0o777
+            "%s is readable by other users (mode %03o): run chmod 600 on it", path, mode & 0o777
         )
 
 
 def _link_to_name(written: Path, path: Path, content: bytes) -> bool:
-    """Give a written file its name, if nothing has it; return whether nothing had."""
+    """Link a temporary file to its final name; return False if that name is taken."""
     try:
         os.link(written, path)
     except FileExistsError:
         return False
-    except OSError:  # a file system without links: whole or not at all is then too much to ask
+    except OSError:  # the file system has no hard links, so the write cannot be atomic
         return _write_new_file(path, content)
     return True
 
@@ -99,7 +102,7 @@ def _write_new_file(path: Path, content: bytes) -> bool:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-    except OSError:  # a full disk: half a key is none, and stands in the way of the next
+    except OSError:  # for example a full disk: an incomplete key file would block the next attempt
         path.unlink()
         raise
     return True
@@ -114,11 +117,11 @@ def _write_temporary_file(path: Path, content: bytes) -> Path:
 
 @contextmanager
 def translate_os_errors(path: Path) -> Iterator[None]:
-    """Say of a file what an error of the system means to a caller.
+    """Translate system errors on a file to Memolith errors.
 
     Raises:
-        StoreReadOnly: Nothing can be written there.
-        StoreUnavailable: The disk is full, or fails.
+        StoreReadOnly: The file cannot be written.
+        StoreUnavailable: The disk is full or failing.
     """
     try:
         yield
@@ -130,26 +133,26 @@ def translate_os_errors(path: Path) -> Iterator[None]:
         raise StoreUnavailable(f"{path} cannot be written: {error.strerror}") from error
 
 
-# --- The master key: from a file, from a text that is the key, or from a passphrase
+# --- Sources of the master key
 
 
-PASSPHRASE_PREFIX = "passphrase:"  # noqa: S105 - the prefix that says that one follows
+PASSPHRASE_PREFIX = "passphrase:"  # noqa: S105 - the prefix of a passphrase, not a secret
 MODERATE_COST = (pwhash.argon2id.OPSLIMIT_MODERATE, pwhash.argon2id.MEMLIMIT_MODERATE)
-"""Passes and bytes of memory that libsodium calls moderate: 3 and 256 MB."""
+"""Passes and bytes of memory of libsodium's "moderate" profile: 3 passes, 256 MB."""
 
 _HEX_DIGITS = 2 * KEY_BYTES
 _MAX_FILE_BYTES = 4_096
-"""A file of more bytes is something else than a key: a guess."""
+"""A larger file cannot be a key file. A guess."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeyDerivation:
-    """How a passphrase becomes a key, as it stands in the ring.
+    """Parameters for deriving a key from a passphrase, as stored in the ring.
 
     Attributes:
         salt: 16 random bytes.
-        operations: Argon2id's passes.
-        memory: How many bytes it fills.
+        operations: Number of Argon2id passes.
+        memory: Memory of Argon2id in bytes.
     """
 
     salt: bytes
@@ -158,25 +161,25 @@ class KeyDerivation:
 
     @classmethod
     def with_random_salt(cls, cost: tuple[int, int]) -> Self:
-        """Return one of this cost with a new salt."""
+        """Return parameters of this cost with a new salt."""
         return cls(generate_key()[: pwhash.argon2id.SALTBYTES], *cost)
 
 
 class Passphrase:
-    """A passphrase that becomes the master key by Argon2id."""
+    """A passphrase from which Argon2id derives the master key."""
 
     __slots__ = ("_text",)
 
     def __init__(self, text: str) -> None:
-        """Take the passphrase."""
+        """Use a passphrase."""
         self._text = text
 
     def __repr__(self) -> str:
-        """Say nothing of it."""
+        """Return a placeholder, to keep the passphrase out of logs."""
         return "Passphrase(…)"
 
     def derive_key(self, derivation: KeyDerivation) -> bytes:
-        """Return the key; takes most of a second and 256 MB, so that guessing is slow."""
+        """Return the derived key. Takes most of a second and 256 MB, which slows down guessing."""
         key: bytes = pwhash.argon2id.kdf(
             KEY_BYTES,
             self._text.encode(),
@@ -188,45 +191,45 @@ class Passphrase:
 
 
 class ProvidedKey:
-    """The master key itself, as somebody gave it."""
+    """A master key that was passed in directly."""
 
     __slots__ = ("key",)
 
     def __init__(self, key: bytes) -> None:
-        """Take the 32 bytes."""
+        """Use a key of 32 bytes."""
         self.key = key
 
     def __repr__(self) -> str:
-        """Say nothing of it."""
+        """Return a placeholder, to keep the key out of logs."""
         return "GivenKey(…)"
 
 
 class KeyFile:
-    """The master key in a file, in hexadecimal digits."""
+    """A master key in a file, in hexadecimal digits."""
 
     __slots__ = ("path",)
 
     def __init__(self, path: Path) -> None:
-        """Take the file's path; it need not be there."""
+        """Use a file, which need not exist yet."""
         self.path = path
 
     def __repr__(self) -> str:
-        """Say where it is."""
+        """Return the path."""
         return f"KeyFile({str(self.path)!r})"
 
     @property
     def next_key_path(self) -> Path:
-        """Where the next key stands while the master is being rotated."""
+        """The file of the next key during a rotation of the master key."""
         return self.path.with_name(self.path.name + ".new")
 
     def keys(self) -> Iterator[bytes]:
-        """Yield what is there: the key and, while it is being rotated, the next one."""
+        """Yield the key and, during a rotation, the next key."""
         for path in (self.path, self.next_key_path):
             if path.exists():
                 yield read_key(path)
 
     def create(self, key: bytes) -> bool:
-        """Write the file if there is none; return whether this did."""
+        """Create the file if there is none; return whether this call created it."""
         return create_file(self.path, format_key(key))
 
 
@@ -234,7 +237,7 @@ MasterKeySource = KeyFile | ProvidedKey | Passphrase
 
 
 def format_key(key: bytes) -> bytes:
-    """Return a key as it stands in a file."""
+    """Return a key in the format of a key file."""
     return key.hex().encode() + b"\n"
 
 
@@ -242,7 +245,7 @@ def read_key(path: Path) -> bytes:
     """Return the key in a file.
 
     Raises:
-        KeyUnavailable: The file can't be read, or holds no key.
+        KeyUnavailable: The file cannot be read or contains no key.
     """
     try:
         warn_if_readable_by_others(path)
@@ -254,25 +257,29 @@ def read_key(path: Path) -> bytes:
         ) from error
     key = _decode_key(content.strip())
     if key is None:
-        raise KeyUnavailable(f"{path} holds no key: 32 bytes in hexadecimal digits or base64")
+        raise KeyUnavailable(
+            f"{path} contains no key: expected 32 bytes in hexadecimal digits or base64"
+        )
     return key
 
 
 def parse_master_key(text: str, name: str) -> ProvidedKey | Passphrase:
-    """Return the master key that a variable's text gives.
+    """Parse the master key from the value of an environment variable.
 
     Args:
-        name: The variable's, for the error.
+        text: The value.
+        name: The variable's name, for the error message.
 
     Raises:
-        InvalidConfiguration: It is neither a key nor `passphrase:` and a passphrase.
+        InvalidConfiguration: The value is neither a key nor `passphrase:` and a passphrase.
     """
     if text.startswith(PASSPHRASE_PREFIX) and text != PASSPHRASE_PREFIX:
         return Passphrase(text.removeprefix(PASSPHRASE_PREFIX))
     key = _decode_key(text.strip().encode())
     if key is None:
         problem = (
-            f"must be 32 bytes in hexadecimal digits or base64, or {PASSPHRASE_PREFIX} and one"
+            f"must be 32 bytes in hexadecimal digits or base64, or {PASSPHRASE_PREFIX} and a"
+            " passphrase"
         )
         raise InvalidConfiguration(name, problem, "environment")
     return ProvidedKey(key)

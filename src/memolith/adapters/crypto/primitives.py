@@ -1,7 +1,8 @@
-"""Sealing bytes with a key, and deriving keys from keys; by libsodium and BLAKE2b.
+"""Cryptographic primitives: authenticated encryption, key derivation and a vector transform.
 
-Sealed bytes are: one byte that says their format, 24 of a nonce that is drawn anew each time, the
-ciphertext, 16 of authentication. Format 1 is XChaCha20-Poly1305 in the construction of the IETF.
+Encryption is XChaCha20-Poly1305 (IETF construction) by libsodium; keys are derived by BLAKE2b. An
+encrypted value is a format byte (1), a random nonce of 24 bytes, the ciphertext, and a tag of
+16 bytes.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _NONCE_BYTES = 24
 
 
 class DecryptionFailed(Exception):
-    """The bytes were sealed with another key or for another place, or have changed."""
+    """The value has another key or another context, or was modified."""
 
 
 def generate_key() -> bytes:
@@ -34,7 +35,7 @@ def generate_key() -> bytes:
 
 
 def encrypt(key: bytes, plain: bytes, associated_data: bytes) -> bytes:
-    """Return `plain` sealed so that it opens only with this key and `place`."""
+    """Return `plain` encrypted with the key and bound to the associated data."""
     nonce = os.urandom(_NONCE_BYTES)
     ciphertext: bytes = bindings.crypto_aead_xchacha20poly1305_ietf_encrypt(
         plain, _FORMAT + associated_data, nonce, key
@@ -43,10 +44,10 @@ def encrypt(key: bytes, plain: bytes, associated_data: bytes) -> bytes:
 
 
 def decrypt(key: bytes, encrypted: bytes, associated_data: bytes) -> bytes:
-    """Return what was sealed.
+    """Return the plaintext of an encrypted value.
 
     Raises:
-        NotOpened: Not with this key, not for this place, or changed since.
+        DecryptionFailed: Wrong key, wrong associated data, or a modified value.
     """
     if len(encrypted) < OVERHEAD_BYTES or encrypted[:1] != _FORMAT:
         raise DecryptionFailed
@@ -61,37 +62,37 @@ def decrypt(key: bytes, encrypted: bytes, associated_data: bytes) -> bytes:
 
 
 def derive_subkey(key: bytes, purpose: str) -> bytes:
-    """Return a key for one purpose (at most 16 bytes long); none says anything of another."""
+    """Return an independent key for a purpose, whose name has at most 16 bytes."""
     return blake2b(key=key, person=purpose.encode(), digest_size=KEY_BYTES).digest()
 
 
 def keyed_digest(key: bytes, data: bytes, size: int) -> bytes:
-    """Return so many bytes that only who has the key can compute from the data."""
+    """Return a keyed digest of `size` bytes."""
     return blake2b(data, key=key, digest_size=size).digest()
 
 
-# --- A secret orthogonal transform of vectors that loses no bit
+# --- Keyed orthogonal transform of vectors
 
 
 STRETCH = 128
-"""By how much the product of two vectors grows: the square of the largest block's stretch."""
+"""Factor by which inner products grow under the transform: the largest block size."""
 
 _SIZES = (128, 32, 8, 2)
 _BATCH = 8_192
-"""Rows at a time: the float32 copies of so many vectors stay in a processor's cache."""
+"""Rows per batch, so that their float32 copies fit in the processor's cache."""
 
 
 class VectorTransform:
-    """One secret transform of vectors of one length. Thread-safe.
+    """A lossless orthogonal transform of vectors of one dimension, keyed. Thread-safe.
 
-    Sums within it stay below 128 · 128 · 128 = 2**21, so that float32 arithmetic is exact in any
-    order of addition.
+    Sums stay below 128 · 128 · 128 = 2**21, so float32 arithmetic is exact in any order of
+    addition.
     """
 
     __slots__ = ("_first", "_first_signs", "_second", "_second_signs", "_width", "dimension")
 
     def __init__(self, key: bytes, dimension: int) -> None:
-        """Draw permutations and signs from a key of 32 bytes."""
+        """Derive the permutations and signs from a key of 32 bytes."""
         self.dimension = dimension
         self._width = dimension + dimension % 2
         random = _KeyStream(key, dimension)
@@ -101,32 +102,32 @@ class VectorTransform:
         self._second_signs = random.signs(self._width)
 
     def __repr__(self) -> str:
-        """Say the length, and nothing of the key."""
+        """Return the dimension, without key material."""
         return f"Transform(dimension={self.dimension})"
 
     @property
     def stored_bytes(self) -> int:
-        """How many bytes a transformed vector takes."""
+        """Number of bytes of a transformed vector."""
         return self._width * np.dtype("<i2").itemsize
 
     def apply(self, vectors: NDArray[np.int8]) -> NDArray[np.int16]:
-        """Return int8 vectors of shape (n, d) transformed: little-endian int16, (n, d + d % 2)."""
+        """Transform int8 vectors of shape (n, d) to little-endian int16 of shape (n, d + d % 2)."""
         hidden = np.empty((len(vectors), self._width), dtype="<i2")
         for rows in _batches(len(vectors)):
             hidden[rows] = self._forward(vectors[rows])
         return hidden
 
     def invert(self, transformed: NDArray[np.int16]) -> NDArray[np.int8]:
-        """Return what was transformed, shape (n, d), exactly.
+        """Return the original vectors, shape (n, d), exactly.
 
         Raises:
-            ValueError: No vector becomes this under the transform.
+            ValueError: A value is not the transform of an int8 vector.
         """
         shown = np.empty((len(transformed), self.dimension), dtype=np.int8)
         for rows in _batches(len(transformed)):
             values = self._backward(transformed[rows])
             narrow = values[:, : self.dimension].astype(np.int8)
-            # The check is exact: what is no integer, too large, or in the padding, differs.
+            # Exact: fractions, overflows and non-zero padding all make a difference.
             if not np.array_equal(_pad(narrow, self._width), values):
                 raise ValueError("not a vector under this transform")
             shown[rows] = narrow
@@ -139,28 +140,28 @@ class VectorTransform:
     def _backward(self, hidden: NDArray[np.int16]) -> Values:
         values = np.empty((len(hidden), self._width), dtype=np.float32)
         values[:, self._second] = hidden.astype(np.float32) * self._second_signs
-        unmixed = _mix(values) / np.float32(STRETCH)  # the blocks are symmetric
+        unmixed = _mix(values) / np.float32(STRETCH)  # the blocks are symmetric matrices
         values[:, self._first] = unmixed
         values *= self._first_signs
         return values
 
 
 class _KeyStream:
-    """Numbers drawn from a key: the same for the same key and length on every machine."""
+    """Pseudorandom numbers from a key: the same key and dimension give the same on any machine."""
 
     def __init__(self, key: bytes, dimension: int) -> None:
         words = 4 * (dimension + 1)
-        # An extendable hash of the key: SHAKE-256 gives as many bytes as are wanted.
+        # SHAKE-256 has an output of arbitrary length.
         drawn = shake_256(key + dimension.to_bytes(4, "big")).digest(words * 8)
         self._words = np.frombuffer(drawn, dtype="<u8")
         self._used = 0
 
     def permutation(self, length: int) -> NDArray[np.int64]:
-        """Return a permutation: the order of so many random numbers of 64 bits."""
+        """Return a permutation, from the sort order of random 64-bit numbers."""
         return np.argsort(self._next(length), kind="stable")
 
     def signs(self, length: int) -> Values:
-        """Return so many signs."""
+        """Return `length` random signs, -1 or 1."""
         bits = (self._next(length) & np.uint64(1)).astype(np.float32)
         return np.float32(1) - np.float32(2) * bits
 
@@ -192,7 +193,7 @@ def _mix(values: Values) -> Values:
 
 @cache
 def _blocks(width: int) -> tuple[int, ...]:
-    """Return sizes of blocks, largest first, that fill an even width."""
+    """Return block sizes, largest first, that sum to an even width."""
     sizes: list[int] = []
     for size in _SIZES:
         count, width = divmod(width, size)
@@ -202,7 +203,7 @@ def _blocks(width: int) -> tuple[int, ...]:
 
 @cache
 def _hadamard(size: int) -> Values:
-    """Return Sylvester's matrix, scaled so that its rows have length √128; read-only."""
+    """Return Sylvester's Hadamard matrix, scaled to rows of length √128; read-only."""
     matrix = np.ones((1, 1), dtype=np.float32)
     while len(matrix) < size:
         matrix = np.block([[matrix, matrix], [matrix, -matrix]])

@@ -1,4 +1,4 @@
-"""Encryption: XChaCha20-Poly1305 under a key of each owner's own."""
+"""Encrypt stores with XChaCha20-Poly1305, with a separate key for each owner."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ NAME = "xchacha20-poly1305"
 
 _DIGEST_BYTES = 16
 _TERM_BYTES = 8
-"""Two of an owner's n keywords share a digest with a chance of n²/2⁶⁵: 10⁻⁹ for 200,000."""
+"""Two of n keywords of an owner share a digest with probability n²/2⁶⁵: 10⁻⁹ for 200,000."""
 
 _CACHED_OWNERS = 1_024
-"""Owners whose keys are kept in memory, about 25 KB each: a guess."""
+"""Owners whose ciphers are cached, about 25 KB each. A guess."""
 
 _VERSION_BYTES = 8
 
@@ -40,7 +40,7 @@ _log = logging.getLogger(__name__)
 
 
 class XChaChaOwnerCipher:
-    """The cipher of one owner and key version."""
+    """The cipher of one owner and one key version."""
 
     __slots__ = ("_content", "_digests", "_store_id", "_terms", "_transforms", "_vectors")
 
@@ -54,50 +54,50 @@ class XChaChaOwnerCipher:
         self._transforms: dict[int, VectorTransform] = {}
 
     def __repr__(self) -> str:
-        """Say nothing of the keys."""
+        """Return a placeholder without key material."""
         return "XChaChaOwner(…)"
 
     def encrypt(self, plaintext: bytes, context: EncryptionContext) -> bytes:
-        """See the port."""
+        """See `OwnerCipher`."""
         return encrypt(self._content, plaintext, self._associated_data(context))
 
     def decrypt(self, ciphertext: bytes, context: EncryptionContext) -> bytes:
-        """See the port."""
+        """See `OwnerCipher`."""
         try:
             return decrypt(self._content, ciphertext, self._associated_data(context))
         except DecryptionFailed:
             raise StoreDamaged(
-                f"the {context.field} of {context.record} does not open: it was changed or moved,"
-                " or sealed with another key"
+                f"the {context.field} of {context.record} cannot be decrypted: it was modified or"
+                " moved, or encrypted with another key"
             ) from None
 
     def digest(self, purpose: str, data: bytes) -> bytes:
-        """See the port."""
+        """See `OwnerCipher`."""
         return keyed_digest(
             self._digests, join_length_prefixed(purpose.encode()) + data, _DIGEST_BYTES
         )
 
     def digest_term(self, term: str) -> bytes:
-        """Return 8 bytes."""
+        """Return a keyed digest of 8 bytes."""
         return blake2b(term.encode(), key=self._terms, digest_size=_TERM_BYTES).digest()
 
     def encrypt_vectors(self, vectors: NDArray[np.int8]) -> list[bytes]:
-        """Return the transformed vectors; see `transform`."""
+        """Return the transformed vectors; see `VectorTransform`."""
         hidden = self._transform(vectors.shape[1]).apply(vectors)
         return [row.tobytes() for row in hidden]
 
     def decrypt_vectors(self, stored: Sequence[bytes], dimension: int) -> NDArray[np.int8]:
-        """See the port."""
+        """See `OwnerCipher`."""
         transform = self._transform(dimension)
         if not stored:
             return np.empty((0, dimension), dtype=np.int8)
         if any(len(each) != transform.stored_bytes for each in stored):
-            raise StoreDamaged("a stored vector is of another length")
+            raise StoreDamaged("a stored vector has the wrong length")
         hidden = np.frombuffer(b"".join(stored), dtype="<i2")
         try:
             return transform.invert(hidden.reshape(len(stored), -1))
         except ValueError:
-            raise StoreDamaged("a stored vector was changed, or is another owner's") from None
+            raise StoreDamaged("a stored vector was modified or belongs to another owner") from None
 
     def _transform(self, dimension: int) -> VectorTransform:
         if dimension not in self._transforms:
@@ -115,12 +115,12 @@ class XChaChaOwnerCipher:
 
 
 class XChaChaCipher:
-    """The cipher of one store, with the keys in a ring."""
+    """The cipher of one store, whose keys are in a key ring."""
 
     name = NAME
 
     def __init__(self, ring: KeyRing, store_id: bytes, store_key: bytes) -> None:
-        """Take the store's key."""
+        """Create the cipher of a store from the store's key."""
         self.store_id = store_id
         self.key_check = compute_check(store_id, store_key)
         self._store_key = store_key
@@ -131,15 +131,15 @@ class XChaChaCipher:
         self._lock = threading.Lock()
 
     def __repr__(self) -> str:
-        """Say which store's it is."""
+        """Return the store's id, without key material."""
         return f"XChaChaCipher(store {self.store_id.hex()})"
 
     def ensure_key_version(self, owner_id: str) -> int:
-        """See the port."""
+        """See `Cipher`."""
         return self._ring.ensure(self.store_id, self._digest_owner(owner_id))
 
     def get_owner_cipher(self, owner_id: str, version: int) -> XChaChaOwnerCipher:
-        """See the port."""
+        """See `Cipher`."""
         wanted = (owner_id, version)
         with self._lock:
             if wanted in self._owners:
@@ -155,35 +155,35 @@ class XChaChaCipher:
         return owner
 
     def tombstone(self, owner_id: str) -> bytes:
-        """See the port."""
+        """See `Cipher`."""
         return keyed_digest(self._tombstones, owner_id.encode(), _DIGEST_BYTES)
 
     def key_versions(self, owner_id: str) -> list[int]:
-        """See `KeyChanging`."""
+        """See `SupportsKeyRotation`."""
         return self._ring.versions(self.store_id, self._digest_owner(owner_id))
 
     def add_key_version(self, owner_id: str) -> int:
-        """See `KeyChanging`."""
+        """See `SupportsKeyRotation`."""
         return self._ring.add(self.store_id, self._digest_owner(owner_id))
 
     def delete_keys_before(self, owner_id: str, version: int) -> None:
-        """See `KeyChanging`."""
+        """See `SupportsKeyRotation`."""
         self._ring.delete_keys_before(self.store_id, self._digest_owner(owner_id), version)
         self._drop_cached(owner_id, before=version)
 
     def erase(self, owner_id: str) -> None:
-        """See `KeyChanging`. Another process may have the key in memory until it ends."""
+        """See `SupportsKeyRotation`. Other processes may cache the key until they exit."""
         self._ring.erase(self.store_id, self._digest_owner(owner_id))
         self._drop_cached(owner_id)
 
     def is_erased(self, owner_id: str, version: int) -> bool:
-        """See `KeyChanging`."""
+        """See `SupportsKeyRotation`."""
         return self._ring.is_erased(self.store_id, self._digest_owner(owner_id), version)
 
     def copy_keys(self, owner_id: str, source: Cipher) -> None:
-        """See `KeyCopying`."""
+        """See `SupportsKeyCopy`."""
         if not isinstance(source, XChaChaCipher):
-            raise KeyUnavailable(f"keys of the cipher {source.name!r} can't be taken")
+            raise KeyUnavailable(f"keys of the cipher {source.name!r} cannot be copied")
         there, own = source.key_versions(owner_id), self.key_versions(owner_id)
         keys = {
             version: source.get_key(owner_id, version) for version in there if version not in own
@@ -195,26 +195,27 @@ class XChaChaCipher:
         """Return an owner's key.
 
         Raises:
-            KeyUnavailable: There is none of this version.
+            KeyUnavailable: The ring has no key of this version.
         """
         key = self._ring.get_data_key(self.store_id, self._digest_owner(owner_id), version)
         if key is None:
             raise KeyUnavailable(
-                f"the key ring {self._ring.storage} has no key of this owner: the owner was erased,"
-                " or the ring is older than the store (`memolith key restore` brings a backup back)"
+                f"the key ring {self._ring.storage} has no key for this owner: the owner was"
+                " erased, or the ring is older than the store (restore a backup with"
+                " `memolith key restore`)"
             )
         return key
 
     def clone(self, ring: KeyRing) -> XChaChaCipher:
-        """Return the cipher of a copy of the store, which has no keys of owners yet."""
+        """Return the cipher of a copy of the store. It has no owner keys yet."""
         return XChaChaCipher(ring, ring.add_clone(self.store_id, self._store_key), self._store_key)
 
     def close(self) -> None:
-        """Let go of what the ring holds open; the next use opens it again."""
+        """Close the connections of the key ring. The next use opens them again."""
         self._ring.close()
 
     def delete_store_keys(self) -> None:
-        """See `KeyChanging`."""
+        """See `SupportsKeyRotation`."""
         self._ring.remove_store(self.store_id)
         with self._lock:
             self._owners.clear()
@@ -230,44 +231,44 @@ class XChaChaCipher:
 
 
 class KeyRingCiphers:
-    """Ciphers whose keys are in a ring."""
+    """Provides ciphers whose keys are in a key ring."""
 
     def __init__(self, ring: KeyRing) -> None:
-        """Take the ring; it need not be there yet."""
+        """Use a key ring, which need not exist yet."""
         self.ring = ring
 
     def create(self) -> XChaChaCipher:
-        """See the port; makes the ring and the master key where there are none."""
+        """See `CipherProvider`; creates the ring and the master key if they are missing."""
         is_first = not self.ring.storage.exists()
         cipher = XChaChaCipher(self.ring, *self.ring.add_store())
         if is_first:
             _log.info(
-                "this store is encrypted; its keys are in %s: back them up apart from it"
-                " (`memolith key backup FILE`), without them nothing can be read",
+                "this store is encrypted with the keys in %s: back them up separately"
+                " (`memolith key backup FILE`); without them the data is lost",
                 self.ring.locations,
             )
         return cipher
 
     def clone(self, source: Cipher) -> XChaChaCipher:
-        """See `Twinning`."""
+        """See `SupportsClone`."""
         if not isinstance(source, XChaChaCipher):
-            raise KeyUnavailable(f"keys of the cipher {source.name!r} can't be taken")
+            raise KeyUnavailable(f"keys of the cipher {source.name!r} cannot be copied")
         return source.clone(self.ring)
 
     def load(self, name: str, store_id: bytes, check: bytes) -> XChaChaCipher:
-        """See the port."""
+        """See `CipherProvider`."""
         if name != NAME:
-            raise KeyUnavailable(f"the store was made with the cipher {name!r}, not {NAME!r}")
+            raise KeyUnavailable(f"the store was created with the cipher {name!r}, not {NAME!r}")
         key = self.ring.get_store_key(store_id)
         if key is None or compute_check(store_id, key) != check:
             raise KeyUnavailable(
-                f"the key ring {self.ring.storage} has no key of this store: open it with the ring"
-                " it was made with (`memolith key restore FILE` takes a backup of it),"
-                " or start afresh with `memolith reset`"
+                f"the key ring {self.ring.storage} has no key for this store: open it with the ring"
+                " it was created with (`memolith key restore FILE` restores a backup of it),"
+                " or start over with `memolith reset`"
             )
         return XChaChaCipher(self.ring, store_id, key)
 
 
 def compute_check(store_id: bytes, store_key: bytes) -> bytes:
-    """Return the value by which a store knows its key again."""
+    """Return the value by which a store verifies its key."""
     return keyed_digest(derive_subkey(store_key, "memolith-check"), store_id, _DIGEST_BYTES)

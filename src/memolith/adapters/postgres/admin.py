@@ -1,4 +1,4 @@
-"""What can be said of a database without opening the store in it."""
+"""Inspect, distribute and delete a store in a database without opening it."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ _EXTENSION = "SELECT extversion FROM pg_extension WHERE extname = 'vector'"
 
 @dataclass(frozen=True, slots=True)
 class PostgresStatus:
-    """A database, and the store in it if there is one.
+    """The status of a database and the store in it, if there is one.
 
     Attributes:
         server: The server's version.
-        pgvector: The extension's version; None: it is not in the database.
-        facts: What the store says of itself; empty: there is none.
-        parts: Into how many parts its tables are parted by owner; 0: none.
-        is_distributed: Whether Citus has its tables on several machines.
-        indexes: The indexes of its vectors.
-        role: As whom the store would be opened.
-        made_by: Who owns its tables.
-        unbound: Why that role is not kept to one owner's rows; "" where it is.
-        size_bytes: What it takes on disk, with its indexes.
-        owners: How many owners there are; None: who asks may not know.
+        pgvector: The version of the extension, or None if the database does not have it.
+        facts: The rows of the table `meta`, or empty if there is no store.
+        partitions: The number of partitions of its tables, 0 if they are not partitioned.
+        is_distributed: Whether Citus distributes its tables over several machines.
+        indexes: Its vector indexes.
+        role: The role that opens the store.
+        table_owner: The owner of its tables.
+        isolation_problem: Why row-level security does not restrict that role, or "".
+        size_bytes: The size on disk, including indexes.
+        owners: The number of owners, or None without permission to count them.
     """
 
     server: str
@@ -66,10 +66,10 @@ class PostgresStatus:
 
 
 def get_status(location: DatabaseLocation) -> PostgresStatus:
-    """Look at a database, as whom its URL names; nothing is changed.
+    """Return the status of a database, using the role in its URL. Changes nothing.
 
     Raises:
-        StoreUnavailable: It can't be reached.
+        StoreUnavailable: The database cannot be reached.
     """
     with session(location) as raw:
         server = str(_fetch_value(raw, "SHOW server_version"))
@@ -123,17 +123,17 @@ def _find_isolation_problem(
     return ""
 
 
-# --- Spreading a store over the machines of a Citus cluster, as `memolith db distribute` does
+# --- Distribution over a Citus cluster
 
 
 def build_distribution_statements(
     owner_tables: Sequence[str] = OWNER_TABLES, shared_tables: Sequence[str] = SHARED_TABLES
 ) -> list[str]:
-    """Return the statements that spread the tables, each for itself.
+    """Return the statements that distribute the tables.
 
     Args:
-        bound: The tables of owners: spread by owner, all rows of one owner on the same machine.
-        free: The others, which are small: a whole copy of each on every machine.
+        owner_tables: Tables with an owner. They are distributed and co-located by owner.
+        shared_tables: The other tables, which are small. Every machine gets a full copy.
     """
     first, *others = owner_tables
     return [
@@ -147,16 +147,16 @@ def build_distribution_statements(
 
 
 def distribute(location: DatabaseLocation, on_statement: Callable[[str], None]) -> bool:
-    """Spread a store over the machines of a cluster; return whether it was not spread yet.
+    """Distribute a store over the machines of a Citus cluster; return False if it already is.
 
     Args:
-        place: The coordinator.
-        told: Is called with each statement before it is run.
+        location: The coordinator.
+        on_statement: Called with each statement before it runs.
 
     Raises:
-        InvalidConfiguration: The server has no Citus.
-        InvalidInput: The tables are in parts already.
-        StoreReadOnly: Who is connected does not own the tables.
+        InvalidConfiguration: The server does not have Citus.
+        InvalidInput: The tables are partitioned.
+        StoreReadOnly: The role does not own the tables.
     """
     with session(location) as raw, require_table_owner(location):
         if DISTRIBUTED in read_facts(raw, location):
@@ -164,10 +164,13 @@ def distribute(location: DatabaseLocation, on_statement: Callable[[str], None]) 
         try:
             raw.execute("CREATE EXTENSION IF NOT EXISTS citus")
         except (psycopg.errors.FeatureNotSupported, psycopg.errors.UndefinedFile) as error:
-            problem = f"{location.display_name} has no Citus: install it on every machine of the cluster first"
+            problem = (
+                f"{location.display_name} does not have Citus:"
+                " install it on every machine of the cluster first"
+            )
             raise InvalidConfiguration("store", problem) from error
         if count_partitions(raw):
-            problem = "has its tables in parts; make one without `partitions` and move it there"
+            problem = "has partitioned tables: move it to a store without `partitions` first"
             raise InvalidInput("store", problem)
         with raw.transaction():
             lock_schema(raw)
@@ -178,22 +181,22 @@ def distribute(location: DatabaseLocation, on_statement: Callable[[str], None]) 
         return True
 
 
-# --- Deleting a store in a database, with its keys
+# --- Deletion
 
 
 _REPLACED_SCHEMAS = "SELECT nspname FROM pg_namespace WHERE nspname ~ %s ORDER BY nspname"
 
 
 def delete_store(location: DatabaseLocation, delete_keys: Callable[[bytes], None]) -> bool:
-    """Remove a store's schema, and those that restoring has kept; return whether there was one.
+    """Drop a store's schema and those kept by restores; return whether there was a store.
 
     Args:
-        place: Where.
-        forget: Removes the keys of a store by its id; is called first.
+        location: The database and the schema.
+        delete_keys: Deletes the keys of a store by its id. Called before the schema is dropped.
 
     Raises:
-        StoreReadOnly: Who is connected does not own the schema.
-        StoreDamaged: What is there does not say that it is a store.
+        StoreReadOnly: The role does not own the schema.
+        StoreDamaged: The schema does not contain a Memolith store.
     """
     with session(location) as raw:
         if not store_exists(raw, location):
@@ -208,6 +211,6 @@ def delete_store(location: DatabaseLocation, delete_keys: Callable[[bytes], None
             for name in (location.schema, *(name for (name,) in kept)):
                 raw.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(name)))
         except psycopg.errors.InsufficientPrivilege as error:
-            reason = error.diag.message_primary or "its role may not delete the tables"
+            reason = error.diag.message_primary or "the role is not allowed to drop the tables"
             raise StoreReadOnly(location.display_name, reason) from error
         return True

@@ -1,7 +1,7 @@
-"""Copying a store in a database to a file, and putting such a file in a store's place.
+"""Back up a store in a database to a file, and restore a backup to a database.
 
-The file is a SQLite store, as a backup of one is: the same tables, the same rows, sealed with the
-same keys. So a backup of either can be restored into either.
+A backup is a SQLite store with the same rows, encrypted with the same keys. A backup of either
+backend can therefore be restored to the other.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ from memolith.ports.cipher import Cipher, CipherProvider
 _LOCATION_FACTS = frozenset(
     {"schema", "vector", "cipher", "store_id", "key_check", "migration", "hold"}
 )
-"""Facts that say how a store stands where it is, or what is being done with it there."""
+"""Facts about a store in its present location, which are not copied."""
 
 _RENEW_GENERATION = (
-    # What other processes know of an owner from before must not be taken for what is there now.
+    # Invalidate the caches of other processes, which are based on the replaced rows.
     "UPDATE owners SET generation ="
     " greatest(generation, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)"
     " WHERE owner_id = ?"
@@ -61,7 +61,7 @@ _RENEW_GENERATION = (
 
 
 class BackupMixin:
-    """The half of a store in a database that copies it to a file."""
+    """Backs up a store in a database to a file."""
 
     _connections: Connections
     _cipher: Cipher
@@ -69,12 +69,12 @@ class BackupMixin:
     def back_up(
         self, target: Path, *, overwrite: bool = False, advance: ProgressCallback | None = None
     ) -> int:
-        """See the port; `advance` is called with a number of rows."""
+        """See `SupportsBackup`; `advance` is called with numbers of rows."""
         path = Path(target).absolute()
         refuse_to_overwrite(path, overwrite=overwrite)
         told = advance or _ignore_progress
         with self._connections.read() as reader, create_partial_file(path) as part:
-            # What this sees, all that follows sees, whoever writes.
+            # The first read fixes the snapshot for all following reads.
             facts: dict[str, str] = dict(reader.rows("SELECT name, value FROM meta"))
             analyser = int(facts["analyser"])
             prepare(part, ciphers=_KnownCipher(self._cipher), analyser=analyser, busy_timeout_s=0)
@@ -93,16 +93,16 @@ class BackupMixin:
 
 @dataclass(frozen=True, slots=True)
 class _KnownCipher:
-    """Gives a new store a cipher that is known."""
+    """Provides one given cipher for a new store."""
 
     cipher: Cipher
 
     def create(self) -> Cipher:
-        """See the port."""
+        """See `CipherProvider`."""
         return self.cipher
 
     def load(self, name: str, store_id: bytes, check: bytes) -> Cipher:
-        """See the port."""
+        """See `CipherProvider`."""
         del name, store_id, check
         return self.cipher
 
@@ -116,28 +116,27 @@ def restore(
     options: NewStoreOptions | None = None,
     force: bool = False,
 ) -> RestoreResult:
-    """Put a backup in a store's place; the schema of the store that was there is kept beside it.
+    """Replace a store by a backup; the schema of the previous store is kept under another name.
 
-    All is one transaction, so that the store is there whole, or the one that was. A copy of the
-    backup stands in the system's folder for passing files meanwhile.
+    Everything happens in one transaction: afterwards either the restored store or the previous one
+    is complete. Meanwhile, a copy of the backup is in the system's temporary folder.
 
     Args:
         source: The backup.
-        place: Where the store is to be.
-        keys: Where the key of the backup, and that of the store, may be.
+        location: Where to restore the store.
+        keys: Where to look for the keys.
         analyser: See `PostgresStore.open`.
-        making: How the store is to be, where not as usual.
-        force: Whether it may take the place of a store. Who writes there waits, and writes to the
-            new one.
+        options: Options of the new store.
+        force: Whether to replace an existing store. Its writers wait, then write to the new one.
 
     Raises:
-        NotFound: There is no such backup.
-        Conflict: There is a store already.
-        StoreDamaged: The backup is none, or is damaged.
-        StoreTooNew: A newer Memolith wrote it.
-        StoreReadOnly: The role may make no tables.
-        KeyUnavailable: There is no key to it.
-        StoreUnavailable: The database can't be reached, or others hold locks in it.
+        NotFound: The backup does not exist.
+        Conflict: The store exists, and `force` is not set.
+        StoreDamaged: The file is not a backup or is corrupt.
+        StoreTooNew: The backup was written by a newer Memolith.
+        StoreReadOnly: The role is not allowed to create tables.
+        KeyUnavailable: The key is missing.
+        StoreUnavailable: The database cannot be reached, or locks could not be acquired.
     """
     source = Path(source).absolute()
     timeout_s = location.timeout_s
@@ -150,7 +149,7 @@ def restore(
         there = store_exists(raw, location)
         if there and not force:
             raise Conflict(
-                f"there is a store already: {location.display_name}, schema {location.schema}"
+                f"the store already exists: {location.display_name}, schema {location.schema}"
             )
         part = Path(folder) / "store"
         part.touch(0o600)
@@ -167,7 +166,7 @@ def restore(
         _set_search_path(raw, schema)
         made = create_store(raw, new, _KnownCipher(cipher), analyser, options or NewStoreOptions())
         if made is None:
-            raise Conflict(f"there is a store already: {location.display_name}, schema {schema}")
+            raise Conflict(f"the store already exists: {location.display_name}, schema {schema}")
         _copy_rows(
             _adapt_connection(raw, new, made.vector_format), part, timeout_s, is_replacement=there
         )
@@ -180,7 +179,7 @@ def restore(
 def _lock_replaced_store(
     raw: PsycopgConnection, location: DatabaseLocation, ciphers: CipherProvider
 ) -> tuple[Cipher | None, Tombstones | None]:
-    """Keep others from writing; return a store's cipher and tombstones; None: nobody can tell."""
+    """Block writers, and return a store's cipher and tombstones, each None if unreadable."""
     try:
         with raw.transaction():
             raw.execute("LOCK TABLE owners IN EXCLUSIVE MODE")
@@ -206,7 +205,7 @@ def _adapt_connection(
 def _copy_rows(
     connection: Connection, part: Path, busy_timeout_s: float, *, is_replacement: bool
 ) -> None:
-    """Copy all rows of a file into a schema that has none."""
+    """Copy all rows of a file to an empty schema."""
     with closing(FileConnection(part, busy_timeout_s)) as copy:
         facts: dict[str, Any] = dict(copy.rows("SELECT name, value FROM meta"))
         save_facts(connection, _portable_facts(facts))
@@ -219,7 +218,7 @@ def _copy_rows(
 
 
 def _swap_schemas(raw: PsycopgConnection, location: DatabaseLocation, schema: str) -> str:
-    """Let a schema take the place of the store's, and return the other's name."""
+    """Rename a schema to replace the store's schema; return the new name of the latter."""
     kept = _unused_schema_name(raw, f"{location.schema}_before_restore")
     for before, name in ((location.schema, kept), (schema, location.schema)):
         raw.execute(
@@ -231,7 +230,7 @@ def _swap_schemas(raw: PsycopgConnection, location: DatabaseLocation, schema: st
 
 
 def _unused_schema_name(raw: PsycopgConnection, name: str) -> str:
-    """Return a name that no schema has: this one, or with a number after it."""
+    """Return the name, with a number appended if a schema of that name exists."""
     taken = {each for (each,) in raw.execute("SELECT nspname FROM pg_namespace").fetchall()}
     number, free = 1, name
     while free in taken:
@@ -245,7 +244,7 @@ def _set_search_path(raw: PsycopgConnection, schema: str) -> None:
 
 
 def _portable_facts(facts: Mapping[str, Any]) -> dict[str, str]:
-    """Return the facts that are the same wherever a store is."""
+    """Return the facts that do not depend on a store's location."""
     return {name: str(value) for name, value in facts.items() if name not in _LOCATION_FACTS}
 
 

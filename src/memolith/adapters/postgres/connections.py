@@ -1,4 +1,4 @@
-"""Connections that threads borrow: so many at most, in the order in which they are asked for."""
+"""Connection pools for PostgreSQL, with response timeouts and translated errors."""
 
 from __future__ import annotations
 
@@ -43,36 +43,36 @@ from memolith.errors import (
 )
 
 _MAX_IDLE_S = 300.0
-"""After how long a connection that nobody used is closed (a guess)."""
+"""Time after which an idle connection is closed. A guess."""
 
 _INTERVAL_S = 0.1
-"""How often it is looked whether the wait for an answer is over; psycopg's own interval."""
+"""Interval between checks of the response timeout; psycopg's own interval."""
 
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.02, 0.5
-"""Between attempts to connect: a server that restarts is met soon, and not flooded (a guess)."""
+"""Shortest and longest pause between attempts to connect, for example to a restarting server. A
+guess."""
 
 
 class PoolExhausted(Exception):
-    """All connections were lent for as long as one was waited for."""
+    """No connection became free within the timeout."""
 
 
 class PsycopgConnection(psycopg.Connection[Any]):
-    """A connection of psycopg that waits for an answer only so long.
+    """A psycopg connection with a response timeout.
 
-    The server gives up a statement by itself; but a server that hangs, or a network that has gone
-    silent, says nothing at all.
+    The server's own statement timeout does not help if the server hangs or the network is down.
 
     Attributes:
-        patience_s: For how long nothing may be heard from the server while a statement runs; then
-            the connection is closed. None: for ever.
-        is_extra: Whether it was lent beyond the number of a pool.
+        response_timeout_s: How long the server may send nothing while a statement runs; then the
+            connection is closed. None: no limit.
+        is_overflow: Whether the connection exceeds the size of its pool.
     """
 
     response_timeout_s: float | None = None
     is_overflow: bool = False
 
     def wait(self, gen: PQGen[RV], *args: Any, **named: Any) -> RV:
-        """See psycopg."""
+        """See `psycopg.Connection.wait`."""
         if self.response_timeout_s is None:
             return super().wait(gen, *args, **named)
         return super().wait(
@@ -82,7 +82,7 @@ class PsycopgConnection(psycopg.Connection[Any]):
     def _enforce_response_timeout(
         self, gen: PQGen[RV], response_timeout_s: float
     ) -> Generator[Wait, Ready | int, RV]:
-        """Go on with a generator of psycopg's as long as there is news from the server."""
+        """Run psycopg's generator until the server has sent nothing for the timeout."""
         heard = monotonic()
         try:
             state = next(gen)
@@ -100,13 +100,18 @@ class PsycopgConnection(psycopg.Connection[Any]):
 
 
 class Pool:
-    """Lends connections to threads, those used last first, and makes them where there are none.
+    """A pool that lends connections to threads, the most recently used first.
 
-    Who finds none free waits; who waits longest is served first.
+    Threads that wait for a connection are served in order of arrival.
     """
 
     def __init__(self, connect: Callable[[], PsycopgConnection], size: int) -> None:
-        """Take a way to connect, and how many connections there may be at most."""
+        """Create a pool.
+
+        Args:
+            connect: Opens a connection.
+            size: Maximum number of connections.
+        """
         self._connect = connect
         self._size = size
         self._semaphore = FairSemaphore(size)
@@ -115,16 +120,16 @@ class Pool:
         self.is_closed = False
 
     def acquire(self, timeout_s: float, *, allow_overflow: bool = False) -> PsycopgConnection:
-        """Lend a connection, which must be given back.
+        """Return a connection, which must be passed to `release` afterwards.
 
         Args:
-            timeout_s: For how long to wait for one.
-            extra: Lend one beyond the number of all, if need be, to who can't wait: who has one
-                already, which somebody else who has one may be waiting for.
+            timeout_s: How long to wait for a free connection.
+            allow_overflow: Exceed the size of the pool rather than wait. For threads that already
+                hold a connection, to avoid a deadlock with other such threads.
 
         Raises:
-            NoneFree: All are in use for so long.
-            psycopg.OperationalError: It was tried to connect for so long.
+            PoolExhausted: No connection became free within the timeout.
+            psycopg.OperationalError: Connecting failed until the timeout.
         """
         until = monotonic() + timeout_s
         has_place = self._semaphore.acquire(0 if allow_overflow else timeout_s)
@@ -139,7 +144,7 @@ class Pool:
         return raw
 
     def release(self, raw: PsycopgConnection) -> None:
-        """Take a connection back, to be lent again if it still can be."""
+        """Return a connection to the pool, or close it if it is not usable."""
         now = monotonic()
         is_usable = raw.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
         with self._lock:
@@ -154,14 +159,14 @@ class Pool:
             each.close()
 
     def close_idle(self) -> None:
-        """Close what nobody uses: another connection made as long ago was lost."""
+        """Close idle connections, after another connection of the same age was lost."""
         with self._lock:
             idle, self._idle = self._idle, []
         for raw, _ in idle:
             raw.close()
 
     def close(self) -> None:
-        """Close what is not lent at once, and what is when it is given back."""
+        """Close idle connections now, and others when they are released."""
         with self._lock:
             self.is_closed = True
         self.close_idle()
@@ -171,7 +176,7 @@ class Pool:
             return self._idle.pop()[0] if self._idle else None
 
     def _connect_with_retry(self, until: float) -> PsycopgConnection:
-        """Connect; a server that is not there may be starting."""
+        """Connect, retrying until a deadline in case the server is starting."""
         pause_s = _FIRST_PAUSE_S
         while True:
             try:
@@ -183,56 +188,56 @@ class Pool:
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
 
-# --- Connections to one database, lent from pools, and errors translated
+# --- Connections to a database
 
 
 _OWNER = f"SELECT name, {OWNER_COLUMNS} FROM owners WHERE owner_id = $1"
 _NEW_OWNER = (
     "INSERT INTO owners (owner_id, name, key_version, generation)"
-    # Later than of whoever had the number before: what is derived from their rows is not ours.
+    # Higher than for any former owner of this number, so that caches of their rows are not used.
     " VALUES ($1, $2, $3, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)"
     " ON CONFLICT DO NOTHING"
 )
 
 _COMMIT = "COMMIT"
-_ROLLED_BACK = "an error within the transaction has undone all of it"
+_ROLLED_BACK = "the transaction was rolled back because of an error within it"
 
 _DAMAGED = (errors.ProgrammingError, errors.DataCorrupted, errors.IndexCorrupted)
 _PROBLEMS: tuple[tuple[tuple[type[psycopg.Error], ...], str], ...] = (
     ((errors.LockNotAvailable,), "is locked by another writer"),
-    ((errors.DeadlockDetected,), "has stopped one of two writers that waited for each other"),
-    ((errors.QueryCanceled,), "has cancelled a statement that took too long"),
-    ((errors.DiskFull,), "has no room left on its disk"),
+    ((errors.DeadlockDetected,), "detected a deadlock between writers and stopped one"),
+    ((errors.QueryCanceled,), "cancelled a statement because of the timeout"),
+    ((errors.DiskFull,), "has a full disk"),
 )
 
 _ROWS_PER_INSERT = 50
-"""Rows that one statement stores, where there are so many: each statement has a price (a guess)."""
+"""Rows inserted per statement in bulk inserts, because each statement has a fixed cost. A guess."""
 
 _IDLE_TRANSACTION_S = 600
-"""For how long a transaction may stand idle, as a verification does while it computes (a guess)."""
+"""Maximum idle time of a transaction, for example while a verification computes. A guess."""
 
 _MIN_WAIT_S = 1.0
-"""For the answer to a transaction's begin, even where the time is over (a guess)."""
+"""Minimum wait for the response to BEGIN, even after the deadline. A guess."""
 
 KEEPALIVE_IDLE_S, KEEPALIVE_INTERVAL_S, KEEPALIVE_COUNT = 10, 3, 3
-"""After how long of silence server and client ask whether the other is still there, how soon again,
-and how many times: who vanished holds an owner for 20 s then, and not for hours (a guess)."""
+"""TCP keepalive settings of server and client: idle time, interval, and count. The locks of a
+vanished client are released after about 20 s instead of hours. A guess."""
 
 _inherited_pools: list[Pool] = []
-"""What a forked child got from its parent: to close it there would end the parent's sessions."""
+"""Pools inherited by a forked child. Closing them would end the parent's sessions."""
 
 
 def translate_error(
     error: psycopg.Error, display_name: str, waited_s: float = 0.0
 ) -> MemolithError:
-    """Return what an error of PostgreSQL means to a caller."""
+    """Return the Memolith error for an error of PostgreSQL."""
     if isinstance(error, errors.InFailedSqlTransaction):
         return Conflict(_ROLLED_BACK)
     if isinstance(error, (errors.ReadOnlySqlTransaction, errors.InsufficientPrivilege)):
         return StoreReadOnly(display_name, _primary_message(error))
     if isinstance(error, _DAMAGED):
         return StoreDamaged(
-            f"{display_name} is damaged, or not a store of Memolith: {_primary_message(error)}"
+            f"{display_name} is damaged, or not a Memolith store: {_primary_message(error)}"
         )
     for kinds, problem in _PROBLEMS:
         if isinstance(error, kinds):
@@ -247,37 +252,42 @@ def translate_error(
 
 
 def _primary_message(error: psycopg.Error) -> str:
-    """Return the first line of what the server says: what follows may quote values."""
+    """Return the first line of the server's message. Further lines may quote values."""
     return error.diag.message_primary or str(error).partition("\n")[0]
 
 
 class Connection:
-    """One connection, within a transaction of one owner. A thread at a time."""
+    """A connection in a transaction of one owner, for use by one thread at a time."""
 
     __slots__ = ("_cursor", "_display_name", "_raw")
 
     def __init__(self, raw: PsycopgConnection, display_name: str) -> None:
-        """Take a connection of psycopg, and how the database is called in messages."""
+        """Wrap a psycopg connection.
+
+        Args:
+            raw: The connection.
+            display_name: The name of the database in messages.
+        """
         self._raw = raw
         self._display_name = display_name
         self._cursor = psycopg.RawCursor(raw)
 
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
-        """See the shared protocol."""
+        """See `sql.connection.Connection`."""
         try:
             return self._execute(statement, values).fetchall()
         except psycopg.Error as error:
             raise translate_error(error, self._display_name) from error
 
     def row(self, statement: str, values: Sequence[Any] = ()) -> Row | None:
-        """See the shared protocol."""
+        """See `sql.connection.Connection`."""
         try:
             return cast("Row | None", self._execute(statement, values).fetchone())
         except psycopg.Error as error:
             raise translate_error(error, self._display_name) from error
 
     def run(self, statement: str, values: Sequence[Any] = ()) -> int:
-        """See the shared protocol."""
+        """See `sql.connection.Connection`."""
         if statement == _COMMIT:
             return self._commit()
         try:
@@ -288,7 +298,7 @@ class Connection:
             raise translate_error(error, self._display_name) from error
 
     def _commit(self) -> int:
-        """Commit; what an error has undone is not, and the server says so by another word only."""
+        """Commit. If the transaction has failed, the server rolls back without an error."""
         try:
             word = self._execute(_COMMIT, ()).statusmessage
         except psycopg.Error as error:
@@ -301,12 +311,12 @@ class Connection:
 
     def _build_in_doubt_error(self, error: psycopg.Error) -> StoreUnavailable:
         return StoreUnavailable(
-            f"the connection to {self._display_name} was lost while it stored what was written, which"
-            f" is there whole or not at all: {_primary_message(error)}"
+            f"the connection to {self._display_name} was lost during a commit, so it is unknown"
+            f" whether the changes were saved: {_primary_message(error)}"
         )
 
     def run_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
-        """See the shared protocol."""
+        """See `sql.connection.Connection`."""
         left = list(rows)
         try:
             if len(left) >= _ROWS_PER_INSERT and translate_multi_row_insert(
@@ -321,7 +331,7 @@ class Connection:
             raise translate_error(error, self._display_name) from error
 
     def _insert_batches(self, statement: str, rows: list[Sequence[Any]]) -> list[Sequence[Any]]:
-        """Store rows, many at once, and return those that are left over."""
+        """Insert rows in full batches, and return the remaining rows."""
         words = translate_multi_row_insert(statement, _ROWS_PER_INSERT)
         whole = len(rows) - len(rows) % _ROWS_PER_INSERT
         self._cursor.executemany(
@@ -337,71 +347,71 @@ class Connection:
         return self._cursor.execute(translate(statement), values, binary=True)
 
     def bind_values(self, values: Sequence[bytes] | Sequence[str]) -> Any:
-        """See the shared protocol."""
+        """See `sql.connection.Connection`."""
         return list(values)
 
     def bind_integers(self, values: Sequence[int]) -> Any:
-        """See the shared protocol."""
+        """See `sql.connection.Connection`."""
         return BigintArray(values)
 
     def bind_vector(self, stored: Any) -> Any:
-        """See the shared protocol."""
+        """See `sql.connection.Connection`."""
         return None if stored is None else VectorParameter(stored)
 
     def get_owner(self, owner_id: str, *, lock: bool = False) -> OwnerRow:
-        """See the shared protocol."""
+        """See `sql.connection.Connection`."""
         number = owner_number(owner_id)
         started = monotonic()
         try:
             row = self._execute(_OWNER + (" FOR UPDATE" if lock else ""), (number,)).fetchone()
         except errors.LockNotAvailable as error:
-            problem = f"another writer keeps the same owner locked, in {self._display_name}"
+            problem = f"another writer has locked the same owner in {self._display_name}"
             raise StoreUnavailable(problem, monotonic() - started) from error
         except psycopg.Error as error:
             raise translate_error(error, self._display_name, monotonic() - started) from error
         if row is None:
             return OwnerRow()
         if row[0] != owner_id:
-            raise InvalidInput("owner", "another owner's id has the same number: choose another")
+            raise InvalidInput("owner", "has the same hash as another owner's id: choose another")
         return OwnerRow(*row[1:])
 
     def insert_owner(self, owner_id: str, key_version: int) -> OwnerRow:
-        """See the shared protocol."""
+        """See `sql.connection.Connection`."""
         self.run(_NEW_OWNER, (owner_number(owner_id), owner_id, key_version))
-        # Whoever was faster has committed by now, and may have been erased again since.
+        # Another writer may have inserted the owner first, and it may have been erased since.
         found = self.get_owner(owner_id, lock=True)
         return found if found.number else self.insert_owner(owner_id, key_version)
 
     def begin(self, mode: str, owner_id: str | None, timeout_s: float) -> None:
-        """Begin a transaction that sees an owner's rows, and no others.
+        """Begin a transaction in which only one owner's rows are visible.
 
         Args:
-            how: Which kind of transaction.
-            owner_id: Whose rows; None: nobody's.
-            timeout_s: For how long to wait for the server.
+            mode: The transaction mode, after `BEGIN`.
+            owner_id: The owner; None: no rows are visible.
+            timeout_s: How long to wait for the server.
 
         Raises:
-            psycopg.OperationalError: The connection is lost; nothing was done.
+            psycopg.OperationalError: The connection is lost. Nothing was done.
         """
-        # There is nothing to wait for but the server itself.
+        # BEGIN waits for no lock, only for the server itself.
         patience_s, self._raw.response_timeout_s = self._raw.response_timeout_s, timeout_s
         whose = "" if owner_id is None else str(owner_number(owner_id))
-        # Two statements in one, which only the simple protocol takes: without values.
+        # Only the simple query protocol, without parameters, accepts two statements at once.
         self._cursor.execute(
-            f"BEGIN {mode}; SET LOCAL memolith.api.owner = '{whose}'".encode(), prepare=False
+            f"BEGIN {mode}; SET LOCAL memolith.owner = '{whose}'".encode(), prepare=False
         )
         self._raw.response_timeout_s = patience_s
 
     def set_owner(self, number: int) -> None:
-        """See the rows of the owner of a number in this transaction, and no others."""
+        """Make only the rows of this owner visible for the rest of the transaction."""
         self.run(
-            f"SET LOCAL memolith.api.owner = '{number:d}'"
-        )  # not a function, for Citus passes it on
+            f"SET LOCAL memolith.owner = '{number:d}'"
+        )  # SET, because Citus does not propagate set_config()
 
     def roll_back(self) -> None:
-        """End the transaction, if one is open, and undo it."""
+        """Roll back the open transaction, if there is one."""
         if self._raw.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
-            # The error that led here says more than the one from here would.
+            # The error that led here is more informative than a second one.
             with suppress(psycopg.Error):
                 self._cursor.execute("ROLLBACK", prepare=False)
 
@@ -414,33 +424,33 @@ _SET_SEARCH_PATH = (
 
 
 def build_search_path(schema: str, *, is_local: bool = False) -> sql.Composed:
-    """Return what lets names be found in a schema, and those of pgvector wherever they are.
+    """Return the statement that puts a schema and pgvector's schema on the search path.
 
     Args:
-        schema: The schema that a store is in.
-        is_local: Until the transaction's end.
+        schema: The schema of the store.
+        is_local: Whether the setting ends with the transaction.
     """
     return sql.SQL(_SET_SEARCH_PATH).format(schema, is_local)
 
 
 def lock_timeout_ms(timeout_s: float) -> int:
-    """Return for how long to wait for a lock, as PostgreSQL takes it: 0 would be for ever."""
+    """Return a timeout in milliseconds for `lock_timeout`: at least 1, since 0 means no limit."""
     return max(1, round(timeout_s * 1000))
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionSettings:
-    """How a database is reached.
+    """How to connect to a database.
 
     Attributes:
-        conninfo: Where it is, as libpq takes it.
-        place: How it is called in messages, without a password.
-        schema: In which schema of it the tables are.
-        form: How vectors stand in it; None: there are none.
-        is_application: Whether the session's role is to become the application's.
-        timeout_s: For how long to wait for locks, and for a connection.
-        statement_timeout_s: After how long a statement is given up; 0: never.
-        is_distributed: Whether Citus has the tables on several machines.
+        conninfo: The connection string for libpq.
+        display_name: The name of the database in messages, without a password.
+        schema: The schema of the tables.
+        vector_format: The format of stored vectors; None: no vectors are stored.
+        uses_application_role: Whether to switch to the application's role.
+        timeout_s: Timeout for locks and for a free connection.
+        statement_timeout_s: Timeout for statements; 0: no limit.
+        is_distributed: Whether Citus distributes the tables over several machines.
     """
 
     conninfo: str = field(repr=False)
@@ -454,26 +464,26 @@ class ConnectionSettings:
 
     @property
     def transaction_settings(self) -> str:
-        """What is said at the begin of each transaction: what machines of Citus' must be told."""
+        """Settings to repeat in each transaction, which Citus propagates to its machines."""
         if not self.is_distributed:
             return ""
         return "".join(f"; SET LOCAL {setting}" for setting in VECTOR_SEARCH_SETTINGS)
 
     @property
     def statement_timeout_ms(self) -> int:
-        """The same in milliseconds, as PostgreSQL takes it."""
+        """The statement timeout in milliseconds."""
         return round(self.statement_timeout_s * 1000)
 
     @property
     def response_timeout_s(self) -> float | None:
-        """For how long a server may be silent while a statement runs; None: for ever."""
+        """How long the server may send nothing while a statement runs; None: no limit."""
         return self.statement_timeout_s + self.timeout_s if self.statement_timeout_s else None
 
     def connect(self) -> PsycopgConnection:
-        """Return a new connection, ready.
+        """Return a new, configured connection.
 
         Raises:
-            psycopg.OperationalError: The server can't be reached.
+            psycopg.OperationalError: The server cannot be reached.
         """
         with ExitStack() as failing:
             raw = failing.enter_context(PsycopgConnection.connect(self.conninfo, autocommit=True))
@@ -484,7 +494,7 @@ class ConnectionSettings:
         return raw
 
     def configure(self, raw: PsycopgConnection) -> None:
-        """Make a new connection ready."""
+        """Apply the settings and type adapters to a new connection."""
         settings = [
             build_search_path(self.schema),
             sql.SQL("SET lock_timeout = {}").format(lock_timeout_ms(self.timeout_s)),
@@ -493,7 +503,8 @@ class ConnectionSettings:
                 _IDLE_TRANSACTION_S * 1000
             ),
             sql.SQL(
-                f"SET tcp_keepalives_idle = {KEEPALIVE_IDLE_S}; SET tcp_keepalives_interval = {KEEPALIVE_INTERVAL_S};"
+                f"SET tcp_keepalives_idle = {KEEPALIVE_IDLE_S};"
+                f" SET tcp_keepalives_interval = {KEEPALIVE_INTERVAL_S};"
                 f" SET tcp_keepalives_count = {KEEPALIVE_COUNT}"
             ),
         ]
@@ -518,36 +529,42 @@ VECTOR_SEARCH_SETTINGS = (
     "ivfflat.iterative_scan = relaxed_order",
     "ivfflat.probes = 10",
 )
-"""Without iterative scans an index finds the nearest of all owners, and few or none of one's own.
+"""Settings of pgvector. Without iterative scans an index returns the nearest vectors of all owners;
+few or none of them may belong to the current owner.
 
-By 800 candidates of HNSW nothing of note is missed (docs/scaling.md); as many probes as the root of
-100 lists, as pgvector's manual advises; the most tuples are a guess.
+With 800 HNSW candidates recall loss is negligible (docs/scaling.md). `probes` is the square root of
+100 lists, as recommended by pgvector's manual. The maximum number of tuples is a guess.
 """
 
 _READ_TRANSACTION = "ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _WRITE_TRANSACTION = "ISOLATION LEVEL READ COMMITTED"
-"""Whether something may be written, a role's or a database's setting may say, or a standby."""
+"""The mode does not say READ WRITE: a role, a database or a standby may be read-only."""
 
 
 class _BorrowedConnections(threading.local):
-    """How many connections a thread has been lent."""
+    """Number of connections that a thread holds."""
 
     count = 0
 
 
 class Connections:
-    """Lends connections of two pools, for reading and for writing.
+    """Lends connections from two pools, one for reading and one for writing.
 
-    A thread that has one and asks for another, as one does that writes and looks something up, is
-    lent it at once, beyond the number of all if need be: threads that each have one and wait for
-    each other's would wait in vain.
+    A thread that holds a connection and requests another, for example to read while it writes, gets
+    it at once, beyond the pool size if necessary. Otherwise such threads could deadlock.
 
-    After a fork, the child opens connections of its own at the next use, and leaves its
-    parent's alone. Forking while a transaction is open is not supported.
+    After a fork, the child opens new connections on next use and leaves its parent's alone. Forking
+    while a transaction is open is not supported.
     """
 
     def __init__(self, settings: ConnectionSettings, readers: int, writers: int) -> None:
-        """Take how the database is reached, and how many connections there may be at most."""
+        """Create the pools.
+
+        Args:
+            settings: How to connect.
+            readers: Maximum number of connections for reading.
+            writers: Maximum number of connections for writing.
+        """
         self.settings = settings
         self._sizes = (readers, writers)
         self._closed = False
@@ -560,7 +577,7 @@ class Connections:
 
     @contextmanager
     def read(self, owner_id: str | None = None) -> Iterator[Connection]:
-        """See the shared protocol."""
+        """See `sql.connection.Connections`."""
         self._check_process()
         with self._transaction(
             self._readers, _READ_TRANSACTION + self.settings.transaction_settings, owner_id
@@ -569,7 +586,7 @@ class Connections:
 
     @contextmanager
     def write(self, owner_id: str | None = None) -> Iterator[Connection]:
-        """See the shared protocol."""
+        """See `sql.connection.Connections`."""
         self._check_process()
         with self._transaction(
             self._writers, _WRITE_TRANSACTION + self.settings.transaction_settings, owner_id
@@ -578,7 +595,7 @@ class Connections:
 
     @contextmanager
     def autocommit(self) -> Iterator[Connection]:
-        """Lend a connection without a transaction, for what can't be done within one."""
+        """Return a connection without a transaction, for statements not allowed in one."""
         self._check_process()
         raw = self._acquire(self._writers, monotonic())
         raw.response_timeout_s = None
@@ -602,7 +619,7 @@ class Connections:
     def _begin_transaction(
         self, pool: Pool, mode: str, owner_id: str | None
     ) -> tuple[PsycopgConnection, Connection]:
-        """Return a connection with a transaction begun; those that are lost are let go."""
+        """Return a connection with an open transaction; lost connections are discarded."""
         started = monotonic()
         until = started + self.settings.timeout_s
         while True:
@@ -638,7 +655,7 @@ class Connections:
             ) from error
 
     def close(self) -> None:
-        """Close what is open: at once or, while lent, when given back."""
+        """Close all connections: idle ones now, and others when they are released."""
         self._check_process()
         self._closed = True
         for pool in (self._readers, self._writers):

@@ -1,4 +1,4 @@
-"""How values go to PostgreSQL and come back: integers, texts of any letters, and vectors."""
+"""Translate shared SQL to PostgreSQL, and convert integers, texts and vectors."""
 
 from __future__ import annotations
 
@@ -27,31 +27,31 @@ from memolith.adapters.sql.store import OWNER_NAMES
 from memolith.adapters.sql.transaction import HOLDS_LEASE, SET_STRENGTHS
 
 _TEXT = 25
-"""PostgreSQL's own number of the type text."""
+"""PostgreSQL's oid of the type text."""
 
 _BIGINT, _BIGINTS, _BIGINT_BYTES = 20, 1016, 8
-"""Its numbers of the type bigint and of arrays of it, and how long one is."""
+"""PostgreSQL's oids of bigint and bigint[], and the size of a bigint."""
 
 _ELEMENT = np.dtype([("length", ">i4"), ("value", ">i8")])
 
 _ESCAPE = "\uffff"
-"""Stands for no letter, in any language: Unicode keeps it for programs."""
+"""A Unicode noncharacter, which does not occur in text."""
 
 _ESCAPED_NUL, _ESCAPED_ESCAPE = f"{_ESCAPE}0", f"{_ESCAPE}1"
-"""PostgreSQL's texts can't hold the letter NUL; ours can."""
+"""Escapes: PostgreSQL's text cannot contain NUL characters."""
 
 _HEADER = 4
-"""pgvector sends the number of components and two bytes of nothing before them."""
+"""Size of the header of pgvector's binary format: dimension and two zero bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class VectorFormat:
-    """How the vectors of a store stand in its columns, exactly.
+    """How vectors are stored in a column, without loss.
 
     Attributes:
-        type_name: pgvector's type.
-        column: One component as it is sent.
-        stored: One component as the cipher gives and takes it.
+        type_name: The type of pgvector.
+        column_dtype: The NumPy type of a component in pgvector's binary format.
+        stored_dtype: The NumPy type of a component for the cipher.
     """
 
     type_name: str
@@ -60,17 +60,17 @@ class VectorFormat:
 
 
 HALF_PRECISION = VectorFormat("halfvec", ">f2", "i1")
-"""Half precision is exact for integers up to 2,048; ours are up to 127."""
+"""Half precision is exact for integers up to 2,048. Components are at most 127."""
 
 ENCRYPTED = VectorFormat("vector", ">f4", "<i2")
-"""Hidden components are integers up to 16,256, of which half precision would lose some."""
+"""Encrypted components are integers up to 16,256, too large for half precision."""
 
 FULL_PRECISION = VectorFormat("vector", ">f4", "i1")
-"""A plain store's where half precision was not wanted."""
+"""For unencrypted stores without half precision."""
 
 
 def select_vector_format(type_name: str, *, is_encrypted: bool) -> VectorFormat:
-    """Return how vectors stand in a store: by pgvector's type, and whether a cipher hides them."""
+    """Return the vector format of a store, given pgvector's type and whether it is encrypted."""
     if is_encrypted:
         return ENCRYPTED
     return HALF_PRECISION if type_name == HALF_PRECISION.type_name else FULL_PRECISION
@@ -78,30 +78,29 @@ def select_vector_format(type_name: str, *, is_encrypted: bool) -> VectorFormat:
 
 @dataclass(frozen=True, slots=True)
 class VectorParameter:
-    """A vector as the cipher has hidden it, on its way to a column."""
+    """A vector parameter of a statement, as returned by the cipher."""
 
     stored: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class BigintArray:
-    """Integers as one value: an array of `bigint`, whatever they are.
+    """Integers as one parameter of type `bigint[]`.
 
-    psycopg would take the narrowest type for a list, and, where integers are always sent as
-    `bigint`, the narrowest of all.
+    psycopg would select the narrowest type that fits the values.
     """
 
     values: Sequence[int]
 
 
 class BigintArrayDumper(Dumper):
-    """Sends integers as PostgreSQL's array of one dimension."""
+    """Sends integers as a one-dimensional PostgreSQL array."""
 
     format = Format.BINARY
     oid = _BIGINTS
 
     def dump(self, obj: BigintArray) -> Buffer | None:
-        """Return the array's head, and each element behind its length."""
+        """Return the array's header, followed by each element with its length."""
         elements = np.empty(len(obj.values), dtype=_ELEMENT)
         elements["length"] = _BIGINT_BYTES
         elements["value"] = obj.values
@@ -110,24 +109,24 @@ class BigintArrayDumper(Dumper):
 
 
 class TextDumper(StrBinaryDumper):
-    """Sends texts as texts, with NUL escaped."""
+    """Sends strings as `text`, with NUL escaped."""
 
     oid = _TEXT
 
     def dump(self, obj: str) -> Buffer | None:
-        """Return the text's bytes."""
+        """Return the encoded text."""
         if "\0" in obj or _ESCAPE in obj:
             obj = obj.replace(_ESCAPE, _ESCAPED_ESCAPE).replace("\0", _ESCAPED_NUL)
         return obj.encode()
 
 
 class TextLoader(Loader):
-    """Takes texts as `TextDumper` sent them."""
+    """Receives texts sent by `TextDumper`."""
 
     format = Format.BINARY
 
     def load(self, data: Buffer) -> str:
-        """Return the text."""
+        """Return the decoded text."""
         text = bytes(data).decode()
         return (
             text.replace(_ESCAPED_NUL, "\0").replace(_ESCAPED_ESCAPE, _ESCAPE)
@@ -137,7 +136,7 @@ class TextLoader(Loader):
 
 
 def register_adapters(connection: Connection[Any]) -> None:
-    """Let a connection send and take our integers and texts."""
+    """Register the adapters for integers and texts with a connection."""
     connection.adapters.register_dumper(int, Int8BinaryDumper)
     connection.adapters.register_dumper(BigintArray, BigintArrayDumper)
     connection.adapters.register_dumper(str, TextDumper)
@@ -147,7 +146,7 @@ def register_adapters(connection: Connection[Any]) -> None:
 def register_vector_adapters(
     connection: Connection[Any], vector_format: VectorFormat, vector_oid: int
 ) -> None:
-    """Let a connection send and take our vectors."""
+    """Register the adapters for vectors with a connection."""
 
     class VectorDumper(Dumper):
         format = Format.BINARY
@@ -170,11 +169,11 @@ def register_vector_adapters(
     connection.adapters.register_loader(vector_oid, VectorLoader)
 
 
-# --- The shared statements in PostgreSQL's words; see `adapters.sql.connection` for what they use
+# --- Translation of shared statements; `adapters.sql.connection` describes their dialect
 
 
 STATEMENT_OVERRIDES = {
-    # What goes across owners is asked of functions, which alone may; see the schema.
+    # Queries across owners need SECURITY DEFINER functions; see the schema.
     OWNER_NAMES: "SELECT owner_names()",
     OWNERS_WITHOUT_LEASE: "SELECT unclaimed_owners($1, $2)",
     OWNERS_TO_LEARN: "SELECT learning_owners($1, $2)",
@@ -190,7 +189,7 @@ STATEMENT_OVERRIDES = {
         " WHERE owner_id = $2 AND memories.id = w.id AND memories.strength <> w.strength"
     ),
 }
-"""What is said otherwise as a whole."""
+"""Statements that are replaced entirely."""
 
 _SUBSTITUTIONS = (
     (re.compile(r" INDEXED BY \w+"), ""),
@@ -203,15 +202,15 @@ _MAX_MIN_CALL = re.compile(r"\b(max|min)\(")
 _SCALAR_NAMES = {"max": "greatest", "min": "least"}
 
 _SINGLE_ROW_INSERT = re.compile(r"(INSERT INTO [^?]* VALUES )(\([?\d, ]*\))")
-"""A statement that stores one row, all of whose columns are values."""
+"""An INSERT of one row of placeholders."""
 
 _CACHE_SIZE = 1_024
-"""More statements than there are; some lists are written out, in many lengths."""
+"""More than the number of statements; some contain lists of varying length."""
 
 
 @lru_cache(_CACHE_SIZE)
 def translate(statement: str) -> str:
-    """Return a shared statement as PostgreSQL takes it."""
+    """Return a shared statement in PostgreSQL's dialect."""
     if statement in STATEMENT_OVERRIDES:
         return STATEMENT_OVERRIDES[statement]
     for pattern, words in _SUBSTITUTIONS:
@@ -222,13 +221,13 @@ def translate(statement: str) -> str:
 
 
 def _scalar_call(call: re.Match[str], statement: str) -> str:
-    """Return the beginning of a call of `max` or `min`: other names are for several values."""
+    """Return the name of a `max` or `min` call; the scalar versions have other names."""
     name = call[1]
     return f"{_SCALAR_NAMES[name] if _has_multiple_arguments(statement[call.end() :]) else name}("
 
 
 def _has_multiple_arguments(rest: str) -> bool:
-    """Tell whether there is a comma before the parenthesis that is open is closed."""
+    """Return whether a comma precedes the closing parenthesis of the call."""
     depth = 0
     for letter in rest:
         if letter == "," and not depth:
@@ -241,9 +240,9 @@ def _has_multiple_arguments(rest: str) -> bool:
 
 @lru_cache(_CACHE_SIZE)
 def translate_multi_row_insert(statement: str, rows: int) -> str | None:
-    """Return a shared statement that stores one row as one that stores so many.
+    """Return an INSERT of one row as an INSERT of several rows, or None if it is not one.
 
-    Its values are those of the rows, one row after the other. None: it is no such statement.
+    Its parameters are those of the rows, one row after the other.
     """
     found = _SINGLE_ROW_INSERT.fullmatch(statement)
     if found is None:
@@ -255,6 +254,6 @@ def translate_multi_row_insert(statement: str, rows: int) -> str | None:
 
 
 def _number_placeholders(row: str, offset: int) -> str:
-    """Return a row's places, behind so many values of other rows."""
+    """Return a row of placeholders, numbered after `offset` preceding parameters."""
     places = count(1)
     return _PLACEHOLDER.sub(lambda place: f"${offset + int(place[1] or next(places))}", row)

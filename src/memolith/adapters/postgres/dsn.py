@@ -1,4 +1,4 @@
-"""Where a database is: what of it may be told, and a plain connection to it."""
+"""Parse database URLs, and open plain sessions for administration."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from memolith.adapters.postgres.connections import (
 from memolith.errors import InvalidConfiguration, StoreReadOnly
 
 _SCHEMA_NAME = re.compile(r"(?!pg_)[a-z_][a-z0-9_]{0,54}")
-"""What need not be quoted. PostgreSQL's names have 63 bytes; a suffix must have room."""
+"""Names that need no quotes. PostgreSQL allows 63 bytes, which leaves room for a suffix."""
 
 INSPECTION_TIMEOUT_S = 60.0
-"""How long the server may be silent where it is only looked at what there is (a guess)."""
+"""Response timeout for queries that only inspect the database. A guess."""
 
 _KEEPALIVES = {
     "keepalives_idle": KEEPALIVE_IDLE_S,
@@ -37,23 +37,23 @@ _KEEPALIVES = {
 }
 
 _MIN_SERVER_VERSION = 17
-"""`GRANT MAINTAIN`; `GRANT … WITH SET` is of 16."""
+"""Required for `GRANT MAINTAIN`. (`GRANT … WITH SET` needs 16.)"""
 
 _PORTS = re.compile(r"[0-9,]*")
 _INVALID_URL = (
-    "is not a URL of PostgreSQL's: what is no letter or digit in a password is written %XX"
+    "is not a valid PostgreSQL URL: special characters in a password must be written as %XX"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class DatabaseLocation:
-    """A database, and the schema in it.
+    """A database and a schema in it.
 
     Attributes:
-        conninfo: Where it is, as libpq takes it; a password may be in it.
-        name: How it is called in messages, without a password.
+        conninfo: The connection string for libpq, which may contain a password.
+        display_name: The name of the database in messages, without a password.
         schema: The schema.
-        timeout_s: For how long to wait for a lock.
+        timeout_s: Timeout for locks.
     """
 
     conninfo: str = field(repr=False)
@@ -63,23 +63,23 @@ class DatabaseLocation:
 
     @property
     def slug(self) -> str:
-        """A part of a file's name that no other database and schema has."""
+        """A part of a file name that is specific to this database and schema."""
         return re.sub(r"[^a-z0-9_]+", "-", f"{self.display_name}-{self.schema}".lower())
 
 
 def parse_dsn(url: str, schema: str, timeout_s: float) -> DatabaseLocation:
-    """Return what a URL names; what it leaves out is for libpq to find, as it does for `psql`.
+    """Return the location that a URL names. As in `psql`, libpq fills in missing parts.
 
     Raises:
-        InvalidConfiguration: It is none that libpq takes, or the schema's name can't be one.
+        InvalidConfiguration: The URL is invalid, or the schema's name is.
     """
     if _SCHEMA_NAME.fullmatch(schema) is None:
-        problem = "must be up to 55 small letters, digits and _, and not begin with pg_"
+        problem = "must have up to 55 lowercase letters, digits and _, and not start with pg_"
         raise InvalidConfiguration("postgres.schema", problem)
     try:
         parts: dict[str, Any] = conninfo_to_dict(url)
     except psycopg.ProgrammingError:
-        # The error may quote the URL, and a password with it.
+        # The original error may quote the URL and its password.
         raise InvalidConfiguration("store", _INVALID_URL) from None
     _reject_ambiguous_url(url, parts)
     parts.setdefault("connect_timeout", max(1, ceil(timeout_s)))
@@ -93,9 +93,9 @@ def parse_dsn(url: str, schema: str, timeout_s: float) -> DatabaseLocation:
 
 
 def _reject_ambiguous_url(url: str, parts: Mapping[str, Any]) -> None:
-    """Refuse what a part of a password was taken for, as it has a "/" or "@" that is not encoded.
+    """Refuse a URL with an unencoded "/" or "@" in its password.
 
-    What is taken for a host, a port or a database stands in messages.
+    Part of the password would be taken for a host, port or database, and appear in messages.
     """
     before, _, path = url.partition("://")[2].partition("/")
     is_read_in_part = "@" in path.partition("?")[0] or before.count("@") > 1
@@ -104,7 +104,7 @@ def _reject_ambiguous_url(url: str, parts: Mapping[str, Any]) -> None:
 
 
 def _build_display_name(parts: dict[str, Any]) -> str:
-    """Return how a database is called, with what libpq takes from the environment."""
+    """Return the name of a database for messages, including libpq's environment variables."""
     if "service" in parts:
         return f"PostgreSQL by the service {parts['service']}"
     known = {
@@ -120,16 +120,16 @@ def _build_display_name(parts: dict[str, Any]) -> str:
 def session(
     location: DatabaseLocation, *, response_timeout_s: float | None = None
 ) -> Iterator[PsycopgConnection]:
-    """Lend a connection as whom the URL names, to look at a database or to change its tables.
+    """Open a connection with the role in the URL, to inspect a database or change its tables.
 
     Args:
-        place: The database.
-        patience_s: For how long it may be silent while a statement runs; None: for ever, as
-            where tables are changed or filled.
+        location: The database.
+        response_timeout_s: How long the server may send nothing while a statement runs. None: no
+            limit, for example to change or fill tables.
 
     Raises:
-        StoreUnavailable: It can't be reached.
-        InvalidConfiguration: It is too old.
+        StoreUnavailable: The database cannot be reached.
+        InvalidConfiguration: The server is too old.
     """
     try:
         with PsycopgConnection.connect(location.conninfo, autocommit=True) as raw:
@@ -147,21 +147,21 @@ def session(
 
 @contextmanager
 def require_table_owner(location: DatabaseLocation) -> Iterator[None]:
-    """Say what it means where a statement is only for who owns the tables.
+    """Translate the error of a statement that only the owner of the tables can run.
 
     Raises:
-        StoreReadOnly: Who is connected does not.
+        StoreReadOnly: The role does not own the tables.
     """
     try:
         yield
     except psycopg.errors.InsufficientPrivilege as error:
         said = error.diag.message_primary
-        reason = f"its role does not own the tables ({said}): run this as who made them"
+        reason = f"its role does not own the tables ({said}): run this as the role that does"
         raise StoreReadOnly(location.display_name, reason) from error
 
 
 def _require_supported_server(raw: PsycopgConnection, location: DatabaseLocation) -> None:
     if raw.info.server_version < _MIN_SERVER_VERSION * 10_000:
         version = raw.info.parameter_status("server_version")
-        problem = f"is PostgreSQL {version}; {_MIN_SERVER_VERSION} or newer is needed"
+        problem = f"is PostgreSQL {version}; version {_MIN_SERVER_VERSION} or newer is required"
         raise InvalidConfiguration("store", f"{location.display_name} {problem}")

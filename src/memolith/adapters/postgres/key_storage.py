@@ -1,7 +1,7 @@
-"""A key ring in a PostgreSQL database: in a schema of its own, beside that of the store.
+"""Store the key ring in a PostgreSQL database, in a schema of its own beside the store's schema.
 
-Many machines share it, and a dump of the store's schema holds no key. The application reads and
-writes it; maintenance, and the functions that run as it, see nothing of it.
+Several machines can share it, and a dump of the store's schema contains no keys. The application
+role can read and write it. The maintenance role, and functions that run as it, have no access.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from memolith.errors import KeyUnavailable, StoreDamaged, StoreReadOnly
 KEY_SCHEMA_SUFFIX = "_keys"
 
 _CONNECTIONS = 2
-"""Of each kind: keys are kept in memory once they were asked for."""
+"""Pool size for reading and for writing. Small, because keys are cached in memory."""
 
 _TABLES = f"""
 CREATE SCHEMA IF NOT EXISTS {{schema}};
@@ -39,8 +39,8 @@ GRANT SELECT, INSERT, UPDATE, DELETE, MAINTAIN
 """
 
 _LOCK_MAKING = "SELECT pg_advisory_xact_lock(hashtextextended('memolith key rings', 0))"
-# Of the writers of a ring each waits for the one before; and a server that acknowledges before it
-# has written waits for the disk this time: a key is used as soon as it is there.
+# Writers of a ring are serialised. `synchronous_commit` is enforced, because a key is used as soon
+# as it is committed.
 _LOCK = (
     "SELECT pg_advisory_xact_lock(hashtextextended('memolith key ring ' || current_schema(), 0)),"
     " CASE WHEN current_setting('synchronous_commit') = 'off'"
@@ -49,21 +49,21 @@ _LOCK = (
 
 
 class PostgresKeyStorage:
-    """See `RingPlace`."""
+    """A key ring in a PostgreSQL database; see `KeyRingStorage`."""
 
     def __init__(self, store: DatabaseLocation) -> None:
-        """Take where the store is that the keys are of; nothing is asked yet."""
+        """Use the key schema of a store's database. Does not connect yet."""
         self._location = replace(store, schema=f"{store.schema}{KEY_SCHEMA_SUFFIX}")
         self._lock = threading.Lock()
         self._opened: Connections | None = None
         self._exists = False
 
     def __str__(self) -> str:
-        """Return the database's name and the schema's."""
+        """Return the names of the database and the schema."""
         return f"{self._location.display_name}, schema {self._location.schema}"
 
     def exists(self) -> bool:
-        """See the protocol."""
+        """See `KeyRingStorage`."""
         if not self._exists:
             with session(self._location, response_timeout_s=INSPECTION_TIMEOUT_S) as raw:
                 name = f"{self._location.schema}.ring"
@@ -72,10 +72,10 @@ class PostgresKeyStorage:
         return self._exists
 
     def create(self) -> None:
-        """See the protocol.
+        """See `KeyRingStorage`.
 
         Raises:
-            StoreReadOnly: Who the URL names may not make schemas, or the role.
+            StoreReadOnly: The role in the URL is not allowed to create schemas or roles.
         """
         if self.exists():
             return
@@ -89,30 +89,30 @@ class PostgresKeyStorage:
                 raw.execute(_TABLES.format(schema=self._location.schema).encode())
             except psycopg.errors.InsufficientPrivilege as error:
                 said = error.diag.message_primary
-                reason = f"there is no key ring, and its role may not make one ({said})"
+                reason = f"there is no key ring, and its role is not allowed to create one ({said})"
                 raise StoreReadOnly(str(self), reason) from error
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """See the protocol."""
+        """See `KeyRingStorage`."""
         with self._translate_damage(), self._get_connections().read() as rows:
             yield rows
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """See the protocol."""
+        """See `KeyRingStorage`."""
         with self._translate_damage(), self._get_connections().write() as rows:
             rows.row(_LOCK)
             yield rows
             rows.run("COMMIT")
 
     def compact(self) -> None:
-        """Vacuum what was removed. The server's log and copies of it are the server's affair."""
+        """Vacuum the tables. Removes nothing from the server's log or from copies of it."""
         with self._get_connections().autocommit() as connection:
             connection.run("VACUUM (SKIP_LOCKED) ring, stores, owners")
 
     def close(self) -> None:
-        """See the protocol."""
+        """See `KeyRingStorage`."""
         with self._lock:
             opened, self._opened = self._opened, None
         if opened is not None:

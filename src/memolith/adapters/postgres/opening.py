@@ -1,4 +1,4 @@
-"""Opening a database: is a store in it, of which schema, and does it keep owners apart?"""
+"""Open, create and upgrade a store in a database, and verify that it isolates owners."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from memolith.ports.cipher import Cipher, CipherProvider
 Migrations = Sequence[Callable[[StoreLayout], str]]
 
 _LOCK = 0x4D656D6F
-"""Of two who make or migrate a store at once, one waits for the other: "Memo"."""
+"""Advisory lock that serialises the creation and migration of stores: "Memo"."""
 
 _TABLES_WITHOUT_FORCED_RLS = (
     "SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace(%s)"
@@ -57,7 +57,7 @@ _ROLE_BYPASSES_RLS = (
     "SELECT current_user, rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
 )
 DISTRIBUTED = "distributed"
-"""What a store says of itself whose tables Citus has on several machines."""
+"""The fact in `meta` that marks a store distributed by Citus."""
 
 _HAS_SCHEMA_USAGE = "SELECT quote_ident(current_user), has_schema_privilege(%s, 'USAGE')"
 _PGVECTOR_VERSION = (
@@ -65,7 +65,7 @@ _PGVECTOR_VERSION = (
     " JOIN pg_namespace AS n ON n.oid = e.extnamespace WHERE e.extname = 'vector'"
 )
 _MIN_PGVECTOR_VERSION = (0, 8)
-"""Iterative scans."""
+"""Required for iterative scans."""
 
 _CAN_ASSUME_ROLE = (
     "SELECT EXISTS (SELECT 1 FROM pg_roles WHERE rolname = %s)"
@@ -75,12 +75,12 @@ _CAN_ASSUME_ROLE = (
 
 @dataclass(frozen=True, slots=True)
 class StoreParameters:
-    """What a store is opened with.
+    """Parameters for opening a store.
 
     Attributes:
-        form: How its vectors stand.
+        vector_format: The format of its vectors.
         cipher: Its cipher.
-        is_distributed: Whether Citus has its tables on several machines.
+        is_distributed: Whether Citus distributes its tables over several machines.
     """
 
     vector_format: VectorFormat
@@ -91,15 +91,15 @@ class StoreParameters:
 def open_or_create(
     location: DatabaseLocation, *, ciphers: CipherProvider, analyser: int, options: NewStoreOptions
 ) -> StoreParameters:
-    """Make a store where there is none; return what it is opened with.
+    """Return the parameters of a store, and create it if it does not exist.
 
     Raises:
-        StoreUnavailable: The database can't be reached, or is of an older schema.
-        StoreReadOnly: There is no store, and none may be made.
-        InvalidConfiguration: The server or pgvector is too old, or the role may not use it.
-        StoreDamaged: It does not say what it is.
-        StoreTooNew: A newer Memolith has written it.
-        KeyUnavailable: Its key is missing, or another; nothing was changed.
+        StoreUnavailable: The database cannot be reached, or its schema must be upgraded.
+        StoreReadOnly: There is no store, and the role is not allowed to create one.
+        InvalidConfiguration: The server or pgvector is too old, or the role lacks privileges.
+        StoreDamaged: The facts in `meta` are incomplete.
+        StoreTooNew: The store was written by a newer Memolith.
+        KeyUnavailable: The key is missing or wrong. Nothing was changed.
     """
     with session(location, response_timeout_s=INSPECTION_TIMEOUT_S + location.timeout_s) as raw:
         if not store_exists(raw, location):
@@ -110,7 +110,8 @@ def open_or_create(
         facts = read_facts(raw, location)
         if int(facts["schema"]) < SCHEMA:
             raise StoreUnavailable(
-                f"{location.display_name} has schema {facts['schema']}, this Memolith needs {SCHEMA}:"
+                f"{location.display_name} has schema {facts['schema']}, and this Memolith"
+                f" needs {SCHEMA}:"
                 " run `memolith db upgrade`"
             )
         return StoreParameters(
@@ -119,7 +120,7 @@ def open_or_create(
 
 
 def store_exists(raw: PsycopgConnection, location: DatabaseLocation) -> bool:
-    """Tell whether there is a store in a schema."""
+    """Return whether a schema contains a store."""
     found = raw.execute(
         "SELECT EXISTS (SELECT 1 FROM pg_class WHERE relname = 'meta'"
         " AND relnamespace = to_regnamespace(%s))",
@@ -129,10 +130,10 @@ def store_exists(raw: PsycopgConnection, location: DatabaseLocation) -> bool:
 
 
 def _require_schema_usage(raw: PsycopgConnection, location: DatabaseLocation) -> None:
-    """Refuse a role that does not so much as see the tables."""
+    """Refuse a role that has no access to the schema."""
     role, may_use = raw.execute(_HAS_SCHEMA_USAGE, (location.schema,)).fetchone() or ("", False)
     if not may_use:
-        problem = f"the role {role} may not use it: GRANT {APPLICATION} TO {role}"
+        problem = f"the role {role} has no access: run GRANT {APPLICATION} TO {role}"
         raise InvalidConfiguration(
             "store", f"{location.display_name}, schema {location.schema}: {problem}"
         )
@@ -141,42 +142,42 @@ def _require_schema_usage(raw: PsycopgConnection, location: DatabaseLocation) ->
 def read_facts(
     raw: PsycopgConnection, location: DatabaseLocation, newest_schema: int = SCHEMA
 ) -> dict[str, str]:
-    """Return what a store says of itself.
+    """Return the facts in a store's table `meta`.
 
     Args:
-        raw: Within its schema.
-        place: What it is called.
-        known: The newest schema that may be.
+        raw: A connection whose search path is set to the schema.
+        location: The location, for error messages.
+        newest_schema: The newest supported schema.
 
     Raises:
-        StoreDamaged: Too little.
-        StoreTooNew: A newer Memolith has written it.
+        StoreDamaged: Facts are missing.
+        StoreTooNew: The store was written by a newer Memolith.
     """
     facts: dict[str, str] = dict(raw.execute("SELECT name, value FROM meta").fetchall())
     if not {"schema", "vector", "cipher", "store_id", "key_check"} <= facts.keys():
-        raise StoreDamaged(f"{location.display_name} does not say what it was made with")
+        raise StoreDamaged(f"{location.display_name} has incomplete facts in its table meta")
     if int(facts["schema"]) > newest_schema:
         raise StoreTooNew(int(facts["schema"]), newest_schema)
     return facts
 
 
 def get_vector_format(facts: Mapping[str, str]) -> VectorFormat:
-    """Return how the vectors of a store stand, by what it says of itself."""
+    """Return the vector format of a store."""
     return select_vector_format(facts["vector"], is_encrypted=bool(facts["store_id"]))
 
 
 def get_cipher(facts: Mapping[str, str], ciphers: CipherProvider) -> Cipher:
-    """Return the cipher of a store, by what it says of itself.
+    """Return the cipher of a store.
 
     Raises:
-        KeyUnavailable: Its key is missing, or another.
+        KeyUnavailable: The key is missing or wrong.
     """
     store_id, check = (bytes.fromhex(facts[name]) for name in ("store_id", "key_check"))
     return ciphers.load(facts["cipher"], store_id, check)
 
 
 def lock_schema(raw: PsycopgConnection) -> None:
-    """Let nobody else make or migrate a store until the transaction's end."""
+    """Lock the creation and migration of stores until the end of the transaction."""
     raw.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
 
 
@@ -188,11 +189,11 @@ def create_store(
     options: NewStoreOptions,
     migrations: Sequence[Callable[[StoreLayout], str]] = MIGRATIONS,
 ) -> StoreParameters | None:
-    """Make a store; None: somebody else was faster.
+    """Create a store; return None if another process was faster.
 
     Raises:
-        StoreReadOnly: Who is connected may not.
-        InvalidConfiguration: There is no pgvector, or it is too old.
+        StoreReadOnly: The role is not allowed to create it.
+        InvalidConfiguration: pgvector is not installed, or is too old.
     """
     with raw.transaction():
         lock_schema(raw)
@@ -226,20 +227,21 @@ def create_store(
 
 
 def _install_pgvector(raw: PsycopgConnection, location: DatabaseLocation) -> str:
-    """Have pgvector in the database; return in which schema it is.
+    """Install pgvector in the database if necessary, and return the schema it is in.
 
     Raises:
-        InvalidConfiguration: It is not installed on the server, or too old.
+        InvalidConfiguration: pgvector is not available on the server, or is too old.
     """
     try:
         raw.execute("CREATE EXTENSION IF NOT EXISTS vector SCHEMA public")
     except psycopg.errors.FeatureNotSupported as error:
         raise InvalidConfiguration(
-            "store", f"{location.display_name} has no pgvector to install"
+            "store",
+            f"{location.display_name} does not have pgvector: install it on the server first",
         ) from error
     version, home = raw.execute(_PGVECTOR_VERSION).fetchone() or ("0", "")
     if tuple(int(part) for part in version.split(".")[:2]) < _MIN_PGVECTOR_VERSION:
-        problem = "0.8 or newer is needed: ALTER EXTENSION vector UPDATE"
+        problem = "0.8 or newer is required: run ALTER EXTENSION vector UPDATE"
         raise InvalidConfiguration(
             "store", f"{location.display_name} has pgvector {version}; {problem}"
         )
@@ -248,32 +250,33 @@ def _install_pgvector(raw: PsycopgConnection, location: DatabaseLocation) -> str
 
 def _raise_cannot_create(location: DatabaseLocation, error: psycopg.Error) -> NoReturn:
     reason = (
-        f"there is no store in it, and its role may not make one ({error.diag.message_primary})"
+        f"it contains no store, and its role is not allowed to create one"
+        f" ({error.diag.message_primary})"
     )
     raise StoreReadOnly(location.display_name, reason) from error
 
 
 def can_assume_application_role(raw: PsycopgConnection) -> bool:
-    """Whether the session's role can be put off for the application's."""
+    """Return whether the session can switch to the application's role."""
     found = raw.execute(_CAN_ASSUME_ROLE, (APPLICATION, APPLICATION, APPLICATION)).fetchone()
     return bool(found and found[0])
 
 
 def verify_isolation(settings: ConnectionSettings) -> None:
-    """See that the application sees one owner's rows, and no others.
+    """Verify that a transaction of an owner sees the rows of that owner only.
 
     Raises:
-        InvalidConfiguration: It sees all, or none.
-        StoreUnavailable: The database can't be reached.
+        InvalidConfiguration: It sees all rows, or none.
+        StoreUnavailable: The database cannot be reached.
     """
     try:
         with settings.connect() as raw:
             _require_row_level_security(raw, settings)
             for owner, visible in (("", []), (str(PROBE_OWNERS[0]), [(PROBE_OWNERS[0],)])):
                 with raw.transaction(force_rollback=True):
-                    raw.execute(f"SET LOCAL memolith.api.owner = '{owner}'".encode())
+                    raw.execute(f"SET LOCAL memolith.owner = '{owner}'".encode())
                     if raw.execute("SELECT owner_id FROM probe").fetchall() != visible:
-                        raise _isolation_error(settings, "rows are not seen by whose they are")
+                        raise _isolation_error(settings, "row-level security shows the wrong rows")
     except psycopg.Error as error:
         raise translate_error(error, settings.display_name) from error
 
@@ -281,7 +284,7 @@ def verify_isolation(settings: ConnectionSettings) -> None:
 def _require_row_level_security(raw: PsycopgConnection, settings: ConnectionSettings) -> None:
     role, is_unbound = raw.execute(_ROLE_BYPASSES_RLS).fetchone() or ("", True)
     if is_unbound:
-        raise _isolation_error(settings, f"the role {role} is bound by no row-level security")
+        raise _isolation_error(settings, f"the role {role} bypasses row-level security")
     schema = sql.Identifier(settings.schema).as_string(raw)
     unforced = raw.execute(_TABLES_WITHOUT_FORCED_RLS, (schema, list(OWNER_TABLES))).fetchall()
     if unforced:
@@ -290,11 +293,11 @@ def _require_row_level_security(raw: PsycopgConnection, settings: ConnectionSett
 
 def _isolation_error(settings: ConnectionSettings, problem: str) -> InvalidConfiguration:
     return InvalidConfiguration(
-        "store", f"{settings.display_name} does not keep owners apart: {problem}"
+        "store", f"{settings.display_name} does not isolate owners: {problem}"
     )
 
 
-# --- Bringing a store up to date, as `memolith db upgrade` does: a migration at a time
+# --- Upgrades
 
 
 _COUNT_PARTITIONS = "SELECT count(*) FROM pg_inherits WHERE inhparent = to_regclass('owners')"
@@ -302,11 +305,11 @@ _COUNT_PARTITIONS = "SELECT count(*) FROM pg_inherits WHERE inhparent = to_regcl
 
 @dataclass(frozen=True, slots=True)
 class UpgradeResult:
-    """What became of a store.
+    """The result of an upgrade.
 
     Attributes:
-        found: The schema it had; 0 where there was no store.
-        reached: The schema it has.
+        schema_before: The schema before; 0 if there was no store.
+        schema_after: The schema afterwards.
     """
 
     schema_before: int
@@ -322,24 +325,24 @@ def upgrade(
     on_schema_reached: Callable[[int], None],
     migrations: Migrations = MIGRATIONS,
 ) -> UpgradeResult:
-    """Make a store where there is none, or bring one up to date.
+    """Create a store if there is none, or upgrade it to the newest schema.
 
-    Each migration is a transaction of its own, with nobody else migrating: interrupted anywhere,
-    the store has the schema that was reached, and the next call goes on from there.
+    Each migration is one transaction under a lock. After an interruption, the next call continues
+    from the schema that was reached.
 
     Args:
-        place: Where.
-        ciphers: What a new store is encrypted with.
-        analyser: By which version of the analyser a new one is indexed.
-        making: How a new one is to be.
-        told: Is called with each schema that is reached.
-        migrations: What there is.
+        location: The location of the store.
+        ciphers: Provides the cipher of a new store.
+        analyser: Version of the text analysis, saved in a new store.
+        options: Options of a new store.
+        on_schema_reached: Called with each schema that was reached.
+        migrations: The migrations.
 
     Raises:
-        StoreUnavailable: The database can't be reached, or somebody holds a table for too long.
-        StoreReadOnly: Who is connected may not make or change the tables.
-        StoreDamaged: It does not say what it is.
-        StoreTooNew: A newer Memolith has written it; nothing was changed.
+        StoreUnavailable: The database cannot be reached, or another session holds a lock.
+        StoreReadOnly: The role is not allowed to create or change the tables.
+        StoreDamaged: The facts in `meta` are incomplete.
+        StoreTooNew: The store was written by a newer Memolith. Nothing was changed.
     """
     with session(location) as raw:
         if not store_exists(raw, location) and create_store(
@@ -358,7 +361,7 @@ def upgrade(
 def _run_next_migration(
     raw: PsycopgConnection, location: DatabaseLocation, migrations: Migrations
 ) -> bool:
-    """Run the next migration; return whether there was one."""
+    """Run the next migration; return False if there was none."""
     with raw.transaction():
         lock_schema(raw)
         facts = read_facts(raw, location, len(migrations))
@@ -372,6 +375,6 @@ def _run_next_migration(
 
 
 def count_partitions(raw: PsycopgConnection) -> int:
-    """Return into how many parts the tables of a store are parted; 0: none."""
+    """Return the number of partitions of a store's tables; 0 if they are not partitioned."""
     (parts,) = raw.execute(_COUNT_PARTITIONS).fetchone() or (0,)
     return int(parts)

@@ -1,4 +1,4 @@
-"""Roles, policies and what may be done by whom, in the words that migrations are made of."""
+"""Build SQL for roles, row-level security policies and privileges, for use in migrations."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ EXCEPTION WHEN duplicate_object OR unique_violation THEN
 END $$;
 """
 
-# What runs as somebody must be given to them, for which one must be one of them, and they must
-# be allowed to have something here.
+# A function that runs as maintenance must be owned by it. Transferring the ownership requires
+# membership in the role, and the role's CREATE privilege on the schema.
 _GRANT_MAINTENANCE = f"""
 DO $$ BEGIN
   IF NOT pg_has_role('{MAINTENANCE}', 'SET') THEN
@@ -36,17 +36,17 @@ _POLICY = """
 ALTER TABLE {table} ENABLE ROW LEVEL SECURITY;
 ALTER TABLE {table} FORCE ROW LEVEL SECURITY;
 CREATE POLICY of_one_owner ON {table}
-  USING (owner_id = nullif(current_setting('memolith.api.owner', true), '')::bigint);
+  USING (owner_id = nullif(current_setting('memolith.owner', true), '')::bigint);
 """
 
 
 def application_role_sql() -> str:
-    """Return what makes the application's role where it is not there."""
+    """Return SQL that creates the application's role if it does not exist."""
     return _ROLE.format(role=APPLICATION)
 
 
 def roles_sql() -> str:
-    """Return what makes the two roles, where they are not there, and lets them into the schema."""
+    """Return SQL that creates both roles if missing and grants them usage of the schema."""
     parts = [_ROLE.format(role=role) for role in (APPLICATION, MAINTENANCE)]
     parts += [
         _schema_privilege_sql("GRANT USAGE", f"TO {role}") for role in (APPLICATION, MAINTENANCE)
@@ -59,17 +59,17 @@ def _schema_privilege_sql(what: str, whom: str) -> str:
 
 
 def owner_policy_sql(table: str) -> str:
-    """Return what shows a transaction the rows of the owner that it is of, and no others."""
+    """Return SQL for a policy that restricts a transaction to the rows of its owner."""
     return _POLICY.format(table=table)
 
 
 def owner_table_sql(table: str, partitions: int, visible_columns: str = "owner_id") -> str:
-    """Return what is put around a table of owners' rows: its parts, its policies, its readers.
+    """Return SQL for the partitions, policies and privileges of a table with an owner.
 
     Args:
-        table: A new table, partitioned by the hash of `owner_id` if there are to be parts.
-        partitions: How many parts; 0: none.
-        seen: The columns that maintenance sees of all owners.
+        table: A new table, partitioned by the hash of `owner_id` if there are partitions.
+        partitions: The number of partitions; 0: none.
+        visible_columns: The columns that the maintenance role can read for all owners.
     """
     parts = [
         f"CREATE TABLE {table}_{n} PARTITION OF {table}"
@@ -88,17 +88,17 @@ def owner_table_sql(table: str, partitions: int, visible_columns: str = "owner_i
 
 
 def shared_tables_sql(tables: Iterable[str]) -> str:
-    """Return what lets the application use tables that are of no owner."""
+    """Return SQL that grants the application access to tables without an owner."""
     named = ", ".join(tables)
     return f"GRANT SELECT, INSERT, UPDATE, DELETE ON {named} TO {APPLICATION};"
 
 
 def maintenance_functions_sql(definitions: Mapping[str, str]) -> str:
-    """Return what makes functions that run as maintenance, which the application may call.
+    """Return SQL for functions that run as maintenance and that the application can call.
 
     Args:
-        of: The statement that each consists of, by its head: `name(…) RETURNS …`. One that was
-            there before is changed; what it returns must then stay.
+        definitions: The statement of each function by its head, `name(…) RETURNS …`. An existing
+            function is replaced; its return type must not change.
     """
     return "\n".join(
         (

@@ -1,6 +1,6 @@
-"""Schema 1, as the first store was made. It is never changed: what comes later is a migration.
+"""The tables of a PostgreSQL store, and the forward-only migrations that create them.
 
-The tables are SQLite's (see `adapters.sqlite.schema` for what each column means).
+The columns have the same meaning as in SQLite; see `adapters.sqlite.schema`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ SCHEMA_1_OWNER_TABLES = (
     "claims",
     "usage",
 )
-"""Those under row-level security."""
+"""Tables under row-level security in schema 1. Migrations are never changed after a release."""
 
 _SCHEMA_1_SHARED_TABLES = ("meta", "idempotency", "jobs", "api_keys", "tombstones")
 
@@ -367,7 +367,7 @@ _MAINTENANCE_COLUMNS = {
     "messages": "owner_id, number, marks, retry_at, valid_to",
     "passages": "owner_id, vector",
 }
-"""What maintenance sees of all owners; of all other tables only the owner's number."""
+"""Columns that maintenance can read for all owners; of other tables only the owner's number."""
 
 _HAS_CLAIM = (
     "SELECT 1 FROM claims AS c WHERE c.owner_id = o.owner_id AND c.work = $1"
@@ -402,7 +402,7 @@ _SCHEMA_1_FUNCTIONS = {
 
 
 def schema_1_sql(layout: StoreLayout) -> str:
-    """Return the script that leads from nothing to schema 1."""
+    """Return the script that creates schema 1."""
     partitioned = " PARTITION BY HASH (owner_id)" if layout.partitions else ""
     return "\n".join(
         (
@@ -420,7 +420,7 @@ def schema_1_sql(layout: StoreLayout) -> str:
     )
 
 
-# --- From schema 1 to 2: a second column of vectors, which takes turns with the first
+# --- Schema 2: a second vector column, used in alternation with the first
 
 
 _SCHEMA_2_FUNCTIONS = {
@@ -432,7 +432,7 @@ _SCHEMA_2_FUNCTIONS = {
 
 
 def schema_2_sql(layout: StoreLayout) -> str:
-    """Return the script; both columns are added without a rewrite of the tables."""
+    """Return the script from schema 1 to 2. It adds both columns without rewriting the tables."""
     return "\n".join(
         (
             f"ALTER TABLE passages ADD COLUMN vector2 {layout.vector_format.type_name};",
@@ -444,26 +444,26 @@ def schema_2_sql(layout: StoreLayout) -> str:
     )
 
 
-# --- The schema that this code knows, and the migrations that lead to it: numbered, forward only
+# --- Current schema
 
 
 OWNER_TABLES = ("owners", *OWNED_TABLES)
-"""The tables under row-level security."""
+"""Tables under row-level security."""
 
 SHARED_TABLES = ("meta", "idempotency", "jobs", "api_keys", "tombstones", "probe")
-"""The others."""
+"""Tables without row-level security, except `probe`."""
 
 PROBE_OWNERS = (-1, -2)
-"""The owners of two rows that tell whether it works; no name has such a number."""
+"""Owners of two rows that test row-level security. `owner_number` is never negative."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewStoreOptions:
-    """How a new store is to be.
+    """Options of a new store.
 
     Attributes:
-        partitions: Into how many parts by owner its tables are parted; 0: none.
-        half_precision: Whether its vectors stand in half precision, where they are not hidden.
+        partitions: The number of partitions of its tables, by owner; 0: none.
+        half_precision: Whether to store unencrypted vectors in half precision.
     """
 
     partitions: int = 0
@@ -472,11 +472,11 @@ class NewStoreOptions:
 
 @dataclass(frozen=True, slots=True)
 class StoreLayout:
-    """How a store is.
+    """The layout of a store's tables.
 
     Attributes:
-        form: How vectors stand in its columns.
-        partitions: Into how many parts its tables are parted by owner; 0: none.
+        vector_format: The format of vectors.
+        partitions: The number of partitions of its tables, by owner; 0: none.
     """
 
     vector_format: VectorFormat
@@ -484,17 +484,17 @@ class StoreLayout:
 
 
 def owner_number(owner_id: str) -> int:
-    """Return the number of an owner: 63 bits of a hash of the name.
+    """Return the number of an owner: a 63-bit hash of the id.
 
-    Two of a million owners have the same with a probability of 1 in 18 million; of a billion,
-    of 1 in 18. The second is refused.
+    The probability of a collision is 1 in 18 million for a million owners, and 1 in 18 for a
+    billion. The second of two colliding owners is refused.
     """
     digest = blake2b(owner_id.encode(), digest_size=8, person=b"memolith owner").digest()
     return int.from_bytes(digest, "big") >> 1
 
 
 MIGRATIONS: tuple[Callable[[StoreLayout], str], ...] = (schema_1_sql, schema_2_sql)
-"""What the function at index n returns leads from schema n to schema n + 1."""
+"""The function at index n returns the script from schema n to schema n + 1."""
 
 SCHEMA = len(MIGRATIONS)
-"""The schema that this code knows."""
+"""The current schema."""

@@ -1,4 +1,4 @@
-"""The store in one PostgreSQL database."""
+"""The store in a PostgreSQL database."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ from memolith.ports.store import StoreMeta
 _MEBIBYTE = 1024 * 1024
 
 VECTORS_IN_MEMORY = 131_072
-"""See docs/decisions/0030-postgresql-store.md."""
+"""Maximum number of an owner's items searched in memory.
+
+For the measurements, see docs/decisions/0030-postgresql-store.md.
+"""
 
 _LOCK_FACTS = "SELECT 1 FROM meta WHERE name = 'schema' FOR UPDATE"
 
@@ -52,12 +55,12 @@ class PostgresStore(BackupMixin, SqlStore):
         index_cache_bytes: int,
         vectors_in_memory: int = VECTORS_IN_MEMORY,
     ) -> None:
-        """Take connections to a schema that is ready; see `open`."""
+        """Create a store from connections to a prepared schema; see `open`."""
         super().__init__(connections, cipher, index_cache_bytes)
         self._vectors_in_memory = vectors_in_memory
 
     @classmethod
-    def open(  # noqa: PLR0913 - settings, each by its name
+    def open(  # noqa: PLR0913 - settings, passed by keyword
         cls,
         url: str,
         *,
@@ -71,28 +74,27 @@ class PostgresStore(BackupMixin, SqlStore):
         index_cache_bytes: int = 192 * _MEBIBYTE,
         vectors_in_memory: int = VECTORS_IN_MEMORY,
     ) -> PostgresStore:
-        """Open a database, making the tables in it where there are none.
+        """Open a store; create its tables if they do not exist.
 
         Args:
-            url: Where it is, as libpq takes it.
-            cipher: Gives the cipher it was made with, or is to be.
-            analyser: Version of the text analysis, kept in a new store.
-            schema: In which schema of it the tables are.
-            busy_timeout_s: For how long to wait for another writer, or for a connection.
-            statement_timeout_s: After how long a statement is given up; 0: never.
-            connections: How many at most, to read; and as many again to write.
-            making: How a new store is to be, where not as usual.
-            index_cache_bytes: How much memory the search indexes of all owners may take.
-            vectors_in_memory: The vectors of owners who have more items than this are searched
-                in the database.
+            url: The database, as a connection string for libpq.
+            cipher: Provides the cipher of the store.
+            analyser: Version of the text analysis, saved in a new store.
+            schema: The schema of the tables.
+            busy_timeout_s: Timeout for locks and for a free connection.
+            statement_timeout_s: Timeout for statements; 0: no limit.
+            connections: Maximum number of connections for reading, and again for writing.
+            options: Options of a new store.
+            index_cache_bytes: Maximum memory of the search indexes of all owners.
+            vectors_in_memory: Owners with more items than this are searched in the database.
 
         Raises:
-            InvalidConfiguration: The URL is none, or the database does not keep owners apart.
-            StoreUnavailable: It can't be reached, or must be brought up to date first.
-            StoreReadOnly: There is no store in it, and none may be made.
-            StoreDamaged: It is not a store of Memolith.
-            StoreTooNew: A newer Memolith has written it.
-            KeyUnavailable: Its key is missing, or another.
+            InvalidConfiguration: The URL is invalid, or the database does not isolate owners.
+            StoreUnavailable: The database cannot be reached, or its schema must be upgraded.
+            StoreReadOnly: There is no store, and the role is not allowed to create one.
+            StoreDamaged: The schema does not contain a Memolith store.
+            StoreTooNew: The store was written by a newer Memolith.
+            KeyUnavailable: The key is missing or wrong.
         """
         place = parse_dsn(url, schema, busy_timeout_s)
         known = open_or_create(
@@ -126,7 +128,7 @@ class PostgresStore(BackupMixin, SqlStore):
 
     @property
     def location(self) -> str:
-        """See `Movable`."""
+        """See `SupportsMigration`."""
         access = self._connections.settings
         return f"{access.display_name}, schema {access.schema}"
 
@@ -135,7 +137,7 @@ class PostgresStore(BackupMixin, SqlStore):
 
     @property
     def meta(self) -> StoreMeta:
-        """See the port."""
+        """See `Store`."""
         with self._connections.read() as connection:
             facts: dict[str, str] = dict(connection.rows("SELECT name, value FROM meta"))
         return VectorFacts.from_facts(facts).to_meta(
@@ -154,15 +156,15 @@ class PostgresStore(BackupMixin, SqlStore):
         )
 
     def _lock_out_writers(self, connection: shared.Connection) -> None:
-        # Who stores vectors has stored an item before: they have ended, or have yet to look which
-        # vectors are in use.
+        # Writers store an item before its vectors. So each has either committed, or will read
+        # afterwards which vector column is in use.
         connection.run("LOCK TABLE items IN SHARE MODE")
 
     def compact(self) -> bool:
-        """See the port: lets the server reuse where removed rows stood.
+        """See `Store`: vacuums the tables, so that the space of deleted rows is reused.
 
-        What it keeps besides, its log and copies of it, is the server's own affair. Not done
-        where somebody else does the same, or changes the tables, for longer than is waited.
+        Removes nothing from the server's log or from copies of it. Returns False if another session
+        holds a conflicting lock for longer than the timeout.
         """
         with self._connections.autocommit() as connection:
             connection.run("SET statement_timeout = 0")
@@ -179,14 +181,14 @@ class PostgresStore(BackupMixin, SqlStore):
         return True
 
     def check_file(self) -> list[Finding]:
-        """See `Verifiable`: rows that are nobody's; the server's own files are the server's."""
+        """See `SupportsVerification`: finds rows without an owner, and does not check the files."""
         return [
-            Finding("orphan", None, None, f"rows of {table} that are nobody's")
+            Finding("orphan", None, None, f"rows of {table} without an owner")
             for table in dict.fromkeys(table for table, _ in self._find_orphans())
         ]
 
     def repair_file(self) -> None:
-        """See `Verifiable`."""
+        """See `SupportsVerification`."""
         for table, number in self._find_orphans():
             with self._connections.write() as connection:
                 connection.set_owner(number)
@@ -203,7 +205,7 @@ class PostgresStore(BackupMixin, SqlStore):
             connection.insert_owner(owner_id, 0)
 
     def close(self) -> None:
-        """See the port."""
+        """See `Store`."""
         self._indexes.forget()
         self._connections.close()
         if isinstance(self._cipher, SupportsClose):

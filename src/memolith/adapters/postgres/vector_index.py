@@ -1,4 +1,4 @@
-"""Searching the vectors of an owner who has many where they are: in the database, by pgvector."""
+"""Search vectors in the database with pgvector, and build its vector indexes."""
 
 from __future__ import annotations
 
@@ -30,51 +30,51 @@ _NEAREST = (
 _AMONG_ITEMS = " AND item IN (SELECT value FROM carray(?4))"
 
 _INDEX_ORDER, _EXACT_ORDER = "distance", f"({_DISTANCE}) + 0"
-"""In which order: as an index may give it, and as none can."""
+"""Sort orders: one that an index can provide, and one that forces a full comparison."""
 
 
 class PgvectorTables(StoredVectorSource):
-    """One owner's tables; pgvector finds the nearest in them."""
+    """One owner's tables, with vector search by pgvector."""
 
     distance_tolerance = 2e-3
-    """What a distance by half precision may be off: components have 11 bits."""
+    """Maximum error of a distance in half precision, which has 11 significant bits."""
 
     def find_candidates(
         self, query: Vectors, limit: int, items: Integers | None
     ) -> VectorCandidates:
-        """See `StoredVectors`."""
+        """See `StoredVectorSource`."""
         hidden = self.encrypt_query(query)
         values: tuple[object, ...] = (self._owner, self._connection.bind_vector(hidden), limit)
         if items is not None:
             values = (*values, self._connection.bind_integers(items.tolist()))
         named, width = "" if items is None else _AMONG_ITEMS, self.width(hidden)
         rows: list[Row] = []
-        # Among very many owners an index gives up before it has found enough of one's own: fewer
-        # than were asked for are all there are only where each was compared.
+        # With very many owners, an index scan may stop before it has found enough rows of this
+        # owner. If rows are missing, compare all of the owner's vectors.
         for order in (_INDEX_ORDER, _EXACT_ORDER):
             how = order.format(vector=self._vector, width=width)
             statement = _NEAREST.format(vector=self._vector, width=width, named=named, order=how)
             rows = self._connection.rows(statement, values)
             if len(rows) == limit:
                 break
-        # An index of lists may give them a little out of order.
+        # An IVFFlat index may return rows slightly out of order.
         beyond = max(row[1] for row in rows) if rows and len(rows) == limit else None
         return VectorCandidates([row[0] for row in rows], [row[2] for row in rows], beyond)
 
 
-# --- The index of vectors, as `memolith db index` builds it: while the store is in use
+# --- Vector indexes, built while the store is in use
 
 
 INDEX_SUFFIXES = {"vector": "nearest", "vector2": "nearest2"}
-"""What the index of a column is called, behind the name of the table or of the part of it."""
+"""Suffix of the index of a column, after the name of the table or partition."""
 
 HNSW, IVFFLAT = "hnsw", "ivfflat"
 
 _MAX_INDEX_DIMENSION = 4_000
-"""pgvector's own limit of an index over half precision."""
+"""Limit of pgvector for indexes in half precision."""
 
 _POLL_S = 0.5
-"""How often the server is asked how far it is."""
+"""Interval between progress queries."""
 
 _PROGRESS = (
     "SELECT phase, tuples_done, tuples_total FROM pg_stat_progress_create_index WHERE pid = %s"
@@ -87,7 +87,7 @@ _LIST_INDEXES = (
 )
 
 
-# As the application, who sees the catalogue and owns nothing.
+# The application role can read the catalogue, but owns no tables.
 _COLUMN_INDEXES = (
     "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = current_schema()"
     " AND indexdef LIKE '%halfvec_cosine_ops%' AND indexname LIKE ?"
@@ -95,19 +95,19 @@ _COLUMN_INDEXES = (
 
 
 _HNSW_OPTIONS = "m=32, ef_construction=200"
-"""How densely an HNSW index is linked. By pgvector's own numbers (16 and 64) a tenth of the nearest
-of 100,000 was missed, and by these nothing of note: docs/scaling.md."""
+"""Parameters of an HNSW index. With pgvector's defaults (16 and 64), 10 % of the nearest of 100,000
+vectors were missed, with these a negligible part: docs/scaling.md."""
 
 
 @dataclass(frozen=True, slots=True)
 class VectorIndexSpec:
-    """Which index is to be built.
+    """The definition of a vector index to build.
 
     Attributes:
         kind: `hnsw` or `ivfflat`.
-        column: Of which vectors.
-        width: How many components they have.
-        lists: Into how many lists `ivfflat` sorts.
+        column: The vector column.
+        width: The number of components in the column.
+        lists: The number of lists of an `ivfflat` index.
     """
 
     kind: str
@@ -117,17 +117,17 @@ class VectorIndexSpec:
 
     @property
     def definition(self) -> str:
-        """What stands behind `USING`."""
+        """The part of CREATE INDEX after `USING`."""
         given = f"lists={self.lists}" if self.kind == IVFFLAT else _HNSW_OPTIONS
         options = f" WITH ({given})"
         return f"{self.kind} (({self.column}::halfvec({self.width})) halfvec_cosine_ops){options}"
 
     def name(self, table: str = "passages") -> str:
-        """What it is called on a table."""
+        """Return the name of the index on a table or partition."""
         return f"{table}_{INDEX_SUFFIXES[self.column]}"
 
     def is_satisfied_by(self, index: VectorIndex) -> bool:
-        """Whether an index is this one, or that of a part, and complete as far as it can be."""
+        """Return whether an index is complete and matches, on the table or on a partition."""
         halves = f"halfvec({self.width})"
         options = f"lists='{self.lists}'" if self.kind == IVFFLAT else ""
         said = index.definition
@@ -138,14 +138,14 @@ class VectorIndexSpec:
 
 @dataclass(frozen=True, slots=True)
 class VectorIndex:
-    """An index of vectors, or a part of one.
+    """An existing vector index, or the index of a partition.
 
     Attributes:
-        name: What it is called.
+        name: Its name.
         kind: `hnsw` or `ivfflat`.
-        is_valid: Whether it is complete; else searches do without it.
-        definition: As the server says it.
-        size_bytes: What it takes on disk.
+        is_valid: Whether it is complete; searches ignore an incomplete index.
+        definition: Its definition, from the server.
+        size_bytes: Its size on disk.
     """
 
     name: str
@@ -156,10 +156,10 @@ class VectorIndex:
 
 
 def build_index_statements(spec: VectorIndexSpec, parts: int) -> list[str]:
-    """Return the statements that build an index, each for itself; none keeps writers waiting.
+    """Return the statements that build an index without blocking writers.
 
-    On a table in parts an index is built of each part, as the server can't do it of all without
-    a lock; once all are attached, the whole is valid.
+    The server cannot build the index of a partitioned table without a lock. So one index is built
+    per partition, and the whole becomes valid when all are attached.
     """
     name, how = spec.name(), spec.definition
     if not parts:
@@ -175,12 +175,12 @@ def build_index_statements(spec: VectorIndexSpec, parts: int) -> list[str]:
 
 
 def list_vector_indexes(raw: PsycopgConnection, schema: str) -> list[VectorIndex]:
-    """Return the indexes of vectors there are."""
+    """Return the vector indexes of a schema, by name."""
     return [VectorIndex(*row) for row in raw.execute(_LIST_INDEXES, (schema,))]
 
 
 def get_column_width(dimension: int, *, is_encrypted: bool) -> int:
-    """Return how many components vectors have in their column: hidden ones are even in number."""
+    """Return the number of components in a column; for encrypted vectors it is even."""
     return dimension + dimension % 2 if is_encrypted else dimension
 
 
@@ -188,11 +188,11 @@ def plan_indexes(facts: Mapping[str, str], kind: str, lists: int) -> list[Vector
     """Return the indexes that a store should have.
 
     Raises:
-        InvalidInput: No model has been adopted yet, or an index can't have so many components.
+        InvalidInput: There is no embedding model yet, or its vectors are too long for an index.
     """
     vectors = VectorFacts.from_facts({**facts})
     if vectors.model is None:
-        problem = "has no vectors yet: their length is known once something is remembered"
+        problem = "has no vectors yet: store a memory first"
         raise InvalidInput("store", problem)
     space = EmbeddingGeneration(vectors.embedding_generation)
     models = {space.column: vectors.model}
@@ -209,24 +209,24 @@ def plan_indexes(facts: Mapping[str, str], kind: str, lists: int) -> list[Vector
     ]
     if (width := max(each.width for each in wanted)) > _MAX_INDEX_DIMENSION:
         problem = (
-            f"has vectors of {width:,} components; an index has up to {_MAX_INDEX_DIMENSION:,}"
+            f"has vectors of {width:,} components; an index supports up to {_MAX_INDEX_DIMENSION:,}"
         )
         raise InvalidInput("store", problem)
     return wanted
 
 
 def require_index_dimension(connection: Connection, column: str, width: int) -> None:
-    """Refuse vectors that an index of their column could not take up, and so nor the column.
+    """Refuse vectors whose length does not match the index of their column.
 
     Raises:
-        Conflict: There is an index of vectors of another length.
+        Conflict: The index has another vector length.
     """
     names = f"%\\_{INDEX_SUFFIXES[column]}"
     for name, definition in connection.rows(_COLUMN_INDEXES, (names,)):
         if f"halfvec({width})" not in definition:
             raise Conflict(
-                f"the index {name} is of vectors of another length: `memolith db index --drop`"
-                " removes it"
+                f"the index {name} has another vector length:"
+                " remove it with `memolith db index --drop`"
             )
 
 
@@ -237,25 +237,25 @@ def build_indexes(
     on_statement: Callable[[str], None],
     on_progress: Callable[[int], None],
 ) -> bool:
-    """Build the indexes of vectors, and remove others; return whether anything was to be done.
+    """Build missing vector indexes and drop others; return whether anything changed.
 
-    Interrupted, what was begun is done anew by the next call; whole parts stay.
+    An interrupted call can be repeated: finished partitions are kept.
 
     Args:
-        place: Where the store is.
+        location: The location of the store.
         kind: `hnsw` or `ivfflat`.
-        lists: Into how many lists `ivfflat` sorts.
-        told: Is called with each statement before it is run.
-        advance: Is called with how many vectors were taken up since the last call.
+        lists: The number of lists of an `ivfflat` index.
+        on_statement: Called with each statement before it runs.
+        on_progress: Called with the number of vectors indexed since the last call.
 
     Raises:
         InvalidInput: There are no vectors yet, or they are too long.
-        StoreReadOnly: Who is connected does not own the tables.
-        StoreUnavailable: The database can't be reached.
+        StoreReadOnly: The role does not own the tables.
+        StoreUnavailable: The database cannot be reached.
     """
     with session(location) as raw, require_table_owner(location):
         wanted, parts = plan_indexes(read_facts(raw, location), kind, lists), count_partitions(raw)
-        raw.execute("SET lock_timeout = 0")  # it waits for others, who do not wait for it
+        raw.execute("SET lock_timeout = 0")  # waits for writers without blocking them
         there = list_vector_indexes(raw, location.schema)
         useless = [each for each in there if not any(one.is_satisfied_by(each) for one in wanted)]
         _drop_indexes(raw, useless, on_statement)
@@ -269,11 +269,11 @@ def build_indexes(
 
 
 def drop_indexes(location: DatabaseLocation, on_statement: Callable[[str], None]) -> bool:
-    """Remove every index of vectors; return whether there was one.
+    """Drop all vector indexes; return whether there were any.
 
     Raises:
-        StoreReadOnly: Who is connected does not own the tables.
-        StoreUnavailable: The database can't be reached.
+        StoreReadOnly: The role does not own the tables.
+        StoreUnavailable: The database cannot be reached.
     """
     with session(location) as raw, require_table_owner(location):
         there = list_vector_indexes(raw, location.schema)
@@ -284,7 +284,7 @@ def drop_indexes(location: DatabaseLocation, on_statement: Callable[[str], None]
 def _drop_indexes(
     raw: PsycopgConnection, indexes: Sequence[VectorIndex], on_statement: Callable[[str], None]
 ) -> None:
-    """Remove indexes: the whole first, with which go those of the parts."""
+    """Drop indexes. A partitioned index comes first and includes those of its partitions."""
     how = "" if count_partitions(raw) else "CONCURRENTLY "
     for index in sorted(indexes, key=lambda each: " ON ONLY " not in each.definition):
         statement = f"DROP INDEX {how}IF EXISTS {index.name}"
@@ -298,7 +298,7 @@ def _run_with_progress(
     statement: str,
     on_progress: Callable[[int], None],
 ) -> None:
-    """Run a statement that takes long, and say meanwhile how far it is."""
+    """Run a long statement and report its progress meanwhile."""
     done = threading.Event()
     watching = threading.Thread(
         target=_report_progress,
@@ -316,7 +316,7 @@ def _run_with_progress(
 def _report_progress(
     location: DatabaseLocation, pid: int, done: threading.Event, on_progress: Callable[[int], None]
 ) -> None:
-    # Who watches must not make fail what is watched.
+    # A failure to report progress must not fail the statement.
     with suppress(psycopg.Error), psycopg.connect(location.conninfo, autocommit=True) as raw:
         told = 0
         while not done.wait(_POLL_S):

@@ -1,1 +1,1 @@
-"""The store in one SQLite file."""
+"""The store in a SQLite file."""

@@ -1,4 +1,8 @@
-"""Copying a store's file while it is in use, and putting a copy in its place."""
+"""Back up a SQLite store while it is in use, and restore a backup.
+
+Restoring verifies the backup, migrates it to the current schema, and removes owners who were erased
+after it was made.
+"""
 
 from __future__ import annotations
 
@@ -30,28 +34,28 @@ from memolith.ports.cipher import (
 Tombstones = Sequence[tuple[bytes, int]]
 
 _UNKNOWN_ERASURE_TIME = 0
-"""When an owner was erased of whom only the missing key says that they were."""
+"""Time of an erasure that is only known from a deleted key."""
 
 _INSERT_TOMBSTONE = "INSERT INTO tombstones VALUES (?, ?) ON CONFLICT DO NOTHING"
 
 
 @dataclass(frozen=True, slots=True)
 class BackupKeys:
-    """Where the key of a backup may be.
+    """Where to look for the keys of a backup.
 
     Attributes:
-        own: With those of the store that it becomes.
-        others: With those of another, where not; they are then copied.
+        target: The key ring of the restored store.
+        source: Another key ring, whose keys are then copied to the target.
     """
 
     target: CipherProvider
     source: CipherProvider | None = None
 
     def find_cipher(self, cipher_info: CipherInfo) -> tuple[Cipher, bool]:
-        """Return a backup's cipher, and whether its keys are with the store that it becomes.
+        """Return a backup's cipher, and whether its keys are in the target's key ring.
 
         Raises:
-            KeyUnavailable: They are nowhere.
+            KeyUnavailable: Neither key ring contains them.
         """
         try:
             return self.target.load(*cipher_info), True
@@ -63,13 +67,13 @@ class BackupKeys:
 
 @dataclass(frozen=True, slots=True)
 class UnpackedBackup:
-    """A backup that was copied and checked.
+    """A verified working copy of a backup.
 
     Attributes:
-        part: The copy.
-        cipher: What it is sealed with.
-        is_own: Whether the keys are with those of the store that it becomes.
-        busy_timeout_s: For how long to wait for locks.
+        part: The file of the copy.
+        cipher: Its cipher.
+        has_own_keys: Whether its keys are in the target's key ring.
+        busy_timeout_s: Timeout for locks.
     """
 
     part: Path
@@ -78,11 +82,11 @@ class UnpackedBackup:
     busy_timeout_s: float
 
     def remove_erased(self, replaced_cipher: Cipher, tombstones: Tombstones) -> tuple[int, int]:
-        """Take the owners out who were erased; return how many are left, and how many went.
+        """Remove erased owners; return the numbers of remaining and removed owners.
 
         Args:
-            replaced: The cipher of the store, which may be another, that is replaced.
-            tombstones: Of that store.
+            replaced_cipher: The cipher of the replaced store, which may be a different store.
+            tombstones: The tombstones of the replaced store.
         """
         cipher, gone = self.cipher, dict(tombstones)
         with closing(Connection(self.part, self.busy_timeout_s)) as copy:
@@ -112,7 +116,7 @@ class UnpackedBackup:
             self._scrub()
         if self.has_own_keys and isinstance(cipher, SupportsKeyRotation):
             for name in buried:
-                cipher.erase(name)  # a key ring that was restored too may have it again
+                cipher.erase(name)  # a restored key ring may contain the key again
         return len(owners) - erased, erased
 
     def _scrub(self) -> None:
@@ -121,14 +125,14 @@ class UnpackedBackup:
             copy.run("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def adopt_keys(self, ciphers: CipherProvider) -> Cipher:
-        """Return the cipher of the store that it becomes, whose keys are where they belong.
+        """Return the cipher of the restored store, with its keys in the target's key ring.
 
         Args:
-            ciphers: Those of that store. A backup whose keys are elsewhere becomes a copy, with an
-                id of its own.
+            ciphers: The target's key ring. A backup with keys elsewhere becomes a copy with its own
+                store id.
 
         Raises:
-            KeyUnavailable: Of such keys there can't be two.
+            KeyUnavailable: The keys cannot be copied.
         """
         if self.has_own_keys:
             return self.cipher
@@ -151,20 +155,20 @@ class UnpackedBackup:
 def unpack_backup(
     source: Path, part: Path, keys: BackupKeys, *, analyser: int, busy_timeout_s: float
 ) -> UnpackedBackup:
-    """Copy a backup, see that nothing is wrong with it, and bring the copy up to date.
+    """Copy a backup, verify the copy, and migrate it to the current schema.
 
     Args:
         source: The backup.
-        part: An empty file.
-        keys: Where its key may be.
+        part: An empty file for the copy.
+        keys: Where to look for the keys.
         analyser: See `SqliteStore.open`.
-        busy_timeout_s: For how long to wait for locks.
+        busy_timeout_s: Timeout for locks.
 
     Raises:
-        StoreDamaged: The backup is none, or is damaged.
-        StoreTooNew: A newer Memolith wrote it.
-        KeyUnavailable: There is no key to it.
-        StoreUnavailable: The copy can't be written.
+        StoreDamaged: The file is not a backup or is corrupt.
+        StoreTooNew: The backup was written by a newer Memolith.
+        KeyUnavailable: The key is missing.
+        StoreUnavailable: The copy cannot be written.
     """
     cipher, is_own = keys.find_cipher(read_backup_cipher_info(source, busy_timeout_s))
     _copy_and_check(source, part, busy_timeout_s)
@@ -174,11 +178,11 @@ def unpack_backup(
 
 
 def read_backup_cipher_info(source: Path, busy_timeout_s: float) -> CipherInfo:
-    """Return what a backup says of its cipher.
+    """Return the cipher name, store id and key check of a backup.
 
     Raises:
-        NotFound: There is no such file.
-        StoreDamaged: It is no backup.
+        NotFound: The file does not exist.
+        StoreDamaged: The file is not a backup.
     """
     if not source.is_file():
         raise NotFound("backup", str(source))
@@ -189,7 +193,7 @@ def read_backup_cipher_info(source: Path, busy_timeout_s: float) -> CipherInfo:
 
 
 def _copy_and_check(source: Path, part: Path, busy_timeout_s: float) -> None:
-    """Copy a backup and see that SQLite finds nothing wrong with it."""
+    """Copy a backup and check the copy's integrity."""
     with closing(open_read_only(source, busy_timeout_s)) as backup:
         backup.back_up(part)
     with closing(Connection(part, busy_timeout_s)) as copy:
@@ -200,9 +204,9 @@ def _copy_and_check(source: Path, part: Path, busy_timeout_s: float) -> None:
 
 
 def _find_keyless_owners(cipher: Cipher, owners: Iterable[tuple[str, int]]) -> dict[str, bool]:
-    """Return the owners whose rows nothing opens, as they were erased; True: and came back.
+    """Return the owners whose key was erased, and whether they have a new key.
 
-    So an erased owner stays gone also where no store is left to say so.
+    This keeps an erased owner erased even if no store with tombstones is left.
     """
     if not isinstance(cipher, SupportsKeyRotation):
         return {}
@@ -213,7 +217,7 @@ def _find_keyless_owners(cipher: Cipher, owners: Iterable[tuple[str, int]]) -> d
     }
 
 
-# --- Copying a store's file while it is in use, and putting a copy in its place
+# --- Back up and restore
 
 
 _LOG_SUFFIXES = ("-wal", "-shm", "-journal")
@@ -222,12 +226,12 @@ _LOG_SUFFIXES = ("-wal", "-shm", "-journal")
 def back_up(
     connections: Connections, target: Path, *, overwrite: bool, advance: ProgressCallback | None
 ) -> int:
-    """Do what the port's `back_up` says."""
+    """Implement `SupportsBackup.back_up` for a file."""
     path = Path(target).absolute()
     _refuse_own_files(path, connections.path)
     refuse_to_overwrite(path, overwrite=overwrite)
     with connections.read() as reader, create_partial_file(path) as part:
-        reader.row("SELECT 1 FROM meta")  # from here on it sees one state, whoever writes
+        reader.row("SELECT 1 FROM meta")  # the first read fixes the snapshot
         reader.back_up(part, advance)
         return put_in_place(part, path)
 
@@ -241,32 +245,32 @@ def restore(
     force: bool = False,
     busy_timeout_s: float = 5.0,
 ) -> RestoreResult:
-    """Put a backup in a store's place; the store that was there is kept beside it.
+    """Replace a store by a backup; the previous store is kept beside it.
 
-    The backup is copied and checked first, brought up to date, and rid of the owners who were
-    erased since; then it takes the store's place in one step.
+    The backup is copied, verified and migrated first, and owners erased since are removed. Then the
+    copy replaces the store atomically.
 
     Args:
         source: The backup.
-        target: The store's file; need not be there.
-        keys: Where the key of the backup, and that of the store, may be.
+        target: The store's file, which need not exist.
+        keys: Where to look for the keys.
         analyser: See `SqliteStore.open`.
-        force: Whether it may take the place of a store.
-        busy_timeout_s: For how long to wait for others.
+        force: Whether to replace an existing store.
+        busy_timeout_s: Timeout for locks.
 
     Raises:
-        NotFound: There is no such backup.
-        Conflict: There is a store already.
-        StoreDamaged: The backup is none, or is damaged.
-        StoreTooNew: A newer Memolith wrote it.
-        KeyUnavailable: There is no key to it.
-        StoreUnavailable: The store is open somewhere, or files can't be written.
+        NotFound: The backup does not exist.
+        Conflict: The store exists, and `force` is not set.
+        StoreDamaged: The file is not a backup or is corrupt.
+        StoreTooNew: The backup was written by a newer Memolith.
+        KeyUnavailable: The key is missing.
+        StoreUnavailable: The store is in use, or files cannot be written.
     """
     source, target = Path(source).absolute(), Path(target).absolute()
     seal = read_backup_cipher_info(source, busy_timeout_s)
     there = target.exists()
     if there and (not force or target.samefile(source)):
-        raise Conflict(f"there is a store already: {target}")
+        raise Conflict(f"the store already exists: {target}")
     keys.find_cipher(seal)
     with create_partial_file(target) as part:
         copy = unpack_backup(source, part, keys, analyser=analyser, busy_timeout_s=busy_timeout_s)
@@ -286,22 +290,22 @@ def _refuse_own_files(path: Path, store: Path) -> None:
     if path in (store, *(store.with_name(store.name + log) for log in _LOG_SUFFIXES)) or (
         path.exists() and path.samefile(store)
     ):
-        raise Conflict("a backup can't take the place of the store itself")
+        raise Conflict("a backup cannot overwrite the store itself")
 
 
 def refuse_to_overwrite(path: Path, *, overwrite: bool) -> None:
-    """Refuse a place for a backup where something is.
+    """Refuse an existing path as the target of a backup.
 
     Raises:
-        Conflict: Something is, which is no file or must not be overwritten.
+        Conflict: The path exists, and is not a file or must not be overwritten.
     """
     if path.exists() and not (overwrite and path.is_file()):
-        raise Conflict(f"there is a file already: {path}")
+        raise Conflict(f"the file already exists: {path}")
 
 
 @contextmanager
 def create_partial_file(path: Path) -> Iterator[Path]:
-    """Give an empty file beside another, for its owner only, and remove what is left of it."""
+    """Create an empty private file beside `path`; delete it and its companions at the end."""
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
         make_folder(path.parent)
@@ -316,7 +320,7 @@ def create_partial_file(path: Path) -> Iterator[Path]:
 
 
 def put_in_place(part: Path, path: Path) -> int:
-    """Give a copy its name, as a file that needs no log beside it, durably; return its size."""
+    """Rename a copy to its final name durably, without a write-ahead log; return its size."""
     with closing(Connection(part, 0)) as copy:
         copy.run("PRAGMA journal_mode = DELETE")
     sync_file(part)
@@ -328,12 +332,12 @@ def put_in_place(part: Path, path: Path) -> int:
 
 @contextmanager
 def _open_exclusively(target: Path, busy_timeout_s: float) -> Iterator[Tombstones | None]:
-    """Keep everybody else out of a store, and give its tombstones; None: it is too damaged.
+    """Lock a store exclusively and return its tombstones, or None if it is too corrupt.
 
-    Whoever has it open in write-ahead mode holds a lock, which keeps the mode from changing.
+    A connection in write-ahead mode holds a lock that prevents changing the journal mode.
 
     Raises:
-        StoreUnavailable: Somebody has it open.
+        StoreUnavailable: The store is in use.
     """
     if not target.exists():
         yield ()
@@ -345,7 +349,7 @@ def _open_exclusively(target: Path, busy_timeout_s: float) -> Iterator[Tombstone
         return
     try:
         tombstones = _lock_and_read_tombstones(connection, busy_timeout_s)
-        if os.name == "nt":  # where an open file can't be moved
+        if os.name == "nt":  # Windows cannot replace an open file
             connection.close()
         yield tombstones
     finally:
@@ -366,7 +370,7 @@ def _lock_and_read_tombstones(connection: Connection, busy_timeout_s: float) -> 
 
 
 def _find_cipher(target: Path, ciphers: CipherProvider, busy_timeout_s: float) -> Cipher | None:
-    """Return the cipher of the store that is replaced; None: nobody can tell."""
+    """Return the cipher of the replaced store, or None if it cannot be determined."""
     try:
         seal = read_cipher_info(target, busy_timeout_s)
         return ciphers.load(*seal) if seal else None
@@ -375,16 +379,16 @@ def _find_cipher(target: Path, ciphers: CipherProvider, busy_timeout_s: float) -
 
 
 def _keep_previous_store(target: Path) -> Path:
-    """Give a store a second name beside its own, which another file may then take."""
+    """Link a store to a second name, so that another file can replace it; return that name."""
     number, kept = 1, target.with_name(f"{target.name}.before-restore")
     while kept.exists():
         number += 1
         kept = target.with_name(f"{target.name}.before-restore-{number}")
     try:
         os.link(target, kept)
-    except OSError:  # a file system without links
+    except OSError:  # the file system has no hard links
         shutil.copy2(target, kept)
-    for log in _LOG_SUFFIXES:  # left only by a store too damaged to be opened
+    for log in _LOG_SUFFIXES:  # only left by a store that is too corrupt to open
         beside = target.with_name(target.name + log)
         if beside.exists():
             beside.replace(kept.with_name(kept.name + log))
@@ -392,6 +396,6 @@ def _keep_previous_store(target: Path) -> Path:
 
 
 def sync_file(path: Path) -> None:
-    """See a file's content on the disk."""
+    """Sync a file's content to disk."""
     with path.open("rb+") as file:
         os.fsync(file.fileno())

@@ -1,4 +1,4 @@
-"""Connections to one file: readers that threads borrow, one writer, and errors translated."""
+"""Connections to a SQLite file: pooled readers, one writer, and translated errors."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from memolith.adapters.sql.connection import (
 from memolith.errors import MemolithError, StoreDamaged, StoreReadOnly, StoreUnavailable
 
 _CACHE_KB = 16_000
-"""Of a connection that writes: an import changes many pages in one transaction."""
+"""Page cache of a writing connection: an import changes many pages in one transaction."""
 _READER_CACHE_KB = 2_000
-"""SQLite's default. What one connection writes empties the caches of the others, the system keeps
-pages of the file too, and eight readers of 16 MB were most of what a server grew by."""
+"""SQLite's default. A commit empties the caches of the other connections anyway, and the operating
+system caches the file. With 16 MB each, eight readers made up most of a server's memory growth."""
 
 _IDLE_READERS = 8
-"""How many unused readers are kept open: more threads than that rarely read at once (a guess)."""
+"""Maximum number of open idle readers: more threads rarely read at once. A guess."""
 
 _LOCK_POLL_S = 0.002
-"""Between looks whether another process still writes. SQLite's own pauses grow to a tenth of a
-second: processes of eight writers each, which leave the file alone for less than a millisecond at
-a time, kept others out of it for over ten seconds."""
+"""Interval between attempts to get the write lock. SQLite's own pauses grow to 0.1 s. With these,
+processes with eight writers each, which release the lock for less than a millisecond at a time,
+blocked other processes for over ten seconds."""
 
 _PRAGMAS = (
     "PRAGMA synchronous = FULL",
@@ -44,7 +44,7 @@ _PRAGMAS = (
 )
 
 _PAGES_PER_STEP = 4_096
-"""How many pages, 16 MB, are copied between two signs of progress (a guess)."""
+"""Pages copied between two progress reports: 16 MB. A guess."""
 
 _SELECT_OWNER_ROW = f"SELECT {OWNER_COLUMNS} FROM owners WHERE name = ?"
 
@@ -57,27 +57,27 @@ _UNAVAILABLE_ERRORS = (
 )
 
 _MIN_FREE_BYTES = 1 << 16
-"""The index of a log is made in pieces of 32 KB."""
+"""SQLite creates the index of a write-ahead log in pieces of 32 KB."""
 
 _LOCKLESS_VFS = "unix-none"
-"""SQLite's way to files without locks, on Unix."""
+"""SQLite's VFS for file access without locks on Unix."""
 
 _inherited_connections: list[apsw.Connection] = []
-"""What a forked child got from its parent: to close it there would take the parent's locks."""
+"""Connections inherited by a forked child. Closing them would drop the parent's locks."""
 
 
 def translate_error(
     error: apsw.Error | UnicodeDecodeError, path: Path, waited_s: float = 0.0
 ) -> MemolithError:
-    """Return what an error of SQLite means to a caller."""
+    """Return the Memolith error for an error of SQLite."""
     if isinstance(error, (apsw.BusyError, apsw.LockedError)):
         return StoreUnavailable(f"{path} is locked by another writer", waited_s)
     if isinstance(error, _DAMAGE_ERRORS):
         return StoreDamaged(
-            f"{path} is damaged, or not a store of Memolith: {error}; run `memolith verify`"
+            f"{path} is damaged, or not a Memolith store: {error}; run `memolith verify`"
         )
     if isinstance(error, apsw.ReadOnlyError):
-        return StoreReadOnly(str(path), "the system does not let it be written")
+        return StoreReadOnly(str(path), "the operating system denies write access")
     if isinstance(error, (apsw.IOError, apsw.CantOpenError)) and is_disk_full(path):
         return StoreUnavailable(f"the disk is full: {path}")
     for kind, problem in _UNAVAILABLE_ERRORS:
@@ -87,9 +87,9 @@ def translate_error(
 
 
 def is_disk_full(path: Path) -> bool:
-    """Whether the disk has no room for the files that SQLite makes beside a store to open it.
+    """Return whether the disk is too full for the files that SQLite creates beside a store.
 
-    It says of those only that they can't be opened or read.
+    SQLite itself only reports that such a file cannot be opened or read.
     """
     import shutil
 
@@ -102,13 +102,13 @@ def is_disk_full(path: Path) -> bool:
 def _require_lockless_vfs(path: Path) -> str:
     if _LOCKLESS_VFS not in apsw.vfs_names():
         raise StoreReadOnly(
-            str(path), "its last writes are in the log beside it, which can be read only there"
+            str(path), "its write-ahead log contains changes that cannot be read on this system"
         )
     return _LOCKLESS_VFS
 
 
 class Connection:
-    """One connection. A thread at a time."""
+    """A connection, for use by one thread at a time."""
 
     __slots__ = ("_busy_ms", "_raw", "_with", "path", "with_log")
 
@@ -122,20 +122,20 @@ class Connection:
         with_log: bool = False,
         cache_kb: int = _CACHE_KB,
     ) -> None:
-        """Open the file, making it where there is none.
+        """Open a file, and create it if it does not exist.
 
         Args:
             path: The file.
-            busy_timeout_s: For how long to wait for locks.
-            read_only: Neither make nor write it.
-            alone: Nobody else has it open: take no locks, and make no files beside it. Only to
-                read.
-            with_log: Where alone: there is a write-ahead log beside it.
-            cache_kb: How much of the file it keeps in memory.
+            busy_timeout_s: Timeout for locks.
+            read_only: Neither create nor write the file.
+            exclusive: No other process has it open: take no locks and create no files beside it.
+                Only for reading.
+            with_log: Whether a write-ahead log exists. Only with `exclusive`.
+            cache_kb: Size of the page cache.
 
         Raises:
-            StoreUnavailable: It can't be opened.
-            StoreDamaged: It is no database.
+            StoreUnavailable: The file cannot be opened.
+            StoreDamaged: The file is not a database.
         """
         self.path = path
         self.with_log = with_log
@@ -154,11 +154,11 @@ class Connection:
                 vfs=_require_lockless_vfs(path) if with_log else None,
                 statementcachesize=200,
             )
-            # One plan whatever is bound: else a join is prepared anew each time it runs, which
+            # A stable query plan: otherwise SQLite prepares a join again on each run, which
             # takes ten times as long as running it.
             self._raw.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
             if with_log:
-                # Before the first read, so that the index of the log is made in memory.
+                # Before the first read, so that the log's index is kept in memory.
                 self._raw.execute("PRAGMA locking_mode = EXCLUSIVE")
                 self._raw.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             self._raw.set_busy_timeout(self._busy_ms)
@@ -168,24 +168,24 @@ class Connection:
             raise translate_error(error, path) from error
 
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
-        """Run a statement and return all it gives."""
+        """Run a statement and return all rows."""
         try:
             return self._raw.execute(statement, values).fetchall()
         except (apsw.Error, UnicodeDecodeError) as error:
             raise translate_error(error, self.path) from error
 
     def row(self, statement: str, values: Sequence[Any] = ()) -> Row | None:
-        """Run a statement and return the first row it gives."""
+        """Run a statement and return the first row."""
         try:
             return self._raw.execute(statement, values).fetchone()
         except (apsw.Error, UnicodeDecodeError) as error:
             raise translate_error(error, self.path) from error
 
     def run(self, statement: str, values: Sequence[Any] = ()) -> int:
-        """Run a statement and return how many rows it changed.
+        """Run a statement and return the number of changed rows.
 
         Raises:
-            ConstraintBroken: It breaks a uniqueness.
+            ConstraintViolation: The statement violates a constraint.
         """
         try:
             self._raw.execute(statement, values)
@@ -205,22 +205,22 @@ class Connection:
             raise translate_error(error, self.path) from error
 
     def bind_values(self, values: Sequence[bytes] | Sequence[str]) -> Any:
-        """See the shared protocol."""
+        """See `sql.connection.Connection`."""
         return apsw.carray(tuple(values))
 
     def bind_integers(self, values: Sequence[int]) -> Any:
-        """See the shared protocol."""
+        """See `sql.connection.Connection`."""
         return apsw.carray(array("q", values))
 
     def bind_vector(self, stored: Any) -> Any:
-        """See the shared protocol."""
+        """See `sql.connection.Connection`."""
         return stored
 
     def load_extension(self, library: str, functions: Mapping[str, Callable[..., Any]]) -> None:
-        """Load a library of SQLite's functions, and add functions of one value, where not done yet.
+        """Load an extension library and register functions of one argument, once.
 
         Raises:
-            StoreUnavailable: It can't be loaded.
+            StoreUnavailable: The library cannot be loaded.
         """
         if library in self._with:
             return
@@ -235,25 +235,25 @@ class Connection:
         self._with.add(library)
 
     def get_owner(self, owner_id: str, *, lock: bool = False) -> OwnerRow:
-        """See the shared protocol. Who writes has the whole file: nothing is to be locked."""
+        """See `sql.connection.Connection`. No row is locked: a writer has locked the whole file."""
         del lock
         row = self.row(_SELECT_OWNER_ROW, (owner_id,))
         return OwnerRow(*row) if row else OwnerRow()
 
     def insert_owner(self, owner_id: str, key_version: int) -> OwnerRow:
-        """See the shared protocol."""
+        """See `sql.connection.Connection`."""
         self.run("INSERT INTO owners (name, key_version) VALUES (?, ?)", (owner_id, key_version))
         return self.get_owner(owner_id)
 
     def begin_reading(self) -> None:
-        """Begin a transaction that sees the file as of its first read."""
+        """Begin a transaction whose snapshot is taken by the first read."""
         self.run("BEGIN")
 
     def begin_writing(self, timeout_s: float) -> None:
-        """Begin a transaction with the write lock, waiting for it.
+        """Begin a transaction with the write lock, waiting for it if necessary.
 
         Raises:
-            StoreUnavailable: Another process holds it for longer than that.
+            StoreUnavailable: Another process holds the lock for longer than the timeout.
         """
         started = monotonic()
 
@@ -270,21 +270,21 @@ class Connection:
             self._raw.set_busy_timeout(self._busy_ms)
 
     def roll_back(self) -> None:
-        """End the transaction, if one is open, and undo it."""
+        """Roll back the open transaction, if there is one."""
         if self._raw.in_transaction:
-            # A full disk or a failed read has already ended it, or the file is beyond help; the
-            # error that led here says more than the one from here would.
+            # After a full disk or a failed read, SQLite may already have rolled back. The error
+            # that led here is more informative than a second one.
             with suppress(apsw.Error):
                 self._raw.execute("ROLLBACK")
 
     def back_up(self, target: Path, advance: Callable[[int], None] | None = None) -> None:
-        """Copy the file, as this connection sees it, to another.
+        """Copy the file, as this connection sees it, to another file.
 
-        Outside a transaction that is the last committed state.
+        Outside a transaction, copies the last committed state.
 
         Args:
             target: The other file.
-            advance: Called with a number of pages as they are copied.
+            advance: Called with the number of pages copied since the last call.
         """
         copy = apsw.Connection(str(target))
         try:
@@ -300,26 +300,26 @@ class Connection:
             copy.close()
 
     def close(self) -> None:
-        """Close it."""
+        """Close the connection."""
         try:
             self._raw.close()
         except apsw.Error as error:
             raise translate_error(error, self.path) from error
 
     def abandon(self) -> None:
-        """Forget it without closing; see `_abandoned`."""
+        """Drop the connection without closing it; see `_inherited_connections`."""
         _inherited_connections.append(self._raw)
 
 
 class Connections:
-    """Gives readers to threads, and the writer to one at a time.
+    """A pool of readers, and one writer that threads take turns to use.
 
-    After a fork, the child opens connections of its own at the next use, and leaves its
-    parent's alone. Forking while a transaction is open is not supported.
+    After a fork, the child opens new connections on next use and leaves its parent's alone. Forking
+    while a transaction is open is not supported.
     """
 
     def __init__(self, path: Path, busy_timeout_s: float) -> None:
-        """Keep the path; nothing is opened yet."""
+        """Create the pool; connections are opened on first use."""
         self.path = path
         self.busy_timeout_s = busy_timeout_s
         self._reset()
@@ -334,7 +334,7 @@ class Connections:
 
     @contextmanager
     def read(self, owner_id: str | None = None) -> Iterator[Connection]:
-        """Lend a connection with a read transaction begun; whose rows are meant is the same."""
+        """Open a read transaction. The owner is ignored: all rows are in one file."""
         del owner_id
         connection = self._borrow()
         try:
@@ -346,9 +346,9 @@ class Connections:
 
     @contextmanager
     def write(self, owner_id: str | None = None) -> Iterator[Connection]:
-        """Lend the writer, with the file's write lock held, whoever is written for.
+        """Open a transaction with the file's write lock. The owner is ignored.
 
-        What the block does not commit is undone at its end.
+        Uncommitted changes are rolled back at the end of the block.
         """
         del owner_id
         started = monotonic()
@@ -361,7 +361,7 @@ class Connections:
 
     @contextmanager
     def idle_writer(self) -> Iterator[Connection]:
-        """Lend the writer without a transaction, for what can't be done within one."""
+        """Return the writer without a transaction, for statements not allowed in one."""
         self._check_process()
         started = monotonic()
         if not self._writer_semaphore.acquire(self.busy_timeout_s):
@@ -374,10 +374,10 @@ class Connections:
             self._writer_semaphore.release()
 
     def close(self) -> None:
-        """Close what is open: readers at once or, while lent, when given back.
+        """Close all connections: idle ones now, and others when they are released.
 
         Raises:
-            StoreUnavailable: A write does not end.
+            StoreUnavailable: A write does not end within the timeout.
         """
         self._check_process()
         with self._lock:

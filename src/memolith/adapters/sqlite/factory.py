@@ -1,4 +1,4 @@
-"""The store in a SQLite file, with what is set to search its vectors."""
+"""Open a SQLite store with the configured vector search."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from memolith.ports.cipher import CipherProvider
 _BYTES_PER_MB = 1 << 20
 _MS_PER_S = 1000
 _CHROMA_SUFFIX = "-chroma"
-"""What follows the store's name in the name of Chroma's folder, where that is not set."""
+"""Suffix of the default Chroma folder, after the name of the store's file."""
 
 
 def open_sqlite(path: Path, settings: Settings, ciphers: CipherProvider) -> SqliteStore:
-    """Open the store in a file; errors as of `SqliteStore.open`.
+    """Open the store in a file; errors as in `SqliteStore.open`.
 
     Raises:
-        InvalidConfiguration: What is to search the vectors is not installed, or can't be told.
+        InvalidConfiguration: The vector search is not installed or not configured correctly.
     """
     own = settings.vectors
     cache_bytes = settings.index_cache_mb * _BYTES_PER_MB
@@ -52,14 +52,14 @@ def open_sqlite(path: Path, settings: Settings, ciphers: CipherProvider) -> Sqli
 
 
 def open_chroma(path: Path, settings: Vectors) -> Chroma:
-    """Return the Chroma that searches a store's vectors; it is not asked anything yet.
+    """Return the Chroma client for a store's vectors, without connecting yet.
 
     Raises:
-        InvalidConfiguration: It is not installed, or both a server and a folder are given.
+        InvalidConfiguration: Chroma is not installed, or both a server and a folder are set.
     """
     if settings.chroma_url:
         if settings.chroma_path:
-            raise InvalidConfiguration("vectors.chroma_path", "give it or chroma_url, not both")
+            raise InvalidConfiguration("vectors.chroma_path", "set either this or chroma_url")
         return ChromaServer(
             settings.chroma_url,
             settings.chroma_timeout_ms / _MS_PER_S,
@@ -70,10 +70,10 @@ def open_chroma(path: Path, settings: Vectors) -> Chroma:
 
 
 def remove_vectors(path: Path, settings: Settings) -> list[Path]:
-    """Remove what Chroma has of a store that is to be deleted, and return a folder that is gone.
+    """Remove a store's vectors from Chroma before the store is deleted; return deleted folders.
 
     Raises:
-        ServiceFailed: Chroma can't be reached; nothing was removed.
+        ServiceFailed: Chroma cannot be reached. Nothing was removed.
     """
     own = settings.vectors
     if own.backend != "chroma" or not path.is_file():

@@ -1,4 +1,4 @@
-"""Opening a file: is it ours, is it new, must it be brought up to date?"""
+"""Open a store's file: identify it, create or migrate it, or fall back to read-only access."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ CipherInfo = tuple[str, bytes, bytes]
 _LOG_SUFFIX, _LOG_INDEX_SUFFIX = "-wal", "-shm"
 
 _INDEX_BYTES = 32_768
-"""The least that SQLite makes the index of a log; it is less where there was no room for it."""
+"""Minimum size of a complete log index; smaller if the disk was full when it was created."""
 
 
 class _FileState(NamedTuple):
-    """What tells that a file is another than it was."""
+    """Values that change when a file is replaced or modified."""
 
     inode: int
     size: int
@@ -35,14 +35,14 @@ class _FileState(NamedTuple):
 
 
 _StoreState = tuple[_FileState | None, _FileState | None]
-"""What tells whether somebody has written to a store: its file and its log."""
+"""State of a store's file and its write-ahead log, to detect writes by other processes."""
 
 
 def find_write_obstacle(path: Path) -> str | None:
-    """Return what keeps a store's file, which is there, from being written; None: nothing.
+    """Return the reason why an existing store's file cannot be written, or None.
 
-    Asked of the system, not tried: to open a file and close it would let go of this process's
-    locks on it.
+    Checks permissions without opening the file: closing it again would release this process's locks
+    on it.
     """
     logs = [_companion_path(path, ending) for ending in (_LOG_SUFFIX, _LOG_INDEX_SUFFIX)]
     there = [log for log in logs if log.exists()]
@@ -57,16 +57,16 @@ def find_write_obstacle(path: Path) -> str | None:
 
 
 def is_disk_full_error(error: StoreUnavailable, path: Path) -> bool:
-    """Whether a store could not be opened as the disk is full."""
+    """Return whether a store could not be opened because the disk is full."""
     causes = (apsw.FullError, apsw.IOError, apsw.CantOpenError)
     return isinstance(error.__cause__, causes) and is_disk_full(path)
 
 
 def find_write_error(path: Path, busy_timeout_s: float) -> StoreReadOnly | StoreUnavailable | None:
-    """Return what to tell who wants to write to a store that is there; None: nothing.
+    """Return the error for attempts to write to an existing store, or None if it is writable.
 
     Raises:
-        StoreUnavailable: It can't be opened at all.
+        StoreUnavailable: The store cannot be opened at all.
     """
     reason = find_write_obstacle(path)
     if reason is not None:
@@ -82,20 +82,20 @@ def find_write_error(path: Path, busy_timeout_s: float) -> StoreReadOnly | Store
 
 
 def open_read_only(path: Path, busy_timeout_s: float, *, disk_full: bool = False) -> Connection:
-    """Open a store's file to read it, without changing a byte of it.
+    """Open a store's file for reading, without changing a byte of it.
 
     Args:
         path: The file.
-        busy_timeout_s: For how long to wait for locks.
-        no_room: There is none for the log's index: do without, unless it is there.
+        busy_timeout_s: Timeout for locks.
+        disk_full: Whether there is no space for a log index; use an existing one only.
 
     Raises:
-        StoreUnavailable: It can't be opened.
-        StoreReadOnly: It has a log that can't be read there.
-        StoreDamaged: It is no database.
+        StoreUnavailable: The file cannot be opened.
+        StoreReadOnly: The file has a log that cannot be read on this system.
+        StoreDamaged: The file is not a database.
     """
     log = _file_state(_companion_path(path, _LOG_SUFFIX))
-    # Without a log, even reading would make one.
+    # Without a log, even reading through SQLite would create one.
     alone = log is None or (
         not _has_log_index(path) and (disk_full or find_write_obstacle(path) is not None)
     )
@@ -104,12 +104,18 @@ def open_read_only(path: Path, busy_timeout_s: float, *, disk_full: bool = False
 
 
 class ReadOnlyConnections(Connections):
-    """Gives readers of a file that can't be written; a writer when it can be again."""
+    """Readers of a file that cannot be written, and a writer as soon as it can be."""
 
     def __init__(
         self, path: Path, busy_timeout_s: float, write_error: StoreReadOnly | StoreUnavailable
     ) -> None:
-        """Take the path, and why it can't be written now."""
+        """Create the pool.
+
+        Args:
+            path: The file.
+            busy_timeout_s: Timeout for locks.
+            write_error: Why the file cannot be written now.
+        """
         super().__init__(path, busy_timeout_s)
         self._disk_full = isinstance(write_error, StoreUnavailable)
         self._last_state = self._read_state()
@@ -121,7 +127,7 @@ class ReadOnlyConnections(Connections):
         """See `Connections`.
 
         Raises:
-            StoreUnavailable: Another program wrote to the file meanwhile: try again.
+            StoreUnavailable: Another program wrote to the file meanwhile. Retry.
         """
         del owner_id
         if self._writable is not None:
@@ -146,7 +152,7 @@ class ReadOnlyConnections(Connections):
         """See `Connections`.
 
         Raises:
-            StoreReadOnly: It can't be written.
+            StoreReadOnly: The file cannot be written.
             StoreUnavailable: The disk is full.
         """
         self._refuse_if_closed()
@@ -164,26 +170,26 @@ class ReadOnlyConnections(Connections):
         if refused is not None:
             raise refused
         if self._unlocked:
-            raise StoreReadOnly(str(self.path), "it was opened where it could not be: open it anew")
+            raise StoreReadOnly(str(self.path), "it was opened read-only: open it again to write")
         with self._lock:
             self._writable = self._writable or Connections(self.path, self.busy_timeout_s)
         return self._writable
 
     def _open_reader(self) -> Connection:
         connection = open_read_only(self.path, self.busy_timeout_s, disk_full=self._disk_full)
-        # Closing a file that was opened past SQLite's locks drops those that this process has.
+        # Closing a file that was opened without SQLite's locks would drop this process's locks.
         self._unlocked = self._unlocked or connection.with_log
         return connection
 
     def _read_state(self) -> _StoreState | None:
-        """Look at the file and its log; None where they are read with locks."""
+        """Return the state of the file and its log, or None if SQLite's locks protect readers."""
         log = _file_state(_companion_path(self.path, _LOG_SUFFIX))
         if log is not None and _has_log_index(self.path):
             return None
         return _file_state(self.path), log
 
     def _refresh_state(self) -> _StoreState | None:
-        """Look at the file; what was opened before a change is let go."""
+        """Return the current state, and close idle readers if the state has changed."""
         look = self._read_state()
         with self._lock:
             stale, self._last_state = self._last_state != look, look
@@ -201,12 +207,12 @@ class ReadOnlyConnections(Connections):
     def _refuse_changed(self, state: _StoreState | None) -> None:
         if state is not None and self._read_state() != state:
             raise StoreUnavailable(
-                f"{self.path} was written to by another program while it was read: try again"
+                f"{self.path} was written to by another program during a read: try again"
             )
 
 
 def _file_state(path: Path) -> _FileState | None:
-    """Return what is seen of a file; None where there is none."""
+    """Return the state of a file, or None if it does not exist."""
     try:
         found = path.stat()
     except OSError:
@@ -223,7 +229,7 @@ def _companion_path(path: Path, ending: str) -> Path:
     return path.with_name(path.name + ending)
 
 
-# --- Opening a file: is it ours, is it new, must it be brought up to date?
+# --- Create, migrate and identify the file
 
 
 _MODE = 0o600
@@ -231,20 +237,22 @@ _RETRY_S = 0.01
 _SMALLEST_PAGE = 512
 _NEWEST_POSSIBLE_SCHEMA = 2**31
 _MNEMON_APPLICATION_ID = 0x4D6E656D
-"""Marks a file of Mnemon, Memolith's first version."""
+"""The application id of files of Mnemon, Memolith's first version."""
 
 
 def connect(
     path: Path, *, ciphers: CipherProvider, analyser: int, busy_timeout_s: float
 ) -> tuple[Connections, Cipher]:
-    """Open a store to write it, made or brought up to date where needed, or else to read it.
+    """Open a store for writing, or read-only if it cannot be written.
+
+    The store is created or migrated first if necessary.
 
     Raises:
-        StoreUnavailable: It can't be opened or made, or stays locked.
-        StoreReadOnly: It can't be written, and must be brought up to date first.
-        StoreDamaged: It is not a store of Memolith.
-        StoreTooNew: A newer Memolith has written it.
-        KeyUnavailable: Its key is missing, or another; nothing was changed.
+        StoreUnavailable: The store cannot be opened or created, or stays locked.
+        StoreReadOnly: The store cannot be written and needs a migration.
+        StoreDamaged: The file is not a Memolith store.
+        StoreTooNew: The store was written by a newer Memolith.
+        KeyUnavailable: The key is missing or wrong. Nothing was changed.
     """
     is_there = path.is_file() and path.stat().st_size > 0
     reason = find_write_obstacle(path) if is_there else None
@@ -282,7 +290,7 @@ def _refuse_outdated(connection: Connection, write_error: StoreReadOnly | StoreU
     if isinstance(write_error, StoreUnavailable):
         raise write_error
     reason = (
-        f"{write_error.reason}, and it must be brought up to date before this Memolith can read it"
+        f"{write_error.reason}, and it must be migrated before this version of Memolith can read it"
     )
     raise StoreReadOnly(write_error.path, reason)
 
@@ -295,28 +303,27 @@ def prepare(
     busy_timeout_s: float,
     migrations: Sequence[str] = MIGRATIONS,
 ) -> Cipher:
-    """Make a new store, or bring an old one up to date; return its cipher.
+    """Create a new store or migrate an old one; return its cipher.
 
-    Before an existing store is migrated it is copied beside itself, as `<name>.before-<schema>`.
-    What is not a store of Memolith, or of a newer one, is left as it is. Several processes may
-    do this at once.
+    Before a migration, the store is copied to `<name>.before-<schema>`. Files of other programs and
+    of a newer Memolith are not changed. Several processes may call this at once.
 
     Raises:
-        StoreUnavailable: It can't be opened or written, or stays locked.
-        StoreDamaged: It is not a store of Memolith.
-        StoreTooNew: A newer Memolith has written it.
-        KeyUnavailable: Its key is missing, or another; nothing was changed.
+        StoreUnavailable: The store cannot be opened or written, or stays locked.
+        StoreDamaged: The file is not a Memolith store.
+        StoreTooNew: The store was written by a newer Memolith.
+        KeyUnavailable: The key is missing or wrong. Nothing was changed.
     """
     _create_store_folder(path)
     _refuse_other_files(path)
-    # Before anything is written: even to open a file and close it again may move its log.
+    # Before any write: even opening and closing a file may checkpoint its log.
     seal = read_cipher_info(path, busy_timeout_s)
     cipher = ciphers.load(*seal) if seal else None
     is_new = not path.exists()
     connection = Connection(path, busy_timeout_s)
     try:
-        if is_new:  # nothing is in it yet; what SQLite makes beside it has its mode
-            with suppress(OSError):  # a file system without modes
+        if is_new:  # still empty; SQLite creates the files beside it with the same mode
+            with suppress(OSError):  # the file system has no modes
                 path.chmod(_MODE)
         if _read_schema_version(connection, len(migrations)) < len(migrations):
             made_with = (ciphers, analyser)
@@ -328,17 +335,19 @@ def prepare(
 
 
 def read_cipher_info(path: Path, busy_timeout_s: float) -> CipherInfo | None:
-    """Return what a store says of its cipher, without changing a byte; None for a new one.
+    """Return a store's cipher name, store id and key check, or None for a new store.
+
+    Does not change a byte of the file.
 
     Raises:
-        StoreDamaged: It is not a store of Memolith.
-        StoreUnavailable: It can't be opened.
+        StoreDamaged: The file is not a Memolith store.
+        StoreUnavailable: The file cannot be opened.
     """
     if not path.exists() or not path.stat().st_size:
         return None
     connection = open_read_only(path, busy_timeout_s)
     try:
-        # What a newer Memolith wrote is refused elsewhere; here any schema will do.
+        # Accept any schema here; a newer one is refused elsewhere.
         return (
             _read_cipher_facts(connection)
             if _read_schema_version(connection, _NEWEST_POSSIBLE_SCHEMA)
@@ -352,21 +361,21 @@ def _create_store_folder(path: Path) -> None:
     try:
         make_folder(path.parent)
     except OSError as error:
-        raise StoreUnavailable(f"the store's folder cannot be made: {path.parent}") from error
+        raise StoreUnavailable(f"the store's folder cannot be created: {path.parent}") from error
 
 
 def _refuse_other_files(path: Path) -> None:
-    """Refuse a file that is shorter than a page: SQLite would take it for empty, and write.
+    """Refuse a file shorter than a page, which SQLite would treat as empty and overwrite.
 
-    Its size is all that is looked at: to open and close the file would let go of the locks
-    that this process holds on it.
+    Checks the size without opening the file: closing it again would release this process's locks on
+    it.
     """
     try:
         size = path.stat().st_size if path.exists() else 0
     except OSError as error:
         raise StoreUnavailable(f"the store cannot be opened: {path}") from error
     if 0 < size < _SMALLEST_PAGE:
-        raise StoreDamaged(f"{path} is not a store of Memolith")
+        raise StoreDamaged(f"{path} is not a Memolith store")
 
 
 def check_application_id(application: int, path: Path | None) -> None:
@@ -384,7 +393,7 @@ def check_application_id(application: int, path: Path | None) -> None:
 
 
 def _read_schema_version(connection: Connection, newest: int) -> int:
-    """Return the schema of the file, 0 for a new one; refuse what is not ours."""
+    """Return the schema of the file, 0 for a new one; refuse files of other programs."""
     found = connection.row(
         "SELECT a.application_id, v.user_version, (SELECT count(*) FROM sqlite_schema)"
         " FROM pragma_application_id AS a, pragma_user_version AS v"
@@ -404,7 +413,7 @@ def _migrate(
     creation: tuple[CipherProvider, int],
     busy_timeout_s: float,
 ) -> Cipher | None:
-    """Return the cipher of a store that was made by this."""
+    """Run pending migrations; return the cipher if this call created the store."""
     ciphers, analyser = creation
     cipher = None
     _use_wal(connection, busy_timeout_s)
@@ -412,13 +421,13 @@ def _migrate(
     try:
         schema = _read_schema_version(
             connection, len(migrations)
-        )  # another process may have been faster
+        )  # another process may have migrated it already
         if 0 < schema < len(migrations):
             _copy_before_migration(connection.path, len(migrations), busy_timeout_s)
         for script in migrations[schema:]:
             connection.run(script)
         if schema == 0:
-            # Under the write lock: of two first starts, one makes a key.
+            # Under the write lock, so that two processes starting at once create one key.
             cipher = ciphers.create()
             connection.run_many(
                 "INSERT INTO meta (name, value) VALUES (?, ?)",
@@ -433,7 +442,7 @@ def _migrate(
 
 
 def _use_wal(connection: Connection, busy_timeout_s: float) -> None:
-    """Switch to write-ahead logging, for which SQLite does not wait by itself."""
+    """Switch to write-ahead logging, retrying because SQLite does not wait for this lock."""
     started = monotonic()
     while True:
         try:
@@ -448,7 +457,7 @@ def _use_wal(connection: Connection, busy_timeout_s: float) -> None:
 
 
 def _copy_before_migration(path: Path, schema: int, busy_timeout_s: float) -> None:
-    """Copy what is committed; the caller holds the write lock, so it is the state before."""
+    """Copy the committed state. The caller holds the write lock."""
     target = path.with_name(f"{path.name}.before-{schema}")
     unfinished = target.with_name(f"{target.name}.part")
     unfinished.unlink(missing_ok=True)
@@ -464,7 +473,7 @@ def _read_cipher_facts(connection: Connection) -> CipherInfo:
     rows = connection.rows("SELECT name, value FROM meta")
     found: dict[str, Any] = dict(rows)
     if "cipher" not in found:
-        raise StoreDamaged(f"{connection.path} does not say what it was encrypted with")
+        raise StoreDamaged(f"{connection.path} does not name its cipher")
     return found["cipher"], found.get("store_id", b""), found.get("key_check", b"")
 
 
@@ -475,18 +484,18 @@ def _cipher_fact_rows(cipher: Cipher) -> list[tuple[str, str | bytes]]:
     return rows
 
 
-# --- What can be said of a store's file without opening the store in it
+# --- File status
 
 
 @dataclass(frozen=True, slots=True)
 class FileStatus:
-    """A store's file.
+    """The status of a store's file.
 
     Attributes:
-        schema: The schema of its tables.
-        facts: What the store says of itself.
-        owners: How many owners there are.
-        size_bytes: What it takes on disk, with its log.
+        schema: The schema version of its tables.
+        facts: The rows of the table `meta`.
+        owners: The number of owners.
+        size_bytes: The size on disk, including the write-ahead log.
     """
 
     schema: int
@@ -496,12 +505,12 @@ class FileStatus:
 
 
 def read_file_status(path: Path, busy_timeout_s: float) -> FileStatus | None:
-    """Look at a file; None: there is none, or nothing is in it. Nothing is changed.
+    """Return the status of a store's file, or None if it is missing or empty. Changes nothing.
 
     Raises:
-        StoreUnavailable: It can't be opened.
-        StoreReadOnly: It has a log that can't be read there.
-        StoreDamaged: It is not a store of Memolith.
+        StoreUnavailable: The file cannot be opened.
+        StoreReadOnly: The file has a log that cannot be read on this system.
+        StoreDamaged: The file is not a Memolith store.
     """
     if not path.is_file() or not path.stat().st_size:
         return None
@@ -518,31 +527,31 @@ def read_file_status(path: Path, busy_timeout_s: float) -> FileStatus | None:
         return FileStatus(schema, facts, owners, size_bytes)
 
 
-# --- Deleting a store's files
+# --- Deletion
 
 
 _COMPANION_SUFFIXES = ("-wal", "-shm", "-journal", "-vectors", ".before-")
-"""What follows the store's name in the names of files that belong to it."""
+"""Suffixes of the files that belong to a store, after the name of its file."""
 
 
 def delete_store(
     path: Path, busy_timeout_s: float, delete_keys: Callable[[bytes], None]
 ) -> list[Path]:
-    """Delete a store, its log, and the copies made before migrations; return what was there.
+    """Delete a store, its log, and the copies made before migrations; return the deleted files.
 
     Args:
-        path: The store's file; need not be there.
-        busy_timeout_s: For how long to wait for another writer.
-        forget: Removes the keys of the store of this id; called before anything is deleted.
+        path: The store's file, which need not exist.
+        busy_timeout_s: Timeout for the write lock.
+        delete_keys: Deletes the keys of a store by its id. Called before any file is deleted.
 
     Raises:
-        StoreDamaged: It is not a store of Memolith.
-        StoreUnavailable: It is being written to, or can't be opened.
-        StoreReadOnly: It can't be deleted.
+        StoreDamaged: The file is not a Memolith store.
+        StoreUnavailable: The store is being written, or cannot be opened.
+        StoreReadOnly: The files cannot be deleted.
     """
     seal = read_cipher_info(path, busy_timeout_s)
     if seal is not None:
-        if not os.access(path.parent, os.W_OK):  # before the keys are gone
+        if not os.access(path.parent, os.W_OK):  # check before the keys are deleted
             raise StoreReadOnly(str(path), f"its folder {path.parent} is not writable")
         _refuse_if_written(path, busy_timeout_s)
         if seal[1]:

@@ -1,8 +1,8 @@
-"""The tables, and the migrations that lead to them: numbered, forward only.
+"""The tables of a SQLite store, and the forward-only migrations that create them.
 
-Every key begins with the owner's number, so that an owner's rows stand together, a statement
-that names the owner touches nobody else's, and the same shape can be partitioned. Sealed
-columns say so; digests stand beside what must be found by equality.
+Every primary key starts with the owner's number. Each owner's rows are therefore adjacent, and
+statements for one owner do not touch the rows of others. Comments mark the encrypted ("sealed")
+columns; digests beside them allow lookups by equality.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from __future__ import annotations
 from memolith.domain.memories import DORMANT
 
 APPLICATION_ID = 0x4D656D6F
-"""Marks a file as ours in SQLite's header: "Memo"."""
+"""SQLite's application id of Memolith files: "Memo"."""
 
 DORMANT_STATES = ", ".join(f"'{state.value}'" for state in sorted(DORMANT))
-"""As a statement lists them."""
+"""Dormant states, quoted for use in SQL."""
 
 _SCHEMA_1 = """
 -- Facts about the whole store: cipher, store_id and key_check (where it has keys), embedder,
@@ -458,4 +458,4 @@ END;
 """
 
 MIGRATIONS = (_SCHEMA_1, _SCHEMA_2, _SCHEMA_3, _SCHEMA_4)
-"""The script at index n leads from schema n to schema n + 1."""
+"""The script at index n migrates from schema n to schema n + 1."""

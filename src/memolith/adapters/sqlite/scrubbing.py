@@ -1,9 +1,9 @@
-"""Clearing what SQLite leaves behind in the unused part of its pages.
+"""Overwrite deleted content in the unused parts of SQLite pages.
 
-`secure_delete` overwrites what is deleted where it stands. But wherever a page was split or
-merged before, SQLite moved entries and left copies of them in the part of the page that no entry
-uses, between the list of entries and the entries themselves; there a deletion does not reach.
-See https://sqlite.org/fileformat.html, section 1.6.
+`secure_delete` overwrites deleted entries in place. When SQLite splits or merges a page, it moves
+entries and leaves copies of them in the unallocated part of the page, between the cell pointers and
+the cells. Deletion does not reach those copies. See https://sqlite.org/fileformat.html,
+section 1.6.
 """
 
 from __future__ import annotations
@@ -18,34 +18,34 @@ from memolith.adapters.sqlite.connections import Connection, translate_error
 from memolith.errors import StoreUnavailable
 
 _HEADER_BYTES = {2: 12, 5: 12, 10: 8, 13: 8}
-"""The kinds of pages that hold entries, by their first byte, and how long their headers are."""
+"""Length of the page header by page type, for pages that contain cells."""
 
 _FILE_HEADER_BYTES = 100
 _LARGEST_PAGE = 65_536
 _PAGES_PER_READ = 256
 
 _LOCK_PAGE_OFFSET = 1 << 30
-"""The page here holds SQLite's locks and nothing else; some systems let nobody read it."""
+"""Offset of the page reserved for SQLite's locks. Some systems do not allow reading it."""
 
 _MAX_CHECKED_PAGES = 2 << 24
-"""Below so many pages (137 GB), the first byte tells: others begin with a page's number."""
+"""Below this size (137 GB) the first byte identifies the page type: pages of other types start with
+a page number."""
 
 
 def scrub(path: Path, busy_timeout_s: float) -> bool:
-    """Clear the unused part of every page of a store; return whether that could be done.
+    """Overwrite the unused part of every page of a store; return whether it was possible.
 
-    It can while the write-ahead log is empty and nobody writes. Then, under the write lock, the
-    file's pages are as the file says. What is cleared nobody reads, so that a crash in between
-    harms nothing. The commit at the end makes every connection let go of the pages it has in
-    memory, or what was cleared would come back with the next change of them.
+    The write-ahead log must be empty and the write lock free, so that the file is up to date.
+    Nothing reads the overwritten bytes, so a crash in between is harmless. The final commit makes
+    other connections drop their cached pages, which would otherwise restore the old bytes.
 
     Raises:
-        StoreUnavailable: The file can't be read or written.
+        StoreUnavailable: The file cannot be read or written.
     """
     with closing(Connection(path, busy_timeout_s)) as connection:
         try:
             connection.begin_writing(busy_timeout_s)
-        except StoreUnavailable:  # somebody else has the lock
+        except StoreUnavailable:  # another process holds the lock
             return False
         (page, pages, version) = connection.row(
             "SELECT s.page_size, c.page_count, v.user_version"
@@ -59,14 +59,14 @@ def scrub(path: Path, busy_timeout_s: float) -> bool:
                 for start, stop in _unused_ranges(chunk, page, offset):
                     file.xWrite(bytes(stop - start), start)
             file.xSync(apsw.SQLITE_SYNC_FULL)
-        connection.run(f"PRAGMA user_version = {version}")  # changes nothing, but is written
+        connection.run(f"PRAGMA user_version = {version}")  # the same value, but it is a write
         connection.run("COMMIT")
     return True
 
 
 @contextmanager
 def _open_file(path: Path) -> Iterator[apsw.VFSFile]:
-    """Open a file by SQLite: any other way would, at its end, drop this process's locks on it."""
+    """Open a file through SQLite; closing any other handle would drop this process's locks."""
     try:
         file = apsw.VFSFile(
             "", str(path), [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READWRITE, 0]
@@ -80,7 +80,7 @@ def _open_file(path: Path) -> Iterator[apsw.VFSFile]:
 
 
 def _read_chunks(file: apsw.VFSFile, page: int, pages: int) -> Iterator[tuple[int, bytes]]:
-    """Yield stretches of the file, many pages at a time, and where they begin."""
+    """Yield the file in chunks of many pages, each with its offset."""
     for start in range(0, page * pages, page * _PAGES_PER_READ):
         stop = min(start + page * _PAGES_PER_READ, page * pages)
         first = start + page if start == _LOCK_PAGE_OFFSET else start
@@ -89,7 +89,7 @@ def _read_chunks(file: apsw.VFSFile, page: int, pages: int) -> Iterator[tuple[in
 
 
 def _unused_ranges(chunk: bytes, page: int, offset: int) -> Iterator[tuple[int, int]]:
-    """Yield from where to where in the file something stands in an unused part of a page."""
+    """Yield the ranges of the file that are unused parts of pages and not yet zero."""
     for begin in range(0, len(chunk), page):
         header = begin + (_FILE_HEADER_BYTES if offset + begin == 0 else 0)
         if chunk[header] not in _HEADER_BYTES:

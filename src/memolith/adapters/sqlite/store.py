@@ -1,4 +1,4 @@
-"""The store in one SQLite file."""
+"""The store in a SQLite file."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ Vectors = NDArray[np.int8]
 
 
 class FileCheckMixin:
-    """The half of a SQLite store that looks at its file."""
+    """Checks and repairs the file of a SQLite store."""
 
     _connections: Connections
 
     def check_file(self) -> list[Finding]:
-        """See the port."""
+        """See `SupportsVerification`."""
         found: list[Finding] = []
         try:
             with self._connections.read() as connection:
@@ -49,14 +49,14 @@ class FileCheckMixin:
                 for table in OWNED_TABLES:
                     (count,) = connection.row(f"SELECT count(*) {_ownerless_rows(table)}") or (0,)
                     if count:
-                        detail = f"rows of {table} that are nobody's"
+                        detail = f"rows of {table} without an owner"
                         found.append(Finding("orphan", None, None, detail))
         except StoreDamaged as error:
             found.append(Finding("file", None, None, str(error)))
         return found
 
     def repair_file(self) -> None:
-        """See the port: makes SQLite's own indexes anew, and removes what is nobody's."""
+        """See `SupportsVerification`: rebuilds indexes and removes rows without an owner."""
         with self._connections.write() as connection:
             connection.run("REINDEX")
             for table in OWNED_TABLES:
@@ -68,7 +68,7 @@ def _ownerless_rows(table: str) -> str:
     return f"FROM {table} WHERE owner_id NOT IN (SELECT owner_id FROM owners)"
 
 
-# --- The store in one SQLite file
+# --- Store
 
 
 _log = logging.getLogger(__name__)
@@ -76,16 +76,16 @@ _log = logging.getLogger(__name__)
 _MEBIBYTE = 1024 * 1024
 
 _COMPACTION_ATTEMPTS = 3
-"""How often the log is emptied anew because somebody wrote just then: a guess."""
+"""Attempts to empty the log if other processes write meanwhile. A guess."""
 
 
 class SqliteStore(FileCheckMixin, SqlStore):
-    """A `Store` in one SQLite file."""
+    """A `Store` in a SQLite file."""
 
     _connections: Connections
 
     def __init__(self, connections: Connections, cipher: Cipher, index_cache_bytes: int) -> None:
-        """Take connections to a file that is ready; see `open`."""
+        """Create a store from connections to a prepared file; see `open`."""
         super().__init__(connections, cipher, index_cache_bytes)
         self._needs_compaction = False
 
@@ -100,24 +100,25 @@ class SqliteStore(FileCheckMixin, SqlStore):
         index_cache_bytes: int = 192 * _MEBIBYTE,
         **more: Any,
     ) -> Self:
-        """Open a file, making it and its folder where there is none.
+        """Open a store; create its file and folder if they do not exist.
 
-        Where the system does not let it be written, or the disk is full, it is opened to read;
-        a write is refused until it can be done.
+        A file that cannot be written, or is on a full disk, is opened read-only. Writes fail until
+        the file becomes writable.
 
         Args:
-            cipher: Gives the cipher it was made with, or is to be.
-            analyser: Version of the text analysis, kept in a new store.
-            busy_timeout_s: For how long to wait for another writer.
-            index_cache_bytes: How much memory the search indexes of all owners may take.
-            more: What a store of this kind is made with besides.
+            path: The store's file.
+            cipher: Provides the cipher of the store.
+            analyser: Version of the text analysis, saved in a new store.
+            busy_timeout_s: Timeout for the write lock.
+            index_cache_bytes: Maximum memory of the search indexes of all owners.
+            more: Further arguments of the constructor.
 
         Raises:
-            StoreUnavailable: It can't be opened or made, or stays locked.
-            StoreReadOnly: It can't be written, and is of an older schema.
-            StoreDamaged: It is not a store of Memolith.
-            StoreTooNew: A newer Memolith has written it.
-            KeyUnavailable: Its key is missing, or another.
+            StoreUnavailable: The store cannot be opened or created, or stays locked.
+            StoreReadOnly: The store cannot be written and needs a migration.
+            StoreDamaged: The file is not a Memolith store.
+            StoreTooNew: The store was written by a newer Memolith.
+            KeyUnavailable: The key is missing or wrong.
         """
         file = Path(path).absolute()
         connections, known = connect(
@@ -127,7 +128,7 @@ class SqliteStore(FileCheckMixin, SqlStore):
 
     @property
     def location(self) -> str:
-        """See `Movable`."""
+        """See `SupportsMigration`."""
         return str(self._connections.path)
 
     def _encode_fact(self, value: str | int | bytes) -> Any:
@@ -136,7 +137,7 @@ class SqliteStore(FileCheckMixin, SqlStore):
     @property
     @translate_decode_errors
     def meta(self) -> StoreMeta:
-        """See the port."""
+        """See `Store`."""
         with self._connections.read() as connection:
             values: dict[str, Any] = dict(connection.rows("SELECT name, value FROM meta"))
             (schema,) = connection.row("PRAGMA user_version") or (0,)
@@ -146,17 +147,17 @@ class SqliteStore(FileCheckMixin, SqlStore):
         if not isinstance(self._connections, ReadOnlyConnections):
             super()._save_embedder(model)
             return
-        with self._connections.read() as connection:  # without vectors there is nothing to keep
+        with self._connections.read() as connection:  # read-only: only check the model
             refuse_other_vectors(connection, model)
 
     def back_up(
         self, target: Path, *, overwrite: bool = False, advance: ProgressCallback | None = None
     ) -> int:
-        """See `Copyable`."""
+        """See `SupportsBackup`."""
         return back_up(self._connections, target, overwrite=overwrite, advance=advance)
 
     def compact(self) -> bool:
-        """See the port: empties the write-ahead log, and clears the unused parts of pages."""
+        """See `Store`: empties the write-ahead log and overwrites unused parts of pages."""
         path, timeout_s = self._connections.path, self._connections.busy_timeout_s
         with self._connections.idle_writer() as connection:
             for _ in range(_COMPACTION_ATTEMPTS):
@@ -167,11 +168,11 @@ class SqliteStore(FileCheckMixin, SqlStore):
                     self._needs_compaction = False
                     return True
         self._needs_compaction = True
-        _log.warning("the write-ahead log is in use: what was removed is still in the files")
+        _log.warning("the write-ahead log is in use: deleted data remains in the files for now")
         return False
 
     def close(self) -> None:
-        """See the port."""
+        """See `Store`."""
         self._indexes.forget()
         if self._needs_compaction:
             self._needs_compaction = False
@@ -184,10 +185,10 @@ def _truncate_log(connection: Connection) -> bool:
     return not busy
 
 
-# --- A store in one SQLite file whose vectors are searched there, by the functions of sqlite-vec
+# --- Store with vector search by sqlite-vec
 
 
-# A zero vector has no direction: its distance is null, and its cosine counts as 0.
+# A zero vector has no direction: its distance is null and counts as 1 (cosine 0).
 _NEAREST = (
     "SELECT item, {vector}, coalesce(vec_distance_cosine({form}({vector}), {form}(?2)), 1.0)"
     " AS distance FROM passages WHERE owner_id = ?1 AND {vector} IS NOT NULL"
@@ -200,17 +201,17 @@ _PLAIN_FUNCTION, _ENCRYPTED_FUNCTION = "vec_int8", "widened"
 
 
 class SqliteVecSource(StoredVectorSource):
-    """One owner's tables; sqlite-vec finds the nearest in them."""
+    """One owner's tables, with vector search by sqlite-vec."""
 
     distance_tolerance = 1e-4
-    """What a distance may be off: a sum of some hundred products in single precision."""
+    """Maximum error of a distance: a sum of some hundred products in single precision."""
 
     def find_candidates(
         self, query: Vectors, limit: int, items: Integers | None
     ) -> VectorCandidates:
-        """See `StoredVectors`."""
+        """See `StoredVectorSource`."""
         hidden = self.encrypt_query(query)
-        # Hidden components are of 16 bits, which sqlite-vec has no type for.
+        # Encrypted components have 16 bits, a type that sqlite-vec does not have.
         form = _PLAIN_FUNCTION if len(hidden) == self.dimension() else _ENCRYPTED_FUNCTION
         values = (self._owner, hidden, limit)
         if items is None:
@@ -225,7 +226,7 @@ class SqliteVecSource(StoredVectorSource):
 
 
 class SqliteVecStore(SqliteStore):
-    """A `Store` in one SQLite file; sqlite-vec searches its vectors."""
+    """A `Store` in a SQLite file, with vector search by sqlite-vec."""
 
     def __init__(
         self,
@@ -235,10 +236,13 @@ class SqliteVecStore(SqliteStore):
         *,
         in_memory: int = 0,
     ) -> None:
-        """Take connections to a file that is ready; see `open`.
+        """Create a store from connections to a prepared file; see `open`.
 
         Args:
-            in_memory: The vectors of owners who have at most so many items are searched in memory.
+            connections: Connections to the file.
+            cipher: The store's cipher.
+            index_cache_bytes: Maximum memory of the search indexes of all owners.
+            in_memory: Owners with at most this number of items are searched in memory.
         """
         import sqlite_vec
 
@@ -259,5 +263,5 @@ class SqliteVecStore(SqliteStore):
 
 
 def _widen(hidden: bytes) -> bytes:
-    """Return components of 16 bits as numbers of single precision."""
+    """Return 16-bit components as single-precision numbers."""
     return np.frombuffer(hidden, dtype="<i2").astype("<f4").tobytes()
