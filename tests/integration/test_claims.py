@@ -36,7 +36,7 @@ _LEARNER = f"""{_OPENED}
 sys.stdin.read()
 while True:
     with store.read("alice") as snapshot:
-        if not snapshot.backlog().pending_messages:
+        if not snapshot.pending_work().pending_messages:
             break
     claim = claims.acquire("alice", WorkKind.LEARN, now=at(0), lease_s=3_600)
     if claim is None:

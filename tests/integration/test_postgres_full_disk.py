@@ -110,7 +110,9 @@ def _has_no_room_for_its_log(
                 refused = str(error)
             else:
                 kept.add(text(len(kept)))
-    assert "can't be reached" in refused or "it is unknown whether the changes were saved" in refused
+    assert (
+        "can't be reached" in refused or "it is unknown whether the changes were saved" in refused
+    )
     server.restart()
     memory.remember(text(len(kept)), owner="alice")
     kept.add(text(len(kept)))

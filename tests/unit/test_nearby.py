@@ -41,7 +41,9 @@ class Named:
     def decrypt_vectors(self, stored: Sequence[bytes]) -> NDArray[np.int8]:
         return np.stack([np.frombuffer(each, dtype=np.int8) for each in stored])
 
-    def find_candidates(self, _query: NDArray[np.int8], limit: int, _items: object) -> VectorCandidates:
+    def find_candidates(
+        self, _query: NDArray[np.int8], limit: int, _items: object
+    ) -> VectorCandidates:
         self.fetched.append(limit)
         order = np.argsort(-self._cosines, kind="stable")
         first, rest = order[:limit], order[limit:]
