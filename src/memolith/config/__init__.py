@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from memolith.config.loading import FILE_NAME, LoadedSettings, default_store, find_file, load
-from memolith.config.settings import Chat, Embedding, Settings, Standard
+from memolith.config.settings import Chat, Embedding, Settings
 
 __all__ = [
     "FILE_NAME",
@@ -16,7 +16,6 @@ __all__ = [
     "Embedding",
     "LoadedSettings",
     "Settings",
-    "Standard",
     "default_store",
     "find_file",
     "load",

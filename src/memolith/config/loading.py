@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from memolith.config.fields import Scalar, Setting, check_value, iter_settings, parse_value
-from memolith.config.settings import Settings
+from memolith.config.settings import PROFILE_BUILDERS, Settings
 from memolith.errors import InvalidConfiguration
 
 MASK = "***"
@@ -197,11 +197,13 @@ def _find_line(lines: Mapping[tuple[str, ...], int], path: tuple[str, ...]) -> i
 
 FILE_NAME = "memolith.toml"
 
-ALL_SETTINGS: Mapping[str, Setting] = {setting.name: setting for setting in iter_settings(Settings)}
-"""Every setting by its name, in the order of the documentation."""
-
-BUILT_IN_PROFILES = ("standard", "companion", "facts", "chunks", "tiers", "timeline")
+BUILT_IN_PROFILES = tuple(PROFILE_BUILDERS)
 """The profiles that come with Memolith."""
+
+ALL_SETTINGS: Mapping[str, Setting] = {
+    setting.name: setting for setting in iter_settings(Settings, BUILT_IN_PROFILES)
+}
+"""Every setting by its name, in the order of the documentation."""
 
 _PREFIX = "MEMOLITH_"
 _PROFILES = "profiles"
@@ -242,11 +244,18 @@ class LoadedSettings:
 
     def get_value(self, name: str) -> Scalar:
         """Return one setting's value by its dotted name."""
-        value: Any = self.settings
-        for part in name.split("."):
-            value = getattr(value, part)
-        checked_value: Scalar = value
-        return checked_value
+        setting = ALL_SETTINGS[name]
+        section = getattr(self.settings, setting.section) if setting.section else self.settings
+        value: Scalar = getattr(section, setting.field)
+        return value
+
+    def replace_values(self, values: Mapping[str, Scalar], origin: str) -> LoadedSettings:
+        """Return the settings with other values, by dotted name."""
+        return dataclasses.replace(
+            self,
+            settings=_replace_values(self.settings, values),
+            origins={**self.origins, **dict.fromkeys(values, origin)},
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,7 +315,8 @@ def load(
 
 def _build_loaded(found: Mapping[str, _FoundValue], file: Path | None) -> LoadedSettings:
     origins = {name: found[name].origin if name in found else "default" for name in ALL_SETTINGS}
-    return LoadedSettings(_build_settings(found), origins, file)
+    values = {name: item.value for name, item in found.items()}
+    return LoadedSettings(_replace_values(Settings(), values), origins, file)
 
 
 def find_file() -> Path | None:
@@ -416,7 +426,7 @@ def _find_profile_setting(base: str, key: str, source: str) -> Setting:
     own = {
         setting.name.rpartition(".")[2]: setting
         for setting in ALL_SETTINGS.values()
-        if setting.info.profile == base
+        if setting.profile == base
     }
     if key not in own:
         near = suggest_name(key, ("base", *own))
@@ -536,16 +546,15 @@ def suggest_name(name: str, known: Iterable[str]) -> str | None:
     return next(iter(get_close_matches(name, names, n=1)), None)
 
 
-def _build_settings(found: Mapping[str, _FoundValue]) -> Settings:
-    """Put the values found into the frozen settings; they are of the right types by now."""
-    top: dict[str, Any] = {}
-    below: dict[str, dict[str, Any]] = {}
-    for name, item in found.items():
-        section, _, field = name.rpartition(".")
-        (below.setdefault(section, {}) if section else top)[field] = item.value
-    settings = Settings(**top)
-    sections: dict[str, Any] = {
-        section: dataclasses.replace(getattr(settings, section), **values)
-        for section, values in below.items()
+def _replace_values(settings: Settings, values: Mapping[str, Scalar]) -> Settings:
+    """Return settings with other values, by dotted name; the types are already checked."""
+    fields: dict[str, dict[str, Any]] = {"": {}}
+    for name, value in values.items():
+        setting = ALL_SETTINGS[name]
+        fields.setdefault(setting.section, {})[setting.field] = value
+    top = fields.pop("")
+    sections = {
+        section: dataclasses.replace(getattr(settings, section), **changes)
+        for section, changes in fields.items()
     }
-    return dataclasses.replace(settings, **sections)
+    return dataclasses.replace(settings, **top, **sections)

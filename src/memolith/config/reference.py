@@ -39,7 +39,7 @@ def iter_effective_settings(loaded: LoadedSettings) -> Iterator[EffectiveSetting
     """Yield every setting with its value and where it came from, then those of own profiles."""
     for name, setting in ALL_SETTINGS.items():
         value = mask_credentials(loaded.get_value(name), name)
-        yield EffectiveSetting(name, value, loaded.origins[name], setting.info.note)
+        yield EffectiveSetting(name, value, loaded.origins[name], setting.note)
     for profile, own in loaded.custom_profiles.items():
         yield EffectiveSetting(f"profiles.{profile}.base", own.base, str(loaded.file), "")
         for name, origin in own.loaded_settings.origins.items():
@@ -62,27 +62,24 @@ def render_markdown() -> str:
 
 
 def _render_row(setting: Setting) -> str:
-    about = setting.info
-    what = about.description + (f" ({about.note})" if about.note else "")
+    description = setting.description + (f" ({setting.note})" if setting.note else "")
     cells = (
         f"`{setting.name}`",
         setting.type.__name__,
-        about.default or f"`{json.dumps(setting.default)}`",
+        setting.default_text or f"`{json.dumps(setting.default)}`",
         _render_range(setting),
-        about.profile or "all",
-        what,
+        setting.profile or "all",
+        description,
     )
     return f"| {' | '.join(cells)} |\n"
 
 
 def _render_range(setting: Setting) -> str:
-    about = setting.info
-    if about.choices:
-        later = f" (later: {', '.join(about.planned)})" if about.planned else ""
-        return ", ".join(about.choices) + later
-    if about.high == math.inf:
+    if setting.choices:
+        return ", ".join(setting.choices)
+    if setting.high == math.inf:
         return ""
-    return f"{_format_number(about.low)} to {_format_number(about.high)}"
+    return f"{_format_number(setting.low)} to {_format_number(setting.high)}"
 
 
 def _format_number(value: float) -> str:

@@ -50,7 +50,7 @@ class Cascade:
     """
 
     threshold: int
-    keep: int = 10
+    keep: int
 
     def count_due(self, gathered: int) -> int:
         """Return how many of the oldest are taken; 0 where there are too few."""
@@ -63,13 +63,6 @@ class Cascade:
         just as if all had been taken together.
         """
         return get_portion_size(self.count_due(gathered), self.threshold)
-
-
-SHORT_CASCADE = Cascade(threshold=30)
-"""Messages into a summary (`tiers`, section 7.1)."""
-
-LONG_CASCADE = Cascade(threshold=20)
-"""Summaries into the base memory (`tiers`, section 7.2)."""
 
 
 class CompressionTrigger(StrEnum):
@@ -180,8 +173,8 @@ class SessionCompressionPolicy:
         into: The kind of the memory that stands for a session's.
     """
 
-    threshold: int = 10
-    session_count: int = 5
+    threshold: int
+    session_count: int
     source_kind: str = "episodic"
     target_kind: str = "semantic"
 

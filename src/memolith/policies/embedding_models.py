@@ -175,11 +175,6 @@ that keeps both costs no more than itself. The rates are our choice: the sources
 measured without their embedders.
 """
 
-SOURCE_THRESHOLDS = SimilarityThresholds(
-    floor=0.5, least=0.3, merge=0.85, arbitration=0.85, auto_merge=0.95, duplicate=0.85
-)
-"""The numbers of the source systems, for the embedders that they were made with."""
-
 FITTED_THRESHOLDS: Mapping[str, SimilarityThresholds] = MappingProxyType(
     {
         "all-MiniLM-L6-v2": SimilarityThresholds(

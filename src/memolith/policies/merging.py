@@ -236,10 +236,6 @@ class SameTextMerging:
 # --- What counts as the same memory where a profile says so in one sentence
 
 
-DUPLICATE_DISTANCE = 0.15
-"""`tiers`, section 9, for its own embedder."""
-
-
 class _NoArbitration:
     """Settles what never comes up: these policies ask no arbitrator."""
 
@@ -259,7 +255,7 @@ class NearestReplacement(_NoArbitration):
         distance: Cosine distance, 0..2, under which the nearest is superseded.
     """
 
-    distance: float = DUPLICATE_DISTANCE
+    distance: float
     uses_similarity: bool = True
     revives: bool = False
 
@@ -333,7 +329,7 @@ class SimilarityMerging:
     """
 
     kinds: tuple[str, ...]
-    threshold: float = 0.85
+    threshold: float
     max_chars: int = 8_000
     uses_similarity: bool = True
     revives: bool = False
@@ -388,9 +384,9 @@ class ThresholdMerging:
         max_bytes: The longest memory, in bytes of UTF-8.
     """
 
-    auto_merge: float = 0.95
-    arbitration: float = 0.85
-    max_bytes: int = 500
+    auto_merge: float
+    arbitration: float
+    max_bytes: int
     uses_similarity: bool = True
     revives: bool = True
 

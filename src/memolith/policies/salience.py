@@ -44,9 +44,6 @@ class ChunkScoring(Protocol):
 # --- Salience: what in a text makes it worth keeping, and what that makes of its importance
 
 
-MIN_STORED_IMPORTANCE = 0.3
-"""A chunk of less importance is not stored."""
-
 _NOVELTY_SHARE = 0.6
 _SALIENCE_SHARE = 0.4
 _NAMED_ENTITY = 0.3
@@ -113,7 +110,7 @@ class SalienceScoring:
         kept_from: The least importance that is kept.
     """
 
-    min_importance: float = MIN_STORED_IMPORTANCE
+    min_importance: float
 
     def score_chunk(self, text: str, *, novelty: float, word_pieces: int) -> ChunkScore:
         """Return what a chunk is worth."""

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from types import MappingProxyType
+from typing import Annotated
 
 from memolith.policies.classification import FixedClassifier
 from memolith.policies.decay import HalfLifeDecay
 from memolith.policies.extraction import FACTS_SCHEMA
 from memolith.policies.learning import NoLearning
 from memolith.policies.merging import ThresholdMerging
-from memolith.policies.ranking.scoring import SATURATION_MIDPOINT
 from memolith.policies.ranking.weighted import HybridRanking
 from memolith.policies.rendering.formats import FACTS_HEADINGS, FlowingRendering
 from memolith.profiles.model import Profile
+from memolith.profiles.settings import DEFAULT_TOP_K, Count, Days, Share, describe
 
 KINDS = tuple(FACTS_HEADINGS)
-
-LIFETIMES = {
-    "preference": timedelta(days=90),
-    "project": timedelta(days=60),
-    "contextual": timedelta(days=30),
-}
-"""How long memories of a kind last; identity lasts for good."""
 
 _STANDARD_KINDS = {
     "identity": "identity",
@@ -48,35 +41,55 @@ _OWN_KINDS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactsSettings:
-    """The numbers of the profile; the defaults are its own.
+    """`[memory.facts]`."""
 
-    Attributes:
-        auto_merge_threshold: The similarity from which a memory is updated.
-        arbitration_threshold: The similarity from which the arbitrator is asked.
-        max_per_user: The most active memories of an owner.
-        max_content_length: The longest memory, in bytes.
-        decay_interval_h: How often stored strengths are computed anew, in hours.
-        vector_weight: What the cosine weighs in recall.
-        text_weight: What the keywords weigh.
-        decay_weight: What the strength weighs.
-        text_half_at: The BM25 score that counts as one half.
-        lasting: How long memories of a kind last; others last for good.
-    """
+    auto_merge_threshold: Annotated[
+        Share, describe("the similarity from which a memory is updated", threshold="auto_merge")
+    ] = 0.95
+    arbitration_threshold: Annotated[
+        Share,
+        describe("the similarity from which the arbitrator is asked", threshold="arbitration"),
+    ] = 0.85
+    arbitration_timeout_s: Annotated[
+        float, describe("how long to wait for the arbitrator, in seconds", ge=0.01, le=3600.0)
+    ] = 30.0
+    max_per_user: Annotated[Count, describe("how many active memories an owner has at most")] = (
+        1_000
+    )
+    max_content_length: Annotated[
+        int, describe("how many bytes a memory has at most", ge=1, le=8_000)
+    ] = 500
+    decay_interval_h: Annotated[
+        float, describe("how often strengths are computed anew, in hours", ge=0.01, le=8760.0)
+    ] = 1.0
+    preference_ttl_days: Annotated[
+        Days, describe("how many days preferences last where it is not said")
+    ] = 90
+    project_ttl_days: Annotated[
+        Days, describe("how many days memories of projects last where it is not said")
+    ] = 60
+    contextual_ttl_days: Annotated[
+        Days, describe("how many days memories of circumstances last where it is not said")
+    ] = 30
+    vector_weight: Annotated[
+        Share, describe("how much the likeness of a memory to the query counts in recall")
+    ] = 0.6
+    text_weight: Annotated[
+        Share, describe("how much the match of their words counts in recall")
+    ] = 0.2
+    decay_weight: Annotated[Share, describe("how much its strength counts in recall")] = 0.2
 
-    auto_merge_threshold: float = 0.95
-    arbitration_threshold: float = 0.85
-    max_per_user: int = 1_000
-    max_content_length: int = 500
-    decay_interval_h: float = 1.0
-    vector_weight: float = 0.6
-    text_weight: float = 0.2
-    decay_weight: float = 0.2
-    text_midpoint: float = SATURATION_MIDPOINT
-    lifetimes: Mapping[str, timedelta] = field(default_factory=lambda: MappingProxyType(LIFETIMES))
 
-
-def facts(settings: FactsSettings = FactsSettings()) -> Profile:
+def facts(settings: FactsSettings = FactsSettings(), top_k: int = DEFAULT_TOP_K) -> Profile:
     """Return the profile with these numbers."""
+    del top_k
+    lifetimes = MappingProxyType(
+        {
+            "preference": timedelta(days=settings.preference_ttl_days),
+            "project": timedelta(days=settings.project_ttl_days),
+            "contextual": timedelta(days=settings.contextual_ttl_days),
+        }
+    )
     return Profile(
         name="facts",
         description="a service with many users and a model at hand",
@@ -95,13 +108,12 @@ def facts(settings: FactsSettings = FactsSettings()) -> Profile:
             settings.vector_weight,
             settings.text_weight,
             settings.decay_weight,
-            settings.text_midpoint,
         ),
-        decay=HalfLifeDecay(settings.lifetimes),
+        decay=HalfLifeDecay(lifetimes),
         rendering=FlowingRendering(),
         max_memory_bytes=settings.max_content_length,
         redacts_lines=True,
-        lifetimes=settings.lifetimes,
+        lifetimes=lifetimes,
         capacity=settings.max_per_user,
         decay_interval_hours=settings.decay_interval_h,
     )

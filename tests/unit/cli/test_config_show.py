@@ -23,7 +23,7 @@ def test_every_setting_is_shown_with_where_it_comes_from(
         "store": "argument",
     }
     assert {name: row["note"] for name, row in rows.items()} == {
-        name: setting.info.note for name, setting in ALL_SETTINGS.items()
+        name: setting.note for name, setting in ALL_SETTINGS.items()
     }
 
 

@@ -33,10 +33,10 @@ class FreshnessRanking:
             owners have more above the floor. A guess.
     """
 
-    floor: float = 0.5
-    similarity: float = 0.5
-    strength: float = 0.2
-    freshness: float = 0.3
+    floor: float
+    similarity: float
+    strength: float
+    freshness: float
     min_pool: int = 200
 
     def prepare(self, text: str, participants: Sequence[Participant], now: datetime) -> Query:
@@ -82,9 +82,9 @@ class HybridRanking:
             neither search looks at, can decide. A guess.
     """
 
-    vector: float = 0.6
-    text: float = 0.2
-    decay: float = 0.2
+    vector: float
+    text: float
+    decay: float
     midpoint: float = SATURATION_MIDPOINT
     min_pool: int = 200
 
@@ -114,12 +114,6 @@ class HybridRanking:
 
 COSINE_POOL_FACTOR = 4
 """`chunks`, section 2.3: so many times what is wanted, for what is filtered out afterwards."""
-
-MIN_SIMILARITY = 0.3
-"""`tiers`, section 8, for its own embedder."""
-
-MIN_IMPORTANCE = 0.2
-"""`chunks`, section 2.4."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,10 +170,10 @@ class ChunkReranking:
         least_importance: The importance under which nothing is returned.
     """
 
-    similarity: float = 0.6
-    text: float = 0.3
-    importance: float = 0.1
-    min_importance: float = MIN_IMPORTANCE
+    similarity: float
+    text: float
+    importance: float
+    min_importance: float
 
     def apply_scores(self, scores: Scores, reranker_scores: NDArray[np.float64]) -> Scores:
         """Return the reranker's scores; what was to be left out still is."""

@@ -152,7 +152,7 @@ class PriorityRendering:
     """
 
     kinds: tuple[str, ...]
-    max_chars: int = 2_000
+    max_chars: int
 
     def render(
         self, material: RenderInput, budget: int, count: Callable[[Sequence[str]], list[int]]
