@@ -265,8 +265,8 @@ def test_a_key_in_the_file_is_refused_and_not_repeated() -> None:
         ("rag_limit = 0", "a whole number from 1 to 100, not 0"),
         ("rag_limit = 101", "a whole number from 1 to 100, not 101"),
         ("rag_limit = 5.5", "not a number"),
-        ("rag_limit = true", "not true or false"),
-        ('rag_limit = "5"', "not a text"),
+        ("rag_limit = true", "not a boolean"),
+        ('rag_limit = "5"', "not text"),
         ("rag_limit = [5]", "not a list"),
         ("rag_limit = {a = 5}", "not a section"),
         ("rag_limit = 2024-01-01", "not a date or time"),
@@ -274,7 +274,7 @@ def test_a_key_in_the_file_is_refused_and_not_repeated() -> None:
         ("rag_threshold = nan", "a number from 0 to 1, not nan"),
         ("busy_timeout_s = inf", "a number from 0 to 3600, not inf"),
         ('embedding.provider = "cohere"', "one of local, ollama, openai, sentence-transformers"),
-        ("store = 5", "a text, not a whole number"),
+        ("store = 5", "text, not a whole number"),
         ("embedding = 5", "is a section, not a value"),
     ],
 )
@@ -428,5 +428,5 @@ def test_a_profiles_numbers_can_be_set() -> None:
 
 def test_the_least_chunk_is_no_larger_than_the_largest() -> None:
     file = written("[memory.chunks]\nmin_chunk_tokens = 301")
-    with pytest.raises(InvalidConfiguration, match="min_chunk_tokens: is over"):
+    with pytest.raises(InvalidConfiguration, match="min_chunk_tokens: must not be greater"):
         load(file)

@@ -1,8 +1,8 @@
-"""Settings: what can be set, and where each value came from.
+"""Settings, and the origin of each value.
 
     memolith.toml  <  MEMOLITH_* variables  <  arguments
 
-`load` reads them; nothing is read when this package is imported.
+`load` reads them. Importing this package reads nothing.
 """
 
 from __future__ import annotations

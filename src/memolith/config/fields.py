@@ -1,4 +1,4 @@
-"""Settings as users see them: names, ranges and descriptions, read from the annotated fields."""
+"""Setting metadata, read from annotated dataclass fields, and validation of values."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ class Setting:
     """One setting.
 
     Attributes:
-        name: Below `[memory]`, with dots: "embedding.model".
-        section: The field of `Settings` that holds it; "" for `Settings` itself.
+        name: Dotted name below `[memory]`: "embedding.model".
+        section: The field of `Settings` that contains it; "" for `Settings` itself.
         field: The field of that section.
-        annotation: Its type, range and description, as msgspec reads them.
-        type: Of its value.
-        default: Its value where nothing sets it.
-        description: One phrase, without a full stop.
-        low: The smallest value allowed.
-        high: The largest value allowed.
-        choices: The only values allowed; empty for any.
-        profile: The only profile it has an effect in; None for all.
-        note: A restriction of its effect that its name does not show, or "".
+        annotation: Type, range and description, for msgspec.
+        type: Type of the value.
+        default: The default value.
+        description: One phrase without a full stop.
+        low: Smallest allowed value.
+        high: Largest allowed value.
+        choices: The allowed values; empty for any.
+        profile: The only profile that uses the setting; None for all.
+        note: A restriction that the name does not show, or "".
         threshold: The field of `SimilarityThresholds` that replaces the default, or "".
-        default_text: The default in the documentation, if the value alone does not explain it.
+        default_text: The default as documented, if the value alone does not explain it.
     """
 
     name: str
@@ -51,29 +51,29 @@ class Setting:
 
     @property
     def variable(self) -> str:
-        """The environment variable that sets it."""
+        """The environment variable of the setting."""
         return "MEMOLITH_" + self.name.replace(".", "__").upper()
 
     @property
     def allowed_values(self) -> str:
-        """What values it takes, in words."""
+        """The allowed values, for error messages."""
         if self.choices:
             return "one of " + ", ".join(self.choices)
         if self.type in (int, float):
             kind = "a whole number" if self.type is int else "a number"
             return f"{kind} from {self.low:.7g} to {self.high:.7g}"
-        return "true or false" if self.type is bool else "a text"
+        return "true or false" if self.type is bool else "text"
 
 
 def iter_settings(
     container: type[Any], profiles: Container[str], section: str = ""
 ) -> Iterator[Setting]:
-    """Yield every setting of a settings class, in the order of its fields.
+    """Yield all settings of a settings class, in the order of its fields.
 
     Args:
         container: A dataclass; a field that is itself a dataclass is a section.
-        profiles: The sections that configure a profile.
-        section: The section that `container` is; "" for the outermost class.
+        profiles: The names of the sections that configure a profile.
+        section: The name of the section `container`; "" for the outermost class.
     """
     hints = get_type_hints(container, include_extras=True)
     for field in dataclasses.fields(container):
@@ -110,11 +110,12 @@ def _read_field(
 
 
 def check_value(setting: Setting, value: object) -> Scalar:
-    """Return a value of the setting's own type.
+    """Return the value, converted to the type of the setting.
 
     Raises:
-        ValueError: It is of another type or out of range; the message says what is allowed,
-            and repeats the value only where it is a number or one of named choices.
+        ValueError: The value has the wrong type or is out of range. The message states the allowed
+            values. It repeats the value only if it is a number or one of fixed choices, since other
+            text may be a secret.
     """
     try:
         checked: Scalar = msgspec.convert(value, setting.annotation)
@@ -125,19 +126,19 @@ def check_value(setting: Setting, value: object) -> Scalar:
 
 
 def parse_value(setting: Setting, text: str) -> Scalar:
-    """Return the value that a text stands for, as an environment variable gives it.
+    """Parse a value from text, such as an environment variable.
 
     Raises:
-        ValueError: As `check_value`.
+        ValueError: See `check_value`.
     """
     return check_value(setting, _PARSERS[setting.type](text.strip()))
 
 
 _TYPE_NAMES: Mapping[type, str] = {
-    bool: "true or false",
+    bool: "a boolean",
     int: "a whole number",
     float: "a number",
-    str: "a text",
+    str: "text",
     list: "a list",
     dict: "a section",
 }

@@ -1,4 +1,4 @@
-"""The embedder's own thresholds, where the configuration does not say another one."""
+"""Build the available profiles from the settings, with the thresholds of the embedder."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from memolith.profiles.model import Profile
 
 
 def apply_embedder_thresholds(loaded: LoadedSettings, embedder: str) -> LoadedSettings:
-    """Return settings in which what was not set is what is right for an embedder.
+    """Return settings with the thresholds fitted to an embedder, for those that are not set.
 
-    One that is not known leaves the settings as they are: the sources' numbers are the defaults.
+    For an unknown embedder the settings are returned unchanged.
     """
     fitted = FITTED_THRESHOLDS.get(embedder)
     if fitted is None:
@@ -31,7 +31,7 @@ def apply_embedder_thresholds(loaded: LoadedSettings, embedder: str) -> LoadedSe
 
 
 def get_source_thresholds() -> SimilarityThresholds:
-    """Return the defaults of the thresholds: those of the embedders of the source systems."""
+    """Return the default thresholds, which the source systems chose for their own embedders."""
     return SimilarityThresholds(
         **{
             each.threshold: _convert_threshold(each.threshold, float(each.default))
@@ -42,34 +42,35 @@ def get_source_thresholds() -> SimilarityThresholds:
 
 
 def _convert_threshold(name: str, value: float) -> float:
-    """Convert between a threshold and its setting: `duplicate` is set as a distance."""
+    """Convert between a threshold and its setting; `duplicate` is set as a distance."""
     return round(1.0 - value, 2) if name == "duplicate" else value
 
 
 def profile_factories(settings: Settings) -> dict[str, Callable[[], Profile]]:
-    """Return what makes each built-in profile, by name."""
+    """Return a factory for each built-in profile, by name."""
     return {
         name: partial(build, getattr(settings, name), settings.rag_limit)
         for name, build in PROFILE_BUILDERS.items()
     }
 
 
-# --- All profiles there are: those of Memolith, of the configuration, and of packages installed
+# --- Built-in, configured and installed profiles
 
 
 ENTRY_POINT_GROUP = "memolith.profiles"
-"""The entry points by which a package adds profiles: each a `Profile`, or a function that returns
-one."""
+"""Packages add profiles under this group; an entry is a `Profile`, or a function that returns one.
+
+"""
 
 
 class ProfileRegistry(Mapping[str, Profile]):
-    """Profiles by name, each made at first need.
+    """Profiles by name, each built when first used.
 
-    Installed packages are asked only for names that nobody else has.
+    Installed packages are searched only for names that are neither built in nor configured.
     """
 
     def __init__(self, factories: Mapping[str, Callable[[], Profile]]) -> None:
-        """Begin with what makes these."""
+        """Create a registry from profile factories by name."""
         self._factories = dict(factories)
         self._profiles: dict[str, Profile] = {}
         self._is_complete = False
@@ -78,19 +79,13 @@ class ProfileRegistry(Mapping[str, Profile]):
     def from_settings(
         cls, loaded: LoadedSettings, embedder: str, *extra_profiles: Profile
     ) -> ProfileRegistry:
-        """Return the profiles of a configuration, with an embedder's thresholds, and these.
-
-        Raises:
-            InvalidConfiguration: Numbers contradict each other.
-        """
+        """Return the configured and the extra profiles, with an embedder's thresholds."""
         known = profile_factories(apply_embedder_thresholds(loaded, embedder).settings)
         for name, own in loaded.custom_profiles.items():
             base = profile_factories(
                 apply_embedder_thresholds(own.loaded_settings, embedder).settings
             )[own.base]
-            known[name] = partial(
-                _rename_profile, base, name, f"{own.base}, with numbers of its own"
-            )
+            known[name] = partial(_rename_profile, base, name, f"{own.base}, with custom settings")
         return cls(
             {**known, **{each.name: partial(_return_profile, each) for each in extra_profiles}}
         )
@@ -100,33 +95,33 @@ class ProfileRegistry(Mapping[str, Profile]):
 
         Raises:
             KeyError: There is none.
-            InvalidConfiguration: A package that should have it can't be used.
+            InvalidConfiguration: A package registers the name, but its profile is unusable.
         """
         if name not in self._factories:
             self._complete()
-        if name not in self._profiles:  # two threads may both make it: what they make is equal
+        if name not in self._profiles:  # two threads may both build it; the results are equal
             self._profiles[name] = self._factories[name]()
         return self._profiles[name]
 
     def __contains__(self, name: object) -> bool:
-        """Return whether there is one of that name, without making it."""
+        """Return whether the profile exists, without building it."""
         if name not in self._factories:
             self._complete()
         return name in self._factories
 
     def __iter__(self) -> Iterator[str]:
-        """Go through the names."""
+        """Iterate over the names."""
         self._complete()
         return iter(self._factories)
 
     def __len__(self) -> int:
-        """Return how many there are."""
+        """Return the number of profiles."""
         self._complete()
         return len(self._factories)
 
     def _complete(self) -> None:
         if not self._is_complete:
-            from importlib.metadata import entry_points  # slow to import, and seldom needed
+            from importlib.metadata import entry_points  # slow to import, rarely needed
 
             found = {entry.name: entry for entry in entry_points(group=ENTRY_POINT_GROUP)}
             new = {
@@ -147,10 +142,10 @@ def _return_profile(profile: Profile) -> Profile:
 
 
 def _load_entry_point(entry: EntryPoint) -> Profile:
-    """Return what an entry point stands for.
+    """Return the profile of an entry point.
 
     Raises:
-        InvalidConfiguration: It can't be loaded, or is no profile of its name.
+        InvalidConfiguration: It cannot be loaded, or is not a profile of that name.
     """
     try:
         found = entry.load()
@@ -159,6 +154,6 @@ def _load_entry_point(entry: EntryPoint) -> Profile:
         raise InvalidConfiguration(f"profiles.{entry.name}", problem, ENTRY_POINT_GROUP) from error
     made = found if isinstance(found, Profile) else found()
     if not isinstance(made, Profile) or made.name != entry.name:
-        problem = f"{entry.value} gives no profile of that name"
+        problem = f"{entry.value} does not provide a profile of that name"
         raise InvalidConfiguration(f"profiles.{entry.name}", problem, ENTRY_POINT_GROUP)
     return made

@@ -1,4 +1,4 @@
-"""Every setting, with its default, its range and a description."""
+"""All settings, with their defaults, ranges and descriptions."""
 
 from __future__ import annotations
 
@@ -23,37 +23,42 @@ PROFILE_BUILDERS: Mapping[str, Callable[[Any, int], Profile]] = {
     "tiers": tiers,
     "timeline": timeline,
 }
-"""The built-in profiles: each is built from its section of `Settings` and `rag_limit`."""
+"""The built-in profiles by name. A builder takes the profile's section of `Settings` and
+`rag_limit`.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Postgres:
-    """`[memory.postgres]`: the store in a PostgreSQL database, where `store` names one."""
+    """`[memory.postgres]`: the store in a PostgreSQL database."""
 
-    schema: Annotated[str, describe("the schema that the tables are in")] = "memolith"
+    schema: Annotated[str, describe("schema that contains the tables")] = "memolith"
     key_ring: Annotated[
         Literal["database", "file"],
-        describe("where the key ring is: in a schema beside, or in the file beside the master key"),
+        describe(
+            "where the key ring is stored: in a separate schema of the database, or in a "
+            "file next to the master key"
+        ),
     ] = "database"
-    # Threads that recall at once on one machine: a guess.
+    # A guess at the number of threads that recall concurrently on one machine.
     connections: Annotated[
         int,
         describe(
-            "how many connections there are at most to read, and as many again to write",
+            "maximum number of read connections; as many more are used for writing",
             ge=1,
             le=1_000,
         ),
     ] = 8
-    # As long as the largest import of a batch takes on a slow disk: a guess.
+    # A guess at how long the largest import batch takes on a slow disk.
     statement_timeout_ms: Annotated[
         int,
-        describe("after how long the server gives a statement up; 0: never", ge=0, le=86_400_000),
+        describe("time after which the server cancels a statement; 0: never", ge=0, le=86_400_000),
     ] = 60_000
     vectors_in_memory: Annotated[
         int,
         describe(
-            "up to how many items of an owner their vectors are searched in memory, and in the"
-            " database above",
+            "up to this many items per owner, vectors are searched in memory; above it, in "
+            "the database",
             ge=0,
             le=1_000_000_000,
         ),
@@ -61,39 +66,39 @@ class Postgres:
     partitions: Annotated[
         int,
         describe(
-            "into how many parts by owner the tables of a new store are parted; 0: none",
+            "number of partitions by owner for the tables of a new store; 0: not partitioned",
             ge=0,
             le=1_024,
         ),
     ] = 0
     half_precision: Annotated[
-        bool, describe("whether a new store that is not encrypted keeps vectors in half precision")
+        bool, describe("store vectors in half precision, in new stores that are not encrypted")
     ] = True
     vector_index: Annotated[
         Literal["hnsw", "ivfflat", "none"],
-        describe("which index of vectors `memolith db index` builds"),
+        describe("vector index that `memolith db index` builds"),
     ] = "hnsw"
     ivfflat_lists: Annotated[
-        int, describe("into how many lists `ivfflat` sorts", ge=1, le=32_768)
+        int, describe("number of lists of an `ivfflat` index", ge=1, le=32_768)
     ] = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """`[memory.vectors]`: what searches the vectors of a store in a file."""
+    """`[memory.vectors]`: vector search for a store in a file."""
 
     backend: Annotated[
         Literal["memory", "sqlite-vec", "chroma"],
         describe(
-            "what searches the vectors of a store in a file: an index in memory, sqlite-vec in"
-            " the file, or Chroma"
+            "vector search for a store in a file: an index in memory, sqlite-vec in the "
+            "file, or Chroma"
         ),
     ] = "memory"
     in_memory: Annotated[
         int,
         describe(
-            "up to how many items of an owner they are searched in memory all the same, and not"
-            " sent to Chroma",
+            "up to this many items per owner, vectors are searched in memory and not sent "
+            "to Chroma",
             ge=0,
             le=1_000_000_000,
         ),
@@ -101,166 +106,173 @@ class Vectors:
     chroma_url: Annotated[
         str,
         describe(
-            "where a Chroma server is, as http://127.0.0.1:8000",
+            "URL of a Chroma server, as http://127.0.0.1:8000",
             default_text="none: Chroma runs in this process",
         ),
     ] = field(default="", repr=False)
     chroma_path: Annotated[
         str,
         describe(
-            "the folder of a Chroma in this process; a relative path counts from the folder of"
-            " the configuration",
-            default_text="beside the store, named like it with `-chroma`",
+            "folder for Chroma in this process; a relative path is resolved against the "
+            "folder of the configuration",
+            default_text="next to the store, with the store's name and `-chroma`",
         ),
     ] = ""
-    chroma_tenant: Annotated[str, describe("the server's tenant")] = "default_tenant"
-    chroma_database: Annotated[str, describe("the tenant's database")] = "default_database"
-    # A query takes milliseconds; 1,000 vectors to store some hundred: a guess.
+    chroma_tenant: Annotated[str, describe("tenant on the Chroma server")] = "default_tenant"
+    chroma_database: Annotated[str, describe("database of the tenant")] = "default_database"
+    # A guess: a query takes milliseconds, storing 1,000 vectors some hundred.
     chroma_timeout_ms: Annotated[
-        int, describe("how long to wait for an answer of the server", ge=1, le=600_000)
+        int, describe("timeout for a response of the Chroma server", ge=1, le=600_000)
     ] = 5_000
 
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """`[memory.device]`: what the service does for devices that listen and speak."""
+    """`[memory.device]`: the API for voice devices."""
 
-    session: Annotated[str, describe("the conversation that is held with devices")] = "device"
+    session: Annotated[str, describe("session id of conversations with devices")] = "device"
     transcription_url: Annotated[
         str,
         describe(
-            "the service that writes down what was said, with its `/v1`: any that speaks"
-            " OpenAI's protocol",
-            default_text="none: recordings are refused",
+            "base URL of a transcription service with an OpenAI-compatible API, including `/v1`",
+            default_text="none: recordings are rejected",
         ),
     ] = ""
-    transcription_model: Annotated[str, describe("its model")] = "whisper-1"
+    transcription_model: Annotated[str, describe("transcription model")] = "whisper-1"
     transcription_key_env: Annotated[
-        str, describe("the environment variable that holds its key", default_text="it wants none")
+        str,
+        describe(
+            "environment variable that holds the API key of the transcription service",
+            default_text="no key",
+        ),
     ] = ""
     transcription_timeout_ms: Annotated[
-        int, describe("how long to wait for it", ge=1, le=3_600_000)
+        int, describe("timeout for a transcription", ge=1, le=3_600_000)
     ] = 60_000
 
 
 @dataclass(frozen=True, slots=True)
 class Serve:
-    """`[memory.serve]`: the service."""
+    """`[memory.serve]`: the HTTP service."""
 
     host: Annotated[
-        str, describe("the address to listen at; any but this machine's needs keys")
+        str, describe("address to listen on; any other than the loopback address requires API keys")
     ] = "127.0.0.1"
-    port: Annotated[
-        int, describe("the port to listen at; 0: one that is free", ge=0, le=65_535)
-    ] = 8_377
+    port: Annotated[int, describe("port to listen on; 0: any free port", ge=0, le=65_535)] = 8_377
     owner: Annotated[
         str,
         describe(
-            "for whom everybody on this machine may call while there are no keys",
+            "owner for requests from this machine while there are no API keys",
             default_text="the login name",
         ),
     ] = ""
     hosts: Annotated[
         str,
         describe(
-            "the names under which the server may be called, with commas; `*`: any",
-            default_text="this machine's, and `host`",
+            "accepted `Host` names, separated by commas; `*`: any",
+            default_text="this machine's names, and `host`",
         ),
     ] = ""
     origins: Annotated[
         str,
-        describe("pages that may call it from a browser, with commas: `https://app.example.org`"),
+        describe(
+            "origins allowed to call the API from a browser, separated by commas: "
+            "`https://app.example.org`"
+        ),
     ] = ""
-    max_body_mb: Annotated[int, describe("how long a request may be, in MB", ge=1, le=10_000)] = 10
+    max_body_mb: Annotated[
+        int, describe("maximum size of a request body, in MB", ge=1, le=10_000)
+    ] = 10
     requests_at_once: Annotated[
-        int, describe("how many requests may be under way; more are refused", ge=1, le=100_000)
+        int,
+        describe(
+            "maximum number of concurrent requests; further requests are rejected", ge=1, le=100_000
+        ),
     ] = 128
-    threads: Annotated[int, describe("how many requests are worked on at once", ge=1, le=1_000)] = (
-        16
-    )
+    threads: Annotated[int, describe("number of worker threads", ge=1, le=1_000)] = 16
     requests_per_minute: Annotated[
         int,
-        describe("how many requests each key has in a minute; 0: no limit", ge=0, le=10_000_000),
+        describe("requests per minute for each API key; 0: no limit", ge=0, le=10_000_000),
     ] = 0
     processes: Annotated[
         int,
         describe(
-            "how many processes serve together; the store must not be in memory", ge=1, le=256
+            "number of server processes; more than one require a store that is not in memory",
+            ge=1,
+            le=256,
         ),
     ] = 1
     trusted_proxies: Annotated[
         str,
         describe(
-            "the addresses of reverse proxies, with commas, whose `X-Forwarded-For` says who"
-            " calls; `*`: any",
-            default_text="none: who connects is who calls",
+            "addresses of reverse proxies, separated by commas, whose `X-Forwarded-For` is "
+            "trusted; `*`: any",
+            default_text="none: the client address is that of the connection",
         ),
     ] = ""
     read_only: Annotated[
-        bool, describe("whether the service counts as ready where the store can't be written")
+        bool, describe("report the service as ready even if the store is not writable")
     ] = False
     drain_timeout_s: Annotated[
         float,
-        describe(
-            "how long to wait at the end for what is under way, in seconds", ge=0.0, le=3600.0
-        ),
+        describe("at shutdown, time to wait for running requests, in seconds", ge=0.0, le=3600.0),
     ] = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """`[memory.proxy]`: the service as a chat service that remembers; it asks `[memory.chat]`."""
+    """`[memory.proxy]`: the chat proxy, which calls the model of `[memory.chat]`."""
 
     memory_timeout_ms: Annotated[
-        int, describe("how long the memory may keep a reply waiting", ge=1, le=60_000)
+        int, describe("maximum delay that memory may add to a reply", ge=1, le=60_000)
     ] = 300
     context_budget: Annotated[
         int,
         describe(
-            "how many tokens of memory the model is told, at most a quarter of its context"
-            " window; 0: nothing is told",
+            "token budget for recalled memories in a prompt, at most a quarter of the "
+            "model's context window; 0: none are inserted",
             ge=0,
             le=1_000_000,
         ),
     ] = 2_000
     compress: Annotated[
-        bool, describe("whether a history that outgrows half of the context window is made shorter")
+        bool, describe("compress a history that exceeds half of the context window")
     ] = True
     durable: Annotated[
         bool,
         describe(
-            "whether a reply ends only when it is kept, `memory_timeout_ms` later at the latest:"
-            " then a process that is killed loses nothing that was answered"
+            "end a reply only after the exchange is stored, or after `memory_timeout_ms`: a "
+            "killed process then loses no answered exchange"
         ),
     ] = True
     models: Annotated[
         str,
         describe(
-            "the only models that may be asked for, with commas",
-            default_text="any that the service has",
+            "models that clients may request, separated by commas",
+            default_text="any model of the service",
         ),
     ] = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Embedding:
-    """`[memory.embedding]`: what makes vectors of texts."""
+    """`[memory.embedding]`: the embedding model."""
 
     provider: Annotated[
         Literal["local", "ollama", "openai", "sentence-transformers"],
-        describe("what computes the vectors"),
+        describe("embedding provider"),
     ] = "local"
     model: Annotated[
         str,
         describe(
-            "the model's name at the provider; for `local`, another is the folder of a model"
-            " (`MEMOLITH_MODEL` sets it too)"
+            "name of the model at the provider; for `local`, any other model is given as a "
+            "folder (`MEMOLITH_MODEL` sets it too)"
         ),
     ] = "all-MiniLM-L6-v2"
     dimension: Annotated[
         int,
         describe(
-            "how many numbers of a vector are kept, where the model allows it; 0: all",
+            "number of leading dimensions to keep, for models that support truncation; 0: all",
             ge=0,
             le=8_192,
             default_text="0: the model's own, 384 for the local one",
@@ -269,87 +281,84 @@ class Embedding:
     base_url: Annotated[
         str,
         describe(
-            "where the service is; for `openai` with its `/v1`",
+            "base URL of the service; for `openai`, including `/v1`",
             default_text="the provider's own: OpenAI's, or `http://127.0.0.1:11434` for Ollama",
         ),
     ] = ""
     api_key_env: Annotated[
         str,
         describe(
-            "the environment variable that holds the service's key",
-            default_text="`OPENAI_API_KEY` for OpenAI itself, else none",
+            "environment variable that holds the API key",
+            default_text="`OPENAI_API_KEY` for OpenAI itself, otherwise none",
         ),
     ] = ""
     api_key_file: Annotated[
         str,
         describe(
-            "a file that holds the key, in the place of a variable; a relative path counts from"
-            " the folder of the configuration"
+            "file that holds the API key, instead of a variable; a relative path is "
+            "resolved against the folder of the configuration"
         ),
     ] = ""
     timeout_ms: Annotated[
         int,
         describe(
-            "how long to wait for an answer of a service; what failed sooner is tried again"
-            " until then",
+            "timeout for a response of the service, including retries",
             ge=1,
             le=3_600_000,
         ),
     ] = 30_000
-    # As many as a server of text-embeddings-inference takes where nobody has told it otherwise.
-    batch_size: Annotated[
-        int, describe("how many texts a service is sent at once", ge=1, le=2_048)
-    ] = 32
+    # The default limit of text-embeddings-inference.
+    batch_size: Annotated[int, describe("maximum number of texts per request", ge=1, le=2_048)] = 32
     batch_chars: Annotated[
-        int, describe("how many characters it is sent at once", ge=1, le=10_000_000)
+        int, describe("maximum number of characters per request", ge=1, le=10_000_000)
     ] = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class Chat:
-    """`[memory.chat]`: the language model, where there is one."""
+    """`[memory.chat]`: the language model."""
 
     provider: Annotated[
         Literal["none", "openai", "ollama", "anthropic"],
-        describe("what answers; `openai` is any service that speaks its protocol"),
+        describe("chat provider; `openai` is any service with an OpenAI-compatible API"),
     ] = "none"
-    model: Annotated[str, describe("the model's name, as the service has it")] = ""
+    model: Annotated[str, describe("name of the model at the provider")] = ""
     base_url: Annotated[
         str,
         describe(
-            "where the service is", default_text="OpenAI, Anthropic, or Ollama on this machine"
+            "base URL of the service", default_text="OpenAI, Anthropic, or Ollama on this machine"
         ),
     ] = ""
     api_key_env: Annotated[
         str,
         describe(
-            "the environment variable that holds the key; as it stands here, Anthropic's is"
-            " `ANTHROPIC_API_KEY`, and Ollama wants none"
+            "environment variable that holds the API key; with the default, Anthropic uses "
+            "`ANTHROPIC_API_KEY` and Ollama no key"
         ),
     ] = "OPENAI_API_KEY"
     api_key_file: Annotated[
         str,
         describe(
-            "a file that holds the key, in the place of a variable; a relative path counts from"
-            " the folder of the configuration"
+            "file that holds the API key, instead of a variable; a relative path is "
+            "resolved against the folder of the configuration"
         ),
     ] = ""
     timeout_ms: Annotated[
         int,
-        describe("how long to wait for a reply, or for the next piece of it", ge=1, le=3_600_000),
+        describe(
+            "timeout for a reply, or for the next part of a streamed reply", ge=1, le=3_600_000
+        ),
     ] = 60_000
-    max_retries: Annotated[
-        int, describe("how often a call that failed is made again", ge=0, le=20)
-    ] = 2
+    max_retries: Annotated[int, describe("number of retries after a failed call", ge=0, le=20)] = 2
     temperature: Annotated[
         float,
-        describe("how much is left to chance; under 0: as the service has it", ge=-1.0, le=2.0),
+        describe("sampling temperature; below 0: the default of the service", ge=-1.0, le=2.0),
     ] = -1.0
-    calls_at_once: Annotated[int, describe("how many calls may be under way", ge=1, le=256)] = 4
+    calls_at_once: Annotated[int, describe("maximum number of concurrent calls", ge=1, le=256)] = 4
     calls_per_hour: Annotated[
         int,
         describe(
-            "how many calls an owner has in an hour, failed ones too; 0: no limit",
+            "calls per owner and hour, including failed calls; 0: no limit",
             ge=0,
             le=1_000_000_000,
         ),
@@ -357,88 +366,89 @@ class Chat:
     tokens_per_hour: Annotated[
         int,
         describe(
-            "how many tokens an owner has in an hour, asked and replied; 0: no limit",
+            "input and output tokens per owner and hour; 0: no limit",
             ge=0,
             le=1_000_000_000_000,
         ),
     ] = 0
     input_price: Annotated[
-        float, describe("what a million tokens asked cost", ge=0.0, le=1_000_000.0)
+        float, describe("price of a million input tokens", ge=0.0, le=1_000_000.0)
     ] = 0.0
     output_price: Annotated[
-        float, describe("what a million tokens replied cost", ge=0.0, le=1_000_000.0)
+        float, describe("price of a million output tokens", ge=0.0, le=1_000_000.0)
     ] = 0.0
-    # What small models on one's own machine have room for without being told: a guess.
+    # A guess at the default context window of small local models.
     context_window: Annotated[
         int,
-        describe("how many tokens the model has room for; Ollama is told", ge=512, le=100_000_000),
+        describe(
+            "context window of the model, in tokens; passed on to Ollama", ge=512, le=100_000_000
+        ),
     ] = 8_192
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """`[memory]`: everything that can be set."""
+    """`[memory]`: all settings."""
 
     profile: Annotated[
         str,
         describe(
-            "how memories are made, found and forgotten, for new owners: standard, companion,"
-            " facts, chunks, tiers, timeline, or one of your own"
+            "profile of new owners: standard, companion, facts, chunks, tiers, timeline, or "
+            "a custom one"
         ),
     ] = "standard"
-    enabled: Annotated[bool, describe("whether anything is written")] = True
-    enable_rag: Annotated[bool, describe("whether `context` says anything")] = True
+    enabled: Annotated[bool, describe("write to the store")] = True
+    enable_rag: Annotated[bool, describe("return memories from `context`")] = True
     enable_learning: Annotated[
-        bool, describe("whether conversations are learned from, not only logged")
+        bool, describe("learn from conversations, in addition to logging them")
     ] = True
     store: Annotated[
         str,
         describe(
-            "the file of the store, a relative path counting from the folder of the file it"
-            " stands in; or a database, as postgresql://…",
+            "file of the store, or a database URL such as postgresql://…; a relative path "
+            "is resolved against the folder of the file that sets it",
             default_text="`memolith/memory.db` in the user's data folder",
         ),
     ] = field(default="", repr=False)
-    rag_limit: Annotated[TopK, describe("how many results `recall` returns (`top_k`)")] = (
+    rag_limit: Annotated[TopK, describe("default number of results of `recall` (`top_k`)")] = (
         DEFAULT_TOP_K
     )
     token_budget: Annotated[
-        int, describe("how many tokens recalled texts and a prompt may take", ge=0, le=1_000_000)
+        int, describe("token budget for recalled texts and for prompt context", ge=0, le=1_000_000)
     ] = 2_000
-    # As long as an import's largest batch may hold the write lock on a slow disk: a guess.
+    # A guess at how long the largest import batch holds the write lock on a slow disk.
     busy_timeout_s: Annotated[
         float,
-        describe("how long to wait, in seconds, while another process writes", ge=0.0, le=3600.0),
+        describe("time to wait for another process that writes, in seconds", ge=0.0, le=3600.0),
     ] = 10.0
-    # With a million memories of a thousand owners a process stays below 400 MB: an owner's index
-    # takes about 1 KB a memory, and what is not asked for long is let go.
-    index_cache_mb: Annotated[
-        Count, describe("how much memory, in MB, the search structures may take")
-    ] = 192
+    # Keeps a process below 400 MB with a million memories of a thousand owners: an index takes
+    # about 1 KB per memory, and indexes of idle owners are evicted.
+    index_cache_mb: Annotated[Count, describe("memory limit for the search indexes, in MB")] = 192
     worker: Annotated[
         bool,
         describe(
-            "whether a process with a language model learns in the background; if not, `memolith"
-            " worker` does"
+            "learn in the background in any process with a language model; if false, only "
+            "`memolith worker` does"
         ),
     ] = True
     retention_days: Annotated[
         int,
         describe(
-            "after how many days what is no longer active, and conversations in which nothing"
-            " was said, are removed for good; 0: never",
+            "days after which inactive memories and idle conversations are deleted "
+            "permanently; 0: never",
             ge=0,
             le=100_000,
         ),
     ] = 0
     enable_encryption: Annotated[
-        bool, describe("whether new stores are encrypted; what a store is, it stays")
+        bool, describe("encrypt new stores; existing stores do not change")
     ] = True
     encryption_key_path: Annotated[
         str,
         describe(
-            "the file of the master key, made with the first store; `MEMOLITH_KEY` goes before"
-            " it; a relative path counts from the folder of the configuration",
+            "file of the master key, created with the first store; `MEMOLITH_KEY` takes "
+            "precedence; a relative path is resolved against the folder of the "
+            "configuration",
             default_text="`memory_encryption.key` in the user's configuration folder",
         ),
     ] = "memory_encryption.key"

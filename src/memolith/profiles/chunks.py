@@ -1,4 +1,4 @@
-"""`chunks`: text cut at its meaning, kept by novelty and salience, recalled within a budget."""
+"""The `chunks` profile: text split into semantic chunks, stored by novelty and salience."""
 
 from __future__ import annotations
 
@@ -50,58 +50,55 @@ OWN_KINDS = {
 class ChunksSettings:
     """`[memory.chunks]`."""
 
-    max_chunk_tokens: Annotated[Count, describe("the most tokens of a chunk")] = 300
+    max_chunk_tokens: Annotated[Count, describe("maximum size of a chunk, in tokens")] = 300
     min_chunk_tokens: Annotated[
         int,
         describe(
-            "how many tokens a chunk has that is not merged with its neighbour", ge=0, le=1_000_000
+            "size below which a chunk is merged with its neighbour, in tokens", ge=0, le=1_000_000
         ),
     ] = 50
-    min_stored_importance: Annotated[
-        Share, describe("the importance under which a chunk is not stored")
-    ] = 0.3
+    min_stored_importance: Annotated[Share, describe("minimum importance of stored chunks")] = 0.3
     min_recalled_importance: Annotated[
-        Share, describe("the importance under which nothing is recalled")
+        Share, describe("minimum importance of recalled memories")
     ] = 0.2
-    reranker_enabled: Annotated[
-        bool, describe("whether a cross-encoder scores what was found anew")
-    ] = False
+    reranker_enabled: Annotated[bool, describe("rerank results with a cross-encoder")] = False
     reranker_model: Annotated[
         str,
         describe(
-            "the cross-encoder: a folder, or the name of one that this machine has; nothing is"
-            " downloaded"
+            "cross-encoder: a folder, or the name of a model installed on this machine; "
+            "nothing is downloaded"
         ),
     ] = "cross-encoder/ms-marco-MiniLM-L-6-v2"
     similarity_weight: Annotated[
-        Share, describe("how much likeness counts where the reranker can't be had")
+        Share, describe("weight of similarity if no reranker is available")
     ] = 0.6
     text_weight: Annotated[
-        Share, describe("how much the match of words counts where it can't be had")
+        Share, describe("weight of keyword matches if no reranker is available")
     ] = 0.3
     importance_weight: Annotated[
-        Share, describe("how much importance counts where it can't be had")
+        Share, describe("weight of importance if no reranker is available")
     ] = 0.1
     compression_threshold: Annotated[
-        Count, describe("over how many uncompressed sessions the oldest are compressed")
+        Count, describe("number of uncompressed sessions above which the oldest are compressed")
     ] = 10
     sessions_to_compress: Annotated[
         int,
         describe(
-            "how many sessions are compressed together; 0: half of the threshold",
+            "number of sessions compressed together; 0: half of the threshold",
             ge=0,
             le=1_000_000,
         ),
     ] = 0
 
     def __post_init__(self) -> None:
-        """Refuse a minimum above the maximum."""
+        """Check that the minimum chunk size does not exceed the maximum."""
         if self.min_chunk_tokens > self.max_chunk_tokens:
-            raise InvalidConfiguration("chunks.min_chunk_tokens", "is over chunks.max_chunk_tokens")
+            problem = "must not be greater than chunks.max_chunk_tokens"
+            raise InvalidConfiguration("chunks.min_chunk_tokens", problem)
 
 
 def chunks(settings: ChunksSettings = ChunksSettings(), top_k: int = DEFAULT_TOP_K) -> Profile:
-    """Return the profile with these numbers."""
+    """Return the profile, configured by `settings`."""
     return Profile(
         name="chunks",
         description="documents and long texts",
@@ -138,7 +135,7 @@ def chunks(settings: ChunksSettings = ChunksSettings(), top_k: int = DEFAULT_TOP
 
 
 def _build_sizes(min_tokens: int, max_tokens: int) -> ChunkSizes:
-    """Return sizes in which a block that is not cut may be as many times larger as by default."""
+    """Scale the hard limit of unsplittable blocks with the maximum chunk size."""
     usual = ChunkSizes()
     hard = max_tokens * usual.hard_max_tokens // usual.max_tokens
     return ChunkSizes(min_tokens, max_tokens, hard)

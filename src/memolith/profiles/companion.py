@@ -1,4 +1,4 @@
-"""`companion`: typed memories learned by cues with no model, Ebbinghaus forgetting."""
+"""The `companion` profile: typed memories learned by cues, without a model; Ebbinghaus decay."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from memolith.profiles.settings import (
 )
 
 KINDS = ("correction", "fact", "preference", "context", "tool_result")
-"""By priority."""
+"""Highest priority first."""
 
 _OWN_KINDS = {
     "correction": "correction",
@@ -41,59 +41,51 @@ _OWN_KINDS = {
 }
 
 EXTERNAL_KINDS = MappingProxyType({Origin.TOOL: "tool_result", Origin.DOCUMENT: "context"})
-"""A text from outside that speaks of the user says nothing sure of them."""
+"""The kind of external text that makes claims about the user, by origin."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompanionSettings:
-    """`[memory.companion]`, and four numbers of `[memory]`."""
+    """`[memory.companion]`, and four settings of `[memory]`."""
 
     rag_threshold: Annotated[
         Share,
-        describe(
-            "the similarity under which nothing is recalled", threshold="floor", is_top_level=True
-        ),
+        describe("minimum similarity of recalled memories", threshold="floor", is_top_level=True),
     ] = 0.5
     merge_threshold: Annotated[
         Share,
         describe(
-            "the similarity over which memories are merged", threshold="merge", is_top_level=True
+            "similarity above which memories are merged", threshold="merge", is_top_level=True
         ),
     ] = 0.85
     min_importance: Annotated[
-        Share, describe("the strength under which memories fade", is_top_level=True)
+        Share, describe("strength below which memories fade", is_top_level=True)
     ] = 0.1
     decay_factor: Annotated[
-        DecayFactor, describe("what is left of a strength after a day", is_top_level=True)
+        DecayFactor, describe("share of strength left after a day", is_top_level=True)
     ] = 0.95
     context_chars: Annotated[
-        int, describe("how many characters a prompt may take", ge=0, le=1_000_000)
+        int, describe("maximum length of a prompt context, in characters", ge=0, le=1_000_000)
     ] = 2_000
-    similarity_weight: Annotated[
-        Share, describe("how much the likeness of a memory to the query counts in recall")
-    ] = 0.5
-    importance_weight: Annotated[Share, describe("how much its strength counts in recall")] = 0.2
-    freshness_weight: Annotated[Share, describe("how much its freshness counts in recall")] = 0.3
+    similarity_weight: Annotated[Share, describe("weight of similarity in the recall score")] = 0.5
+    importance_weight: Annotated[Share, describe("weight of strength in the recall score")] = 0.2
+    freshness_weight: Annotated[Share, describe("weight of freshness in the recall score")] = 0.3
     correction_decay_modifier: Annotated[DecayModifier, describe_modifier("corrections")] = 0.5
     correction_importance_floor: Annotated[Share, describe_floor("corrections")] = 0.35
     fact_decay_modifier: Annotated[DecayModifier, describe_modifier("facts")] = 0.7
     fact_importance_floor: Annotated[Share, describe_floor("facts")] = 0.3
     preference_decay_modifier: Annotated[DecayModifier, describe_modifier("preferences")] = 0.8
     preference_importance_floor: Annotated[Share, describe_floor("preferences")] = 0.25
-    context_decay_modifier: Annotated[
-        DecayModifier, describe_modifier("memories of circumstances")
-    ] = 1.0
-    context_importance_floor: Annotated[Share, describe_floor("memories of circumstances")] = 0.1
-    tool_result_decay_modifier: Annotated[DecayModifier, describe_modifier("results of tools")] = (
-        1.0
-    )
-    tool_result_importance_floor: Annotated[Share, describe_floor("results of tools")] = 0.1
+    context_decay_modifier: Annotated[DecayModifier, describe_modifier("temporary context")] = 1.0
+    context_importance_floor: Annotated[Share, describe_floor("temporary context")] = 0.1
+    tool_result_decay_modifier: Annotated[DecayModifier, describe_modifier("tool results")] = 1.0
+    tool_result_importance_floor: Annotated[Share, describe_floor("tool results")] = 0.1
 
 
 def companion(
     settings: CompanionSettings = CompanionSettings(), top_k: int = DEFAULT_TOP_K
 ) -> Profile:
-    """Return the profile with these numbers."""
+    """Return the profile, configured by `settings`."""
     judging = CueClassifier(get_companion_kind)
     return Profile(
         name="companion",

@@ -1,4 +1,4 @@
-"""`facts`: short facts with a time to live, two thresholds against duplicates, hybrid search."""
+"""The `facts` profile: short facts that expire, merging by two thresholds, and hybrid search."""
 
 from __future__ import annotations
 
@@ -44,44 +44,37 @@ class FactsSettings:
     """`[memory.facts]`."""
 
     auto_merge_threshold: Annotated[
-        Share, describe("the similarity from which a memory is updated", threshold="auto_merge")
+        Share, describe("similarity from which a memory is updated", threshold="auto_merge")
     ] = 0.95
     arbitration_threshold: Annotated[
         Share,
-        describe("the similarity from which the arbitrator is asked", threshold="arbitration"),
+        describe("similarity from which the arbitrator decides", threshold="arbitration"),
     ] = 0.85
     arbitration_timeout_s: Annotated[
-        float, describe("how long to wait for the arbitrator, in seconds", ge=0.01, le=3600.0)
+        float, describe("timeout for the arbitrator, in seconds", ge=0.01, le=3600.0)
     ] = 30.0
-    max_per_user: Annotated[Count, describe("how many active memories an owner has at most")] = (
-        1_000
-    )
+    max_per_user: Annotated[Count, describe("maximum number of active memories per owner")] = 1_000
     max_content_length: Annotated[
-        int, describe("how many bytes a memory has at most", ge=1, le=8_000)
+        int, describe("maximum size of a memory, in bytes", ge=1, le=8_000)
     ] = 500
     decay_interval_h: Annotated[
-        float, describe("how often strengths are computed anew, in hours", ge=0.01, le=8760.0)
+        float,
+        describe("interval at which stored strengths are recomputed, in hours", ge=0.01, le=8760.0),
     ] = 1.0
-    preference_ttl_days: Annotated[
-        Days, describe("how many days preferences last where it is not said")
-    ] = 90
-    project_ttl_days: Annotated[
-        Days, describe("how many days memories of projects last where it is not said")
-    ] = 60
+    preference_ttl_days: Annotated[Days, describe("default lifetime of preferences, in days")] = 90
+    project_ttl_days: Annotated[Days, describe("default lifetime of project facts, in days")] = 60
     contextual_ttl_days: Annotated[
-        Days, describe("how many days memories of circumstances last where it is not said")
+        Days, describe("default lifetime of temporary context, in days")
     ] = 30
-    vector_weight: Annotated[
-        Share, describe("how much the likeness of a memory to the query counts in recall")
-    ] = 0.6
-    text_weight: Annotated[
-        Share, describe("how much the match of their words counts in recall")
-    ] = 0.2
-    decay_weight: Annotated[Share, describe("how much its strength counts in recall")] = 0.2
+    vector_weight: Annotated[Share, describe("weight of vector similarity in the recall score")] = (
+        0.6
+    )
+    text_weight: Annotated[Share, describe("weight of keyword matches in the recall score")] = 0.2
+    decay_weight: Annotated[Share, describe("weight of strength in the recall score")] = 0.2
 
 
 def facts(settings: FactsSettings = FactsSettings(), top_k: int = DEFAULT_TOP_K) -> Profile:
-    """Return the profile with these numbers."""
+    """Return the profile, configured by `settings`."""
     del top_k
     lifetimes = MappingProxyType(
         {

@@ -1,4 +1,4 @@
-"""Declare settings: a type, a range and a description in the annotation of a dataclass field."""
+"""Declare profile settings: type, range and description in the annotation of a dataclass field."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def describe(
     """Describe a setting.
 
     Args:
-        description: One phrase, without a full stop.
-        ge: The smallest value allowed.
-        le: The largest value allowed.
+        description: One phrase without a full stop.
+        ge: Smallest allowed value.
+        le: Largest allowed value.
         threshold: The field of `SimilarityThresholds` that replaces the default.
-        is_top_level: Whether users write it under `[memory]`, not in the section of its profile.
-        default_text: The default in the documentation, if the value alone does not explain it.
+        is_top_level: Whether users set it under `[memory]` instead of the section of its profile.
+        default_text: The default as documented, if the value alone does not explain it.
     """
     extra = {"threshold": threshold, "is_top_level": is_top_level, "default_text": default_text}
     return Meta(ge=ge, le=le, description=description, extra=extra)
@@ -45,16 +45,16 @@ def describe(
 
 def describe_modifier(memories: str) -> Meta:
     """Describe a field `<kind>_decay_modifier`."""
-    return describe(f"how fast {memories} lose strength: 0 never, 1 by `decay_factor`")
+    return describe(f"decay rate of {memories}, relative to `decay_factor`; 0: no decay")
 
 
 def describe_floor(memories: str) -> Meta:
     """Describe a field `<kind>_importance_floor`."""
-    return describe(f"the strength that {memories} never fall under")
+    return describe(f"minimum strength of {memories}")
 
 
 def get_decay_parameters(settings: object, kinds: Iterable[str]) -> Mapping[str, DecayParameters]:
-    """Return the fields `<kind>_decay_modifier` and `<kind>_importance_floor` of each kind."""
+    """Return the `<kind>_decay_modifier` and `<kind>_importance_floor` of each kind."""
     return MappingProxyType(
         {
             kind: DecayParameters(

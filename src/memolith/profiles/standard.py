@@ -1,4 +1,7 @@
-"""`standard`: verbatim episodes and typed memories, hybrid search, nothing destroyed."""
+"""The `standard` profile: verbatim episodes, typed memories and hybrid search.
+
+It deletes nothing: strength affects ranking only slightly, and old memories remain recallable.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ from memolith.profiles.settings import (
 )
 
 _SUMMARIES = Cascade(threshold=20, keep=10)
-"""Summaries into the base memory, as in `tiers`."""
+"""Summaries merged into the base memory; the values are those of `tiers`."""
 
 HEADINGS = {
     "correction": "Corrections",
@@ -52,45 +55,32 @@ HEADINGS = {
 EXTERNAL_KINDS = MappingProxyType(
     {Origin.TOOL: "tool_result", Origin.DOCUMENT: "context"},
 )
-"""A text from outside that speaks of the user says nothing sure of them."""
+"""The kind of external text that makes claims about the user, by origin."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StandardSettings:
-    """`[memory.standard]`.
-
-    Strength only ranks in this profile, as a whisper: nothing leaves recall by age.
-    """
+    """`[memory.standard]`."""
 
     decay_factor: Annotated[
-        DecayFactor, describe("what is left of a strength after a day without use")
+        DecayFactor, describe("share of strength left after a day without use")
     ] = 0.95
     correction_decay_modifier: Annotated[DecayModifier, describe_modifier("corrections")] = 0.5
     correction_importance_floor: Annotated[Share, describe_floor("corrections")] = 0.35
-    identity_decay_modifier: Annotated[
-        DecayModifier, describe_modifier("memories of who somebody is")
-    ] = 0.5
-    identity_importance_floor: Annotated[Share, describe_floor("memories of who somebody is")] = (
-        0.35
-    )
+    identity_decay_modifier: Annotated[DecayModifier, describe_modifier("identity facts")] = 0.5
+    identity_importance_floor: Annotated[Share, describe_floor("identity facts")] = 0.35
     preference_decay_modifier: Annotated[DecayModifier, describe_modifier("preferences")] = 0.8
     preference_importance_floor: Annotated[Share, describe_floor("preferences")] = 0.25
     fact_decay_modifier: Annotated[DecayModifier, describe_modifier("facts")] = 0.7
     fact_importance_floor: Annotated[Share, describe_floor("facts")] = 0.3
-    project_decay_modifier: Annotated[DecayModifier, describe_modifier("memories of projects")] = (
-        0.8
-    )
-    project_importance_floor: Annotated[Share, describe_floor("memories of projects")] = 0.1
+    project_decay_modifier: Annotated[DecayModifier, describe_modifier("project facts")] = 0.8
+    project_importance_floor: Annotated[Share, describe_floor("project facts")] = 0.1
     event_decay_modifier: Annotated[DecayModifier, describe_modifier("events")] = 0.7
     event_importance_floor: Annotated[Share, describe_floor("events")] = 0.1
-    context_decay_modifier: Annotated[
-        DecayModifier, describe_modifier("memories of circumstances")
-    ] = 1.0
-    context_importance_floor: Annotated[Share, describe_floor("memories of circumstances")] = 0.0
-    tool_result_decay_modifier: Annotated[DecayModifier, describe_modifier("results of tools")] = (
-        1.0
-    )
-    tool_result_importance_floor: Annotated[Share, describe_floor("results of tools")] = 0.0
+    context_decay_modifier: Annotated[DecayModifier, describe_modifier("temporary context")] = 1.0
+    context_importance_floor: Annotated[Share, describe_floor("temporary context")] = 0.0
+    tool_result_decay_modifier: Annotated[DecayModifier, describe_modifier("tool results")] = 1.0
+    tool_result_importance_floor: Annotated[Share, describe_floor("tool results")] = 0.0
     summary_decay_modifier: Annotated[DecayModifier, describe_modifier("summaries")] = 0.7
     summary_importance_floor: Annotated[Share, describe_floor("summaries")] = 0.2
 
@@ -98,7 +88,7 @@ class StandardSettings:
 def standard(
     settings: StandardSettings = StandardSettings(), top_k: int = DEFAULT_TOP_K
 ) -> Profile:
-    """Return the profile with these numbers."""
+    """Return the profile, configured by `settings`."""
     del top_k
     return Profile(
         name="standard",

@@ -1,4 +1,4 @@
-"""`tiers`: a log, facts, summaries, and one living base document, in two cascades."""
+"""The `tiers` profile: a message log, facts, summaries, and one base document."""
 
 from __future__ import annotations
 
@@ -45,33 +45,30 @@ class TiersSettings:
     """`[memory.tiers]`."""
 
     short_term_threshold: Annotated[
-        Count, describe("from how many messages on the older ones are summarised")
+        Count, describe("number of messages from which the older ones are summarised")
     ] = 30
     short_term_keep: Annotated[
-        int, describe("how many of the newest messages stay unsummarised", ge=0, le=1_000_000)
+        int, describe("number of newest messages that are not summarised", ge=0, le=1_000_000)
     ] = 10
     long_term_threshold: Annotated[
-        Count, describe("from how many summaries on the base memory takes up the older ones")
+        Count,
+        describe("number of summaries from which the older ones are merged into the base memory"),
     ] = 20
     long_term_keep: Annotated[
         int,
-        describe(
-            "how many of the newest summaries stay out of the base memory", ge=0, le=1_000_000
-        ),
+        describe("number of newest summaries that are not merged", ge=0, le=1_000_000),
     ] = 10
     retrieval_top_k: Annotated[
-        TopK, describe("how many facts are recalled, or stand in a prompt, where it is not said")
+        TopK, describe("default number of recalled facts, also in prompt context")
     ] = 5
     retrieval_min_similarity: Annotated[
         float,
-        describe(
-            "the similarity under which nothing is recalled", ge=-1.0, le=1.0, threshold="least"
-        ),
+        describe("minimum similarity of recalled memories", ge=-1.0, le=1.0, threshold="least"),
     ] = 0.3
     duplicate_distance_threshold: Annotated[
         float,
         describe(
-            "the cosine distance under which a new fact retires the nearest",
+            "cosine distance below which a new fact supersedes the nearest",
             ge=0.0,
             le=2.0,
             threshold="duplicate",
@@ -80,7 +77,7 @@ class TiersSettings:
 
 
 def tiers(settings: TiersSettings = TiersSettings(), top_k: int = DEFAULT_TOP_K) -> Profile:
-    """Return the profile with these numbers."""
+    """Return the profile, configured by `settings`."""
     del top_k
     return Profile(
         name="tiers",

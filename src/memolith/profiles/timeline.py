@@ -1,4 +1,4 @@
-"""`timeline`: keyed knowledge and a timeline of compressed history, found by keywords alone."""
+"""The `timeline` profile: keyed knowledge, a timeline of compressed history, and keyword search."""
 
 from __future__ import annotations
 
@@ -43,30 +43,30 @@ class TimelineSettings:
     """`[memory.timeline]`."""
 
     recall_limit: Annotated[
-        TopK, describe("how many memories are recalled, or stand in a prompt, where it is not said")
+        TopK, describe("default number of recalled memories, also in prompt context")
     ] = 5
-    timeline_retention_days: Annotated[
-        Days, describe("how many days entries of the timeline last")
-    ] = 90
+    timeline_retention_days: Annotated[Days, describe("lifetime of timeline entries, in days")] = 90
     consolidation_turn_threshold: Annotated[
-        Count, describe("from how many turns on a history is compressed")
+        Count, describe("number of turns from which a history is compressed")
     ] = DEFAULT_HISTORY_COMPRESSION.turns
     idle_consolidation_minutes: Annotated[
-        Count, describe("after how many minutes of silence it is")
+        Count, describe("idle minutes after which a history is compressed")
     ] = int(DEFAULT_HISTORY_COMPRESSION.idle_minutes)
     max_failures_before_degrade: Annotated[
-        Count, describe("after how many failures in a row the messages are stored as they are")
+        Count, describe("consecutive failures after which messages are stored uncompressed")
     ] = 3
     consolidation_provider: Annotated[
-        str, describe("what compresses, where it is not the chat model")
+        str, describe("chat provider for compression, if not that of `[memory.chat]`")
     ] = ""
-    consolidation_model: Annotated[str, describe("its model")] = ""
+    consolidation_model: Annotated[
+        str, describe("model for compression, if not that of `[memory.chat]`")
+    ] = ""
 
 
 def timeline(
     settings: TimelineSettings = TimelineSettings(), top_k: int = DEFAULT_TOP_K
 ) -> Profile:
-    """Return the profile with these numbers."""
+    """Return the profile, configured by `settings`."""
     del top_k
     return Profile(
         name="timeline",

@@ -44,7 +44,7 @@ def test_a_wrong_setting_is_an_error_with_its_line(memolith: Any) -> None:
     answer = memolith("config", "show")
     assert answer.code == 3
     assert answer.err == (
-        "memolith: rag_limt: there is no such setting; did you mean rag_limit? (memolith.toml:2)\n"
+        "memolith: rag_limt: unknown setting; did you mean rag_limit? (memolith.toml:2)\n"
     )
 
 
