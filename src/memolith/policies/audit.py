@@ -78,15 +78,15 @@ def _strip_speaker_labels(text: str) -> str:
 
 def _find_echo(text: str, *, by_user: bool) -> str | None:
     if strip_context(text) != text or _MEMORY_LIST.search(text) or _MEMORY_TAG.search(text):
-        return "memory as a prompt shows it"
+        return "rendered memory context"
     if (
         text.startswith(QUOTED_LABEL)
         or _KIND_TAG.match(text)
         or text.endswith(tuple(CLAIM_NOTES.values()))
     ):
-        return "memory as a prompt shows it"
+        return "rendered memory context"
     if by_user:
         return None
     if is_model_instruction(text):
-        return "order to a model"
-    return "what is remembered, told back" if is_recollection(text) else None
+        return "instruction to a model"
+    return "recollection of an assistant" if is_recollection(text) else None

@@ -1,4 +1,4 @@
-"""Classify texts by cues, without a model: their kind and importance; map kinds between profiles."""
+"""Classify texts by cues, without a model: kind and importance; map kinds between profiles."""
 
 from __future__ import annotations
 

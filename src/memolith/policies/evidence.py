@@ -104,7 +104,7 @@ def read_sources(
         said_on: The date of each text, None if unknown, to resolve "yesterday"; empty: all unknown.
         names: Names of the owner. In a fact they denote the user and need no match in a text.
         user_texts: Indexes of texts that the user wrote. There, a sentence with "the user" is a
-            quotation or about somebody else, hence no evidence. What they say to "you" is not about
+            quotation or about somebody else, hence no evidence. Statements to "you" are not about
             them.
     """
     days = said_on or [None] * len(texts)
@@ -121,7 +121,7 @@ def read_sources(
 
 
 def iter_words(text: str) -> Iterator[str]:
-    """Yield the folded words of a text without possessive endings; hyphenated words also in parts."""
+    """Yield the folded words of a text, without possessives; hyphenated words also in parts."""
     for word in WORD.findall(text):
         plain = fold_word(word)
         yield plain

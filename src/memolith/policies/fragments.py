@@ -61,7 +61,7 @@ def find_fragment_reason(text: str) -> str | None:
 def _iter_reasons(text: str, words: Sequence[str], language: FillerLexicon | None) -> Iterator[str]:
     terms = content_terms(text)
     if STOP_WORDS.issuperset(terms) and not names_and_numbers(text):
-        yield "says nothing"
+        yield "no content"
     if language is None:
         return
     if _ends_early(text, words, language):
@@ -73,7 +73,7 @@ def _iter_reasons(text: str, words: Sequence[str], language: FillerLexicon | Non
     ):
         yield "begins in the middle"
     if _has_dangling_reference(text, words, len(terms), language) and not names_and_numbers(text):
-        yield "means something said before"
+        yield "refers to earlier text"
     if _is_bare_phrase(words, language) and not names_and_numbers(text):
         yield "no predicate"
 

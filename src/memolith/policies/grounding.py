@@ -285,7 +285,7 @@ def _is_known(word: str) -> bool:
 
 
 def _is_word(term: str) -> bool:
-    """Return whether a term is not a number, in digits or words; numbers are compared separately."""
+    """Return whether a term is not a number; numbers are compared separately."""
     return (
         not term[0].isdigit()
         and term not in NUMBER_TERMS
@@ -304,7 +304,7 @@ def _find_spelled_parts(text: str) -> frozenset[str]:
 def _find_supporting_texts(
     parts: Sequence[_FactPart], sentences: Sequence[SourceSentence]
 ) -> tuple[int, ...]:
-    """Return the texts of the smallest windows of sentences that support all parts of a fact."""
+    """Return the texts of the smallest windows of sentences that support a whole fact."""
     if not parts:
         return ()
     touched = _build_filter(parts)
@@ -319,7 +319,7 @@ def _find_supporting_texts(
 
 
 def _build_filter(parts: Sequence[_FactPart]) -> Callable[[SourceSentence], bool]:
-    """Return a predicate: whether a sentence shares any word with a fact, ignoring word endings."""
+    """Return a predicate: whether a sentence shares any word with a fact, endings aside."""
     beginnings = {term[:_PREFIX_CHARS] for part in parts for term in part.terms}
     exact = frozenset(chain.from_iterable((*part.names, *part.calendar) for part in parts))
     numbers = frozenset(

@@ -131,7 +131,7 @@ def find_compressed_prefix(
         history: Messages in order.
         consolidated: Stored number of compressed messages of the conversation.
         digests: Digests of the conversation's entries, oldest first.
-        describe: Returns a message in the form of which the digest was made.
+        describe: Returns the text of a message from which its digest was computed.
     """
     start = _find_first_message(history)
     said = history[start:]

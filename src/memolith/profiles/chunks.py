@@ -48,7 +48,7 @@ OWN_KINDS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChunksSettings:
-    """`[memory.chunks]`."""
+    """Settings of the `chunks` profile: `[memory.chunks]`."""
 
     max_chunk_tokens: Annotated[Count, describe("maximum size of a chunk, in tokens")] = 300
     min_chunk_tokens: Annotated[

@@ -46,7 +46,7 @@ EXTERNAL_KINDS = MappingProxyType({Origin.TOOL: "tool_result", Origin.DOCUMENT: 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompanionSettings:
-    """`[memory.companion]`, and four settings of `[memory]`."""
+    """Settings of the `companion` profile: `[memory.companion]`, and four in `[memory]`."""
 
     rag_threshold: Annotated[
         Share,

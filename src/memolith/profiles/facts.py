@@ -41,7 +41,7 @@ _OWN_KINDS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactsSettings:
-    """`[memory.facts]`."""
+    """Settings of the `facts` profile: `[memory.facts]`."""
 
     auto_merge_threshold: Annotated[
         Share, describe("similarity from which a memory is updated", threshold="auto_merge")

@@ -40,7 +40,7 @@ class Profile:
         standard_kinds: Maps own kinds to kinds of `standard`, to change the profile.
         own_kinds: Maps kinds of `standard` to own kinds.
         extraction: The schema of facts that a model extracts; None: no extraction.
-        consolidation: What is summarised or compressed, and when.
+        consolidation: Summaries and compressions, and their triggers.
         external_kinds: The kind of external text that makes claims about the user, by origin.
         supersession: Finds memories that a new one supersedes, without a model; None: not done.
         chunk_scoring: Selects the chunks and messages worth storing; None: all are stored.

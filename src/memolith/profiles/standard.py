@@ -60,7 +60,7 @@ EXTERNAL_KINDS = MappingProxyType(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StandardSettings:
-    """`[memory.standard]`."""
+    """Settings of the `standard` profile: `[memory.standard]`."""
 
     decay_factor: Annotated[
         DecayFactor, describe("share of strength left after a day without use")

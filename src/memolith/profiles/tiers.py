@@ -42,7 +42,7 @@ OWN_KINDS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TiersSettings:
-    """`[memory.tiers]`."""
+    """Settings of the `tiers` profile: `[memory.tiers]`."""
 
     short_term_threshold: Annotated[
         Count, describe("number of messages from which the older ones are summarised")

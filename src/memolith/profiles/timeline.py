@@ -40,7 +40,7 @@ OWN_KINDS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimelineSettings:
-    """`[memory.timeline]`."""
+    """Settings of the `timeline` profile: `[memory.timeline]`."""
 
     recall_limit: Annotated[
         TopK, describe("default number of recalled memories, also in prompt context")
