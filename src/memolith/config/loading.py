@@ -427,11 +427,7 @@ def _check_profile_name(name: str, source: str) -> None:
 
 def _find_profile_setting(base: str, key: str, source: str) -> Setting:
     """Return the setting of a profile by its key in `[memory.profiles.NAME]`."""
-    own = {
-        setting.name.rpartition(".")[2]: setting
-        for setting in ALL_SETTINGS.values()
-        if setting.profile == base
-    }
+    own = {each.field: each for each in ALL_SETTINGS.values() if each.profile == base}
     if key not in own:
         near = suggest_name(key, ("base", *own))
         hint = f"; did you mean {near}?" if near else ""

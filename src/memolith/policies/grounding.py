@@ -46,7 +46,7 @@ SUPPORT_WINDOW = 4
 
 WORDS_PER_MISS = 6
 """One word may be missing in the source for each this many words, names and numbers aside. A guess,
-checked on made-up cases (`tests/samples_of_support.py`): at 4 and below more inventions pass, and
+checked on made-up cases (`tests/corpora/grounding.py`): at 4 and below more inventions pass, and
 without misses long paraphrased facts are lost.
 """
 

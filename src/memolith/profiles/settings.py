@@ -1,4 +1,4 @@
-"""Declare profile settings: type, range and description in the annotation of a dataclass field."""
+"""Declare settings: type, range and description in the annotation of a dataclass field."""
 
 from __future__ import annotations
 
