@@ -49,7 +49,8 @@ from memolith.evals.runner import (
 )
 from memolith.policies.ranking import fitted, relevance_fitted
 from memolith.policies.ranking.standard import StandardRanking
-from memolith.policies.ranking.weighted import FreshnessRanking, HybridRanking
+from memolith.profiles.companion import CompanionSettings, companion
+from memolith.profiles.facts import facts
 
 READERS: Mapping[str, Callable[[str], tuple[Conversation, ...]]] = {
     "locomo": read_locomo,
@@ -68,8 +69,10 @@ def systems(searched: Searched, training: Training, baselines: Baselines) -> dic
     """Return what is compared: plain searches, formulas of other profiles, the standard ranking."""
     validated = training.rankings()
     formulas = {
-        "companion's formula": system_of(lambda _: FreshnessRanking(floor=-1.0), searched),
-        "facts' formula": system_of(lambda _: HybridRanking(), searched),
+        "companion's formula": system_of(
+            lambda _: companion(CompanionSettings(rag_threshold=-1.0)).ranking, searched
+        ),
+        "facts' formula": system_of(lambda _: facts().ranking, searched),
         "standard": system_of(lambda _: StandardRanking(), searched),
         VALIDATED: system_of(validated.__getitem__, searched),
     }

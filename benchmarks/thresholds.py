@@ -3,7 +3,7 @@
     make bench-thresholds                           # the local model
     make bench-thresholds ARGS="--model FOLDER"     # another local model
 
-The table's numbers for known embedders stand in `memolith/policies/thresholds.py`; those of another
+The numbers of known embedders are in `memolith/policies/embedding_models.py`; those of another
 one can be set in `memolith.toml`.
 """
 
@@ -16,7 +16,8 @@ from pathlib import Path
 from corpora.thresholds.cases import cases
 from corpora.thresholds.fitting import Measured, fitted, measured
 from memolith.adapters.models.local import LocalEmbedder
-from memolith.policies.embedding_models import ERROR_RATES, SOURCE_THRESHOLDS, SimilarityThresholds
+from memolith.config.profiles import get_source_thresholds
+from memolith.policies.embedding_models import ERROR_RATES, SimilarityThresholds
 
 HEAD = ("threshold", "may be wrong", "fitted", "right", "wrong", "the source's", "right", "wrong")
 
@@ -36,7 +37,7 @@ def main() -> None:
 
 def _cells(name: str, own: SimilarityThresholds, found: Measured) -> list[str]:
     cells = [name, f"{ERROR_RATES[name]:.0%}"]
-    for threshold in (getattr(own, name), getattr(SOURCE_THRESHOLDS, name)):
+    for threshold in (getattr(own, name), getattr(get_source_thresholds(), name)):
         right, wrong = found.accepted(name, threshold)
         cells += [f"{threshold:.2f}", f"{right:.1%}", f"{wrong:.1%}"]
     return cells

@@ -164,7 +164,7 @@ def in_chroma() -> Iterator[None]:
     def open_(url: str, settings: Settings, ciphers: CipherProvider | None = None) -> Store:
         if url == IN_MEMORY:
             url = str(Path(tempfile.mkdtemp(dir=folder)) / "memory.db")
-        vectors = replace(settings.vectors, backend=CHROMA)
+        vectors = replace(settings.vectors, backend="chroma")
         return open_store(url, replace(settings, vectors=vectors), ciphers)
 
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:

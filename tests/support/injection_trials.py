@@ -32,7 +32,7 @@ from memolith.profiles.companion import companion
 from memolith.profiles.facts import facts
 from memolith.profiles.model import Profile
 from memolith.profiles.standard import standard
-from memolith.profiles.tiers import tiers
+from memolith.profiles.tiers import TiersSettings, tiers
 from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
 from memolith.text.injection import is_suspicious
 from support.scripted_learning import START
@@ -106,13 +106,15 @@ class Aftermath:
 
 def small(name: str) -> Profile:
     """Return a profile whose cascades fire after a few messages."""
-    gathered, up = Cascade(threshold=4, keep=2), Cascade(threshold=1, keep=0)
     if name == "tiers":
-        return replace(tiers(short_term=gathered, long_term=up), name="small-tiers")
+        settings = TiersSettings(
+            short_term_threshold=4, short_term_keep=2, long_term_threshold=1, long_term_keep=0
+        )
+        return replace(tiers(settings), name="small-tiers")
     if name == "standard":
         condensing = ConsolidationPolicy(
             conversations=ConversationSummaryPolicy(min_messages=4),
-            summaries=up,
+            summaries=Cascade(threshold=1, keep=0),
             kind="summary",
             runs_without_model=False,
         )

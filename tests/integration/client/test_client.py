@@ -89,7 +89,7 @@ def test_any_name_of_an_owner_is_that_owner(remote: Memolith, memory: Memolith) 
 def test_what_is_no_id_becomes_no_other_path(far_alice: OwnerMemory) -> None:
     for id_ in ("", "..", "a/b", "stats", "keyed", "x" * 9_000):
         for method in (far_alice.get, far_alice.message, far_alice.restore, far_alice.approve):
-            with pytest.raises(InvalidInput, match="id: is not an id"):
+            with pytest.raises(InvalidInput, match="id: must be a UUID"):
                 method(id_)
 
 

@@ -119,7 +119,7 @@ def test_an_address_must_be_one(url: str) -> None:
 
 @pytest.mark.parametrize("provider", ["openai", "ollama", "anthropic"])
 def test_a_client_that_is_not_installed_is_named_with_its_extra(
-    provider: str, monkeypatch: pytest.MonkeyPatch
+    provider: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, provider, None)
     said = problem(Chat(provider, "m"), KEYS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -456,7 +456,7 @@ def _run_reembed(call: CommandCall, loaded: LoadedSettings, chosen: LoadedSettin
 
 
 def _select_embedding(
-    loaded: LoadedSettings, model: str | None, provider: str | None, dimension: int | None
+    loaded: LoadedSettings, model: str | None, provider: Any, dimension: int | None
 ) -> Embedding:
     """Return the settings with a model; a length that is configured belongs to the one there."""
     own = loaded.settings.embedding
