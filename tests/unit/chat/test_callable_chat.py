@@ -60,7 +60,7 @@ def test_what_is_no_text_is_no_reply() -> None:
     def number(messages: list[dict[str, str]]) -> str:
         return len(messages)  # type: ignore[return-value] # what is tested
 
-    with pytest.raises(ServiceFailed, match="gave a int, not a text"):
+    with pytest.raises(ServiceFailed, match="returned int instead of str"):
         CallableChat(number).complete(ASKED)
 
 
