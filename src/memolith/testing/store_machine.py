@@ -365,8 +365,7 @@ class StoreMachine(WorkRules, RuleBasedStateMachine):
         profile=st.none() | st.sampled_from(("standard", "facts", "tiers")),
     )
     def others(self, owner: str, session: str, at_: Any, id_: str, profile: str | None) -> None:
-        """End a session, record an event, and possibly adopt or set a profile, in one
-        transaction."""
+        """End a session, record an event and perhaps set a profile, in one transaction."""
 
         def write(tx: Transaction) -> None:
             tx.end_session(session, at_)

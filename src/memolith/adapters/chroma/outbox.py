@@ -135,6 +135,7 @@ def collection_prefix(store: str) -> str:
 
 
 def collection_name(store: str, owner: int) -> str:
+    """Return the name of an owner's collection."""
     return f"{collection_prefix(store)}{owner}"
 
 

@@ -151,8 +151,7 @@ class ChromaTables(StoredVectorSource):
     def find_candidates(
         self, query: Vectors, limit: int, items: Integers | None
     ) -> VectorCandidates | None:
-        """See `StoredVectorSource`; None if Chroma is unavailable, or to search all of a few
-        items."""
+        """See `StoredVectorSource`; None if Chroma is unavailable or returned too few."""
         sent = outbox.read_sent(self._connection, self._owner)
         store = outbox.read_store_id(self._connection)
         if items is not None or sent is None or store is None or not self._is_current(sent):

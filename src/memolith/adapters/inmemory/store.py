@@ -140,7 +140,7 @@ class ReembeddingMixin:
         with self._lock:
             if self._next_model not in (None, model):
                 raise Conflict(
-                    f"re-embedding with {self._next_model} is in progress: finish or cancel it first"
+                    f"re-embedding with {self._next_model} is in progress: finish or cancel it"
                 )
             if self._is_emptying:
                 raise Conflict("the previous vectors are not removed yet")

@@ -64,7 +64,7 @@ def status_failure(
 
     The response body is left out, since it may repeat the request or the key.
     """
-    known = "failed" if status >= _SERVER_ERROR else "failed"
+    known = "failed" if status >= _SERVER_ERROR else "sent an unexpected response"
     problem = "sent an unexpected redirect" if status in _REDIRECT else _PROBLEMS.get(status, known)
     given = headers or {}
     return ServiceFailed(

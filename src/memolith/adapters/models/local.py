@@ -381,8 +381,7 @@ class LocalEmbedder:
 
     @property
     def max_tokens(self) -> int:
-        """The model's window in word pieces, including special tokens. Longer texts are
-        truncated."""
+        """The model's window in word pieces, with special tokens; longer texts are cut."""
         return self._folder.max_tokens
 
     def embed(self, texts: Sequence[str], *, role: TextRole) -> NDArray[np.float32]:
