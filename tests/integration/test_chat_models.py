@@ -210,7 +210,7 @@ FAILURES: dict[str, tuple[Answer, int | None, bool, str]] = {
     "400": (refused(400), 400, False, "rejected the request"),
     "307": (refused(307), 307, False, "sent an unexpected redirect"),
     "dropped": (dropped(), None, True, "is unreachable or closed the connection"),
-    "cut off": (cut_off("one two three four"), None, True, "interrupted"),
+    "cut off": (cut_off("one two three four"), None, True, "closed the connection"),
     "malformed": (malformed("one two three four"), None, True, "sent an unreadable response"),
     "early": (Answer("one two three four", fault=Fault.ENDED_EARLY), None, True, ""),
     "late": (late("x", 60), None, True, "timed out after 0.15 s"),
@@ -344,7 +344,7 @@ def test_a_body_in_one_piece_has_its_time_in_all() -> None:
 def test_a_body_without_end_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     import httpx
 
-    monkeypatch.setattr(http, "MOST_BYTES", 1000)
+    monkeypatch.setattr(http, "MAX_BODY_BYTES", 1000)
     with pytest.raises(httpx.ReadError):
         list(_bounded("text/event-stream", iter([b"x" * 600] * 9), 5))
 

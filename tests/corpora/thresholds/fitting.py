@@ -88,7 +88,7 @@ def _lowest(wrong: Floats, rate: float) -> float:
         return -1.0
     highest_refused = np.sort(wrong)[::-1][allowed]
     steps = math.floor(float(highest_refused) * _STEPS)
-    while steps / _STEPS <= highest_refused:  # 0.29 × 100 is slightly less than 29
+    while steps / _STEPS <= highest_refused:  # 0.29 times 100 is slightly less than 29
         steps += 1
     return min(1.0, steps / _STEPS)
 
