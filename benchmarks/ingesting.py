@@ -238,22 +238,25 @@ def _shares(megabytes: float, corpus: Corpus, embedder: str, profile: str) -> di
 
 def _by_stage(stats: Profiled) -> dict[str, float]:
     """Return each stage's seconds, without those of stages that it calls."""
-    screen = _seconds(stats, "ingest.py", "_screened")
+    screen = _seconds(stats, "ingest.py", "_redact")
     embed = _seconds(stats, "indexing.py", "_embed")
-    index = _seconds(stats, "indexing.py", "entries")
-    judge = _seconds(stats, "weighing.py", "judged") + _seconds(stats, "ingest.py", "_draft")
+    index = _seconds(stats, "indexing.py", "build_entries")
+    judge = _seconds(stats, "ingest.py", "score_chunks")
+    judge += _seconds(stats, "ingest.py", "_build_memory")
     plan = _seconds(stats, "planning.py", "plan")
-    settle = _seconds(stats, "settling.py", "carry_out")
+    settle = _seconds(stats, "write.py", "write")
     stages_ = {
         "clean, screen": screen,
-        "cut": _seconds(stats, "weighing.py", "chunks") - screen,
+        "cut": _seconds(stats, "ingest.py", "split") - screen,
         "index": index - embed,
         "embed": embed,
-        "assess": judge - _seconds(stats, "indexing.py", "entries", caller="_weights"),
+        "assess": judge - _seconds(stats, "indexing.py", "build_entries", caller="_score"),
         "decide": plan,
-        "write": settle - plan - _seconds(stats, "indexing.py", "entries", caller="_make_ready"),
+        "write": settle
+        - plan
+        - _seconds(stats, "indexing.py", "build_entries", caller="_prepare_inputs"),
     }
-    whole = _seconds(stats, "ingest.py", "parts")
+    whole = _seconds(stats, "ingest.py", "store_batches")
     return {**stages_, "other": whole - sum(stages_.values())}
 
 

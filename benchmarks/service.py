@@ -248,9 +248,9 @@ def learning(store: Filled, asked: argparse.Namespace) -> list[dict[str, Any]]:
 
 _LOAD_NOTE = (
     f"Eight connections, each with one request at a time; {OWNERS} owners of {MESSAGES:,} "
-    "messages, encrypted, local embedder. Every text and chat is new; the model answers after 50 ms. "
-    "Without memory: replies sent without recall, which took over 300 ms. Processor: time of the "
-    "service for each request, with later work."
+    "messages, encrypted, local embedder. Every text and chat is new; the model answers after "
+    "50 ms. Without memory: replies sent without recall, which took over 300 ms. Processor: time "
+    "of the service for each request, with later work."
 )
 
 _SAME = ("database", "call", "clients")

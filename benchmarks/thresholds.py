@@ -3,7 +3,7 @@
     make bench-thresholds                           # the local model
     make bench-thresholds ARGS="--model FOLDER"     # another local model
 
-`memolith/policies/thresholds.py` contains the values for known embedders. Set those of others in
+`memolith/policies/embedding_models.py` contains the values for known embedders. Set those of others in
 `memolith.toml`.
 """
 

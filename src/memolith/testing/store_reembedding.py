@@ -147,7 +147,7 @@ class ReembeddingContract:
                 lambda: snapshot.vectors([b"d" * 16]),
                 lambda: snapshot.items_in_scope(NOW),
             ):
-                with pytest.raises(WrongEmbeddingModel, match=r"no longer of builders") as raised:
+                with pytest.raises(WrongEmbeddingModel, match=r"no longer uses builders") as raised:
                     search()
                 assert raised.value.is_changed
                 assert "other (4 dimensions)" in str(raised.value)
@@ -156,7 +156,7 @@ class ReembeddingContract:
             with pytest.raises(WrongEmbeddingModel), store.write(owner_id) as tx:
                 tx.insert([(memory(8, owner_id=owner_id), short_entry("late", 1))])
         for check in (store.check_embedder, lambda: store.adopt_embedder("builders", DIMENSION)):
-            with pytest.raises(WrongEmbeddingModel, match="no longer of builders"):
+            with pytest.raises(WrongEmbeddingModel, match="no longer uses builders"):
                 check()
         with store.write("alice") as tx:
             tx.insert([(memory(9, "keywords"), short_entry("keywords"))])

@@ -76,7 +76,7 @@ class PurgeWriter(RecordWriter):
         """See the port."""
         with self._change():
             if not revisions:
-                raise InvalidInput("wordings", "a message must have at least one version")
+                raise InvalidInput("wordings", "must contain at least one revision")
             old = {version.message.version: version for version in self._message_versions(id)}
             kept = [
                 (message, self._carry_over_review(id, message.content, entry))

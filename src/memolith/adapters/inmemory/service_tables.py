@@ -108,7 +108,7 @@ class InMemoryIdempotency:
                 if known.reply is not None:
                     return known.reply
                 if known.begun_at > now - REQUEST_TIMEOUT:
-                    raise RequestInProgress("a request with this idempotency key is in progress")
+                    raise RequestInProgress("the request with that idempotency key is in progress")
             self._requests[owner_id, key] = _Request(request, now)
         return None
 

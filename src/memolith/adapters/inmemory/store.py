@@ -143,7 +143,7 @@ class ReembeddingMixin:
                     f"re-embedding with {self._next_model} is in progress: finish or cancel it"
                 )
             if self._is_emptying:
-                raise Conflict("the previous vectors are not removed yet")
+                raise Conflict("unused vectors of the previous model have not been removed yet")
             self._next_model = model
 
     def owners_missing_vectors(self) -> list[str]:
@@ -159,7 +159,7 @@ class ReembeddingMixin:
         """See `Reembeddable`."""
         state = self._states.get(owner_id)
         if self._next_model is None:
-            raise Conflict("no re-embedding is in progress; start it again")
+            raise Conflict("no re-embedding is in progress: begin again")
         bare = _find_missing_vectors(state) if state else []
         stamp, is_last = (self._space, self._next_model), len(bare) <= limit
         return UnembeddedPassages(stamp, tuple(bare[:limit]), 0, is_last)
@@ -191,7 +191,7 @@ class ReembeddingMixin:
         """See `Reembeddable`."""
         with self._lock_all():
             if self._next_model is None:
-                raise Conflict("no re-embedding is in progress; start it again")
+                raise Conflict("no re-embedding is in progress: begin again")
             if any(map(_find_missing_vectors, self._states.values())):
                 return False
             for owner_id, state in self._states.items():

@@ -62,7 +62,7 @@ class RecordWriter(PendingWorkReader):
             Conflict: The caller caught an error within the transaction.
         """
         if self._is_broken:
-            raise Conflict("an error within the transaction rolled it back")
+            raise Conflict("the transaction was rolled back because of an earlier error in it")
         if self._is_changed:
             self._state.counter += 1
             items = self._state.items
@@ -146,7 +146,7 @@ class RecordWriter(PendingWorkReader):
         with self._change():
             *older, last = self._versions(memory.id)
             if memory.state is State.ACTIVE and last.memory.state is not State.ACTIVE:
-                raise Conflict("a memory becomes active again only in a new version")
+                raise Conflict("an inactive memory can become active only in a new version")
             stored = self._validate(
                 replace(memory, version=last.memory.version, content=last.memory.content)
             )
