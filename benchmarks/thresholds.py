@@ -3,8 +3,8 @@
     make bench-thresholds                           # the local model
     make bench-thresholds ARGS="--model FOLDER"     # another local model
 
-`memolith/policies/embedding_models.py` contains the values for known embedders. Set those of others in
-`memolith.toml`.
+`memolith/policies/embedding_models.py` contains the values for known embedders. Set those of others
+in `memolith.toml`.
 """
 
 from __future__ import annotations

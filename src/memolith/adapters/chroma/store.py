@@ -266,14 +266,14 @@ class ChromaStore(SqliteStore):
         entries: Mapping[int, IndexEntry],
         expected_texts: Mapping[int, StoredText],
     ) -> None:
-        """See `Verifiable`."""
+        """See `SupportsVerification`."""
         super().repair_owner(owner_id, entries, expected_texts)
         self._outbox_worker.wake()
 
     def rekey(
         self, owner_id: str, key_version: int, build_entry: Callable[[str, str | None], IndexEntry]
     ) -> None:
-        """See `Resealing`."""
+        """See `SupportsRekey`."""
         super().rekey(owner_id, key_version, build_entry)
         self._outbox_worker.wake()
 
@@ -297,7 +297,7 @@ class ChromaStore(SqliteStore):
         return False
 
     def vectors_pending(self, owner_id: str) -> int:
-        """See `Mirrored`."""
+        """See `SupportsExternalVectors`."""
         with self._connections.read() as connection:
             owner = connection.get_owner(owner_id)
             if owner.next_item <= self._in_memory + 1:
@@ -305,11 +305,11 @@ class ChromaStore(SqliteStore):
             return outbox.count_pending(connection, owner.number)
 
     def check_file(self) -> list[Finding]:
-        """See `Verifiable`; also compares Chroma's vectors with the store's."""
+        """See `SupportsVerification`; also compares Chroma's vectors with the store's."""
         return [*super().check_file(), *self._verifier.find_problems()]
 
     def repair_file(self) -> None:
-        """See `Verifiable`; also rebuilds collections that differ."""
+        """See `SupportsVerification`; also rebuilds collections that differ."""
         super().repair_file()
         self._verifier.repair()
 

@@ -127,16 +127,16 @@ class ReembeddingMixin:
 
     @property
     def reembedding_model(self) -> EmbeddingModel | None:
-        """See `Reembeddable`."""
+        """See `SupportsReembedding`."""
         return self._next_model
 
     @property
     def has_unused_vectors(self) -> bool:
-        """See `Reembeddable`."""
+        """See `SupportsReembedding`."""
         return self._is_emptying
 
     def begin_reembedding(self, model: EmbeddingModel) -> None:
-        """See `Reembeddable`."""
+        """See `SupportsReembedding`."""
         with self._lock:
             if self._next_model not in (None, model):
                 raise Conflict(
@@ -147,16 +147,16 @@ class ReembeddingMixin:
             self._next_model = model
 
     def owners_missing_vectors(self) -> list[str]:
-        """See `Reembeddable`."""
+        """See `SupportsReembedding`."""
         return sorted(owner for owner in self._states if self.count_missing_vectors(owner))
 
     def count_missing_vectors(self, owner_id: str) -> int:
-        """See `Reembeddable`."""
+        """See `SupportsReembedding`."""
         state = self._states.get(owner_id)
         return len(_find_missing_vectors(state)) if state and self._next_model else 0
 
     def passages_missing_vectors(self, owner_id: str, limit: int) -> UnembeddedPassages:
-        """See `Reembeddable`."""
+        """See `SupportsReembedding`."""
         state = self._states.get(owner_id)
         if self._next_model is None:
             raise Conflict("no re-embedding is in progress: begin again")
@@ -170,7 +170,7 @@ class ReembeddingMixin:
         passages: UnembeddedPassages,
         vectors: Mapping[PassagePosition, NDArray[np.int8]],
     ) -> bool:
-        """See `Reembeddable`."""
+        """See `SupportsReembedding`."""
         with self._lock_owner(owner_id):
             following, state = self._next_model, self._states.get(owner_id)
             if following is None or state is None:
@@ -188,7 +188,7 @@ class ReembeddingMixin:
             return True
 
     def switch_vectors(self) -> bool:
-        """See `Reembeddable`."""
+        """See `SupportsReembedding`."""
         with self._lock_all():
             if self._next_model is None:
                 raise Conflict("no re-embedding is in progress: begin again")
@@ -210,18 +210,18 @@ class ReembeddingMixin:
             return True
 
     def pause_writers(self) -> None:
-        """See `Reembeddable`."""
+        """See `SupportsReembedding`."""
         self._unheld.clear()
 
     def resume_writers(self) -> None:
-        """See `Reembeddable`."""
+        """See `SupportsReembedding`."""
         self._unheld.set()
 
     def _wait_for_hold(self) -> None:
         self._unheld.wait(MAX_WRITE_PAUSE_S)
 
     def abandon_reembedding(self) -> bool:
-        """See `Reembeddable`."""
+        """See `SupportsReembedding`."""
         with self._lock_all():
             was = self._next_model is not None
             if was:
@@ -233,7 +233,7 @@ class ReembeddingMixin:
         self._unheld.set()
 
     def remove_unused_vectors(self, owner_id: str, after: int, limit: int) -> int | None:
-        """See `Reembeddable`; the previous vectors are gone already."""
+        """See `SupportsReembedding`; the previous vectors are gone already."""
         with self._lock_owner(owner_id):
             state = self._states.get(owner_id)
             if state is None or not self._is_emptying:
@@ -248,7 +248,7 @@ class ReembeddingMixin:
             return last
 
     def mark_unused_removed(self) -> None:
-        """See `Reembeddable`."""
+        """See `SupportsReembedding`."""
         self._is_emptying = False
 
     @abstractmethod

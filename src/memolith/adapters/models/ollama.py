@@ -167,7 +167,7 @@ class OllamaChat:
         return self._schemas.call(prompt, self._complete)
 
     def stream(self, prompt: Prompt) -> Iterator[str | Completion]:
-        """Yield the parts of a reply, then the complete one; see `StreamingModel`."""
+        """Yield the parts of a reply, then the complete one; see `StreamingChatModel`."""
         parts: Any = self._schemas.call(prompt, self._start_stream)
         try:
             yield from self._read_stream(parts)

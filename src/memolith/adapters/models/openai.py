@@ -179,7 +179,7 @@ class OpenAIChat:
         return self._schemas.call(prompt, self._complete)
 
     def stream(self, prompt: Prompt) -> Iterator[str | Completion]:
-        """Yield the parts of a reply, then the complete one; see `StreamingModel`."""
+        """Yield the parts of a reply, then the complete one; see `StreamingChatModel`."""
         events = self._schemas.call(prompt, self._start_stream)
         try:
             yield from self._read_stream(self._client.read_stream(iter(events)))

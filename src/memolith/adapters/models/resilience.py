@@ -172,7 +172,7 @@ class ResilientChat:
         )
 
     def stream(self, prompt: Prompt) -> Iterator[str | Completion]:
-        """Yield the parts of a reply, then the complete one; see `StreamingModel`.
+        """Yield the parts of a reply, then the complete one; see `StreamingChatModel`.
 
         Failures are retried only before the first part. A model without streaming yields its reply
         in one part.
