@@ -1,10 +1,10 @@
-"""Fit the thresholds of an embedder, and show what they cost.
+"""Fit the thresholds of an embedder and show their error rates.
 
     make bench-thresholds                           # the local model
     make bench-thresholds ARGS="--model FOLDER"     # another local model
 
-The numbers of known embedders are in `memolith/policies/embedding_models.py`; those of another
-one can be set in `memolith.toml`.
+`memolith/policies/embedding_models.py` contains the values for known embedders. Set those of others
+in `memolith.toml`.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ HEAD = ("threshold", "may be wrong", "fitted", "right", "wrong", "the source's",
 
 
 def main() -> None:
-    """Print what each threshold lets through, and the numbers as the module has them."""
+    """Print the rates of each threshold, and the values as source code."""
     parser = argparse.ArgumentParser(description="Fit the thresholds of an embedder.")
-    parser.add_argument("--model", type=Path, default=None, help="the folder of a local model")
+    parser.add_argument("--model", type=Path, default=None, help="folder of a local model")
     embedder = LocalEmbedder(parser.parse_args().model)
     found = measured(embedder, cases())
     own = fitted(found)
-    print(f"{embedder.name}, {len(cases())} cases; what is let through of right and wrong pairs:\n")
+    print(f"{embedder.name}, {len(cases())} cases; accepted shares of right and wrong pairs:\n")
     for cells in (HEAD, ["---"] * len(HEAD), *(_cells(name, own, found) for name in asdict(own))):
         print(f"| {' | '.join(cells)} |")
     print(f'\n"{embedder.name}": {own!r},')

@@ -147,7 +147,9 @@ def test_a_vector_that_is_no_number_is_refused(folder: Path) -> None:
 
 def test_a_model_of_another_dimension_than_described_is_refused(folder: Path) -> None:
     _describe(folder, dimension=3)
-    with pytest.raises(InvalidConfiguration, match="2 numbers, not of the 3"):
+    with pytest.raises(
+        InvalidConfiguration, match=r"2 dimensions, but memolith-model\.json says 3"
+    ):
         _embed(folder, "north")
 
 

@@ -52,7 +52,7 @@ def test_each_provider_has_its_client() -> None:
 
 
 def test_a_model_must_be_named() -> None:
-    assert problem(Chat("ollama")).startswith("chat.model: names no model")
+    assert problem(Chat("ollama")).startswith("chat.model: is required")
 
 
 def test_the_key_is_in_the_variable_that_is_named() -> None:

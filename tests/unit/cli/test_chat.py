@@ -55,8 +55,8 @@ def test_what_fails_leaves_the_users_words_and_says_so_in_a_line(
     answer = memolith("chat", stdin="\n".join(model.answers))
     assert answer.code == 13
     assert answer.err.splitlines()[:4] == [
-        "memolith: openai:scripted: refused what it was asked (status 400)",
-        "memolith: openai:scripted: can't be reached, or broke off",
+        "memolith: openai:scripted: rejected the request (status 400)",
+        "memolith: openai:scripted: is unreachable or closed the connection",
         "memolith: the service cut the reply off: it is kept, and not learned from",
         "memolith: the model said nothing",
     ]
