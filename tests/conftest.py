@@ -184,11 +184,11 @@ def _no_syncs(request: pytest.FixtureRequest) -> Iterator[None]:
     if "durability" in request.path.parts:
         yield
         return
-    from memolith.adapters.crypto import ring_file
+    from memolith.adapters.crypto import key_storage
     from memolith.adapters.sqlite import connections
 
     with pytest.MonkeyPatch.context() as patch:
-        for module in (connections, ring_file):
+        for module in (connections, key_storage):
             pragmas = [re.sub("(synchronous) = .*", r"\1 = OFF", each) for each in module._PRAGMAS]
             assert tuple(pragmas) != module._PRAGMAS
             patch.setattr(module, "_PRAGMAS", tuple(pragmas))
