@@ -142,7 +142,7 @@ class Places:
         """Let stores stand here for as long as this lasts."""
         with self.lent(), pytest.MonkeyPatch.context() as patch:
             patch.setattr("memolith.stores.open_store", self.open)
-            patch.setattr("memolith.stores.is_there", self.is_there)
+            patch.setattr("memolith.stores.store_exists", self.is_there)
             patch.setattr(self, "is_on", True)
             yield
 

@@ -98,7 +98,7 @@ def test_a_wrong_name_is_told_the_nearest(memolith: Any) -> None:
 def test_a_name_unlike_any_is_an_error(memolith: Any) -> None:
     answer = memolith("\x1b[2J")
     assert answer.code == 2
-    assert "There is no command" in answer.err
+    assert "No such command" in answer.err
     assert "\x1b" not in answer.err
 
 
