@@ -130,9 +130,7 @@ def test_a_conversation_is_taken_up_and_another_owner_sees_nothing_of_it(
     other = chat.run("chat", "--owner", "bob", *facts, says="Who am I?\n/memories\n/context")
     assert said_to(server)[-1].turns[1:] == (ChatMessage("user", "Who am I?"),)
     assert "Johanna" not in said_to(server)[-1].system
-    assert other.stdout.startswith(
-        "You said Who am I?\nNo memories were used or learned yet.\n"
-    )
+    assert other.stdout.startswith("You said Who am I?\nNo memories were used or learned yet.\n")
     assert other.stdout.endswith("No memories were used yet.\n")
 
 

@@ -192,7 +192,7 @@ def _show_trace(console: Console, trace: RecallTrace) -> None:
         build_field_table(
             (
                 ("embedded", trace.dense_text),
-                ("searched words", " ".join(trace.terms)),
+                ("keywords", " ".join(trace.terms)),
                 ("candidates", trace.candidates),
                 ("time", stages),
                 ("dropped", _format_dropped(trace)),

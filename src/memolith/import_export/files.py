@@ -101,8 +101,7 @@ class _JsonTextReader:
         self.is_at_end = False
 
     def read_more(self) -> None:
-        """Read the next chunk. Chunks double in size, so huge elements are parsed only a few times.
-        """
+        """Read the next chunk. Chunks double in size, so huge elements are parsed few times."""
         if len(self.text) > MAX_ELEMENT_CHARS:
             raise self.make_error(
                 f"contains an element of more than {MAX_ELEMENT_CHARS:,} characters"

@@ -41,9 +41,7 @@ def build_error(
     kind = _ERROR_CLASSES.get(type_)
     if kind is None:
         return None
-    error = kind.__new__(
-        kind, message
-    )  # bypasses `__init__`, which composes the message from its arguments
+    error = kind.__new__(kind, message)  # `__init__` would compose another message
     vars(error).update(facts)
     return error
 

@@ -226,7 +226,8 @@ def test_what_comes_before_a_bad_conversation_is_kept_and_said(memolith: Any) ->
     assert answer.out == ""
     *_, stopped, problem = answer.err.splitlines()  # before them, where the keys are
     assert (
-        stopped == "memolith: stopped after 2 messages of 1 conversation, 1 memory; imported records are kept"
+        stopped == "memolith: stopped after 2 messages of 1 conversation, 1 memory;"
+        " imported records are kept"
     )
     assert "file.json:1: " in problem
     assert memolith.json("stats")["messages"] == 2

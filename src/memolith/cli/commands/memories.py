@@ -141,7 +141,7 @@ memolith list --kind preference
 memolith list --state forgotten --limit 10
 """
 
-_LIST_COLUMNS = ("id", "kind", "date", ">left", "…memory")
+_LIST_COLUMNS = ("id", "kind", "date", ">strength", "…memory")
 
 
 @command("list", example=LIST_EXAMPLES)
@@ -478,7 +478,7 @@ def erase_command(call: CommandCall, *, yes: bool, readmit: bool) -> None:
     Later writes for that owner are refused, and restored backups omit the owner, until --readmit.
     """
     if "owner" not in call.options:
-        raise click.UsageError("Name the owner with --owner.")
+        raise click.UsageError("--owner is required.")
     if not readmit:
         confirm_or_abort(f"Remove all data of {call.owner} permanently?", is_confirmed=yes)
     with call.engine_factory.engine(call.load_settings()) as engine:

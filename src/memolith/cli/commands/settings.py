@@ -102,7 +102,7 @@ def _list_profiles(call: CommandCall) -> None:
 
 
 def _switch_profile(call: CommandCall, name: str, *, dry_run: bool) -> None:
-    with call.open_memory() as memory, progress("Making vectors") as advance:
+    with call.open_memory() as memory, progress("Creating vectors") as advance:
         done = memory.switch_profile(name, dry_run=dry_run, on_progress=advance)
     if call.as_json:
         print_json(done)

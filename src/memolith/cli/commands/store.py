@@ -100,7 +100,7 @@ def _build_status_rows(found: DatabaseStatus) -> tuple[tuple[str, object], ...]:
         ("vector index", "\n".join(map(_describe_index, found.vector_indexes))),
         ("partitions", found.partitions or None),
         ("distribution", "by owner, with Citus" if found.is_distributed else None),
-        ("role", found.role and f"{found.role} (tables of {found.table_owner})"),
+        ("role", found.role and f"{found.role} (tables owned by {found.table_owner})"),
         ("row-level security", found.role and (found.row_level_security_problem or "yes")),
         ("owners", None if found.owners is None else f"{found.owners:,}"),
         ("size", _format_size(found.size_bytes)),
