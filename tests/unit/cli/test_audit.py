@@ -129,7 +129,7 @@ def test_examples_stand_with_their_ids_whatever_the_width(memolith: Any, tmp_pat
         "duplicates",
         "Likes tea",
         f"the same words: {ids[1]}",
-        f"as {ids[0]}",
+        f"duplicate of {ids[0]}",
     ]
     assert max(map(len, lines[at:])) <= 80
 

@@ -148,7 +148,7 @@ def test_what_looks_at_a_store_that_is_not_there_makes_none(
     memolith: Any, tmp_path: Path, command: tuple[str, ...]
 ) -> None:
     answer = memolith(*command, "--store", "folder/typo.db")
-    assert (answer.code, "folder/typo.db is not there" in answer.err) == (2, True)
+    assert (answer.code, "folder/typo.db does not exist" in answer.err) == (2, True)
     assert not (tmp_path / "folder").exists()
 
 

@@ -135,7 +135,7 @@ def test_the_trace_says_what_was_searched_and_dropped(memolith: Any) -> None:
     for number in range(3):
         remembered(memolith, f"The key number {number} is blue")
     out = memolith.ok("recall", "blue key", "--top-k", "1", "--trace").out
-    for name in ("searched words", "candidates", "time", "dropped", "rank"):
+    for name in ("keywords", "candidates", "time", "dropped", "rank"):
         assert name in out
 
 

@@ -186,7 +186,7 @@ def _iter_example_details(example: AuditExample) -> Iterator[str]:
     yield to_one_line(f"{example.reason}: {example.id}")
     if example.duplicate_of is not None:
         near = "" if example.similarity is None else f" ({example.similarity:.2f})"
-        yield to_one_line(f"same as {example.duplicate_of}{near}")
+        yield to_one_line(f"duplicate of {example.duplicate_of}{near}")
 
 
 def _shorten(text: str) -> str:
