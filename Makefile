@@ -23,7 +23,7 @@ unexport PYTHONDONTWRITEBYTECODE
 say = @echo "memolith: $(1)" >&2
 
 .DEFAULT_GOAL := help
-.PHONY: help dev demo test cover soak check check-prose fix api rules injection wheel lock clean distclean
+.PHONY: help dev demo test cover soak check check-prose fix api rules demo-image injection wheel lock clean distclean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -32,6 +32,9 @@ dev: $(VENV)/.ready ## set up .venv with Memolith, editable, and the development
 
 demo: $(VENV)/.ready ## replay a conversation, ask about it, show what is remembered
 	@$(BIN)/memolith demo $(ARGS)
+
+demo-image: $(VENV)/.ready ## draw docs/images/demo.svg from the output of the demo
+	@$(BIN)/python tools/demo_image.py
 
 # Tests run against the wheel, unpacked apart, which goes before the editable install: a file
 # missing from the wheel fails here, and .venv stays as developers use it.
