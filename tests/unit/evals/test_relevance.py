@@ -110,5 +110,5 @@ def test_a_sign_that_is_always_alike_weighs_nothing() -> None:
 def test_the_area_counts_pairs_in_order_and_ties_for_half() -> None:
     assert auc([0.9, 0.5], [0.1, 0.5]) == pytest.approx(0.875)
     assert auc([0.1], [0.9]) == 0.0
-    with pytest.raises(ValueError, match="both sorts"):
+    with pytest.raises(ValueError, match="are required"):
         auc([], [0.5])

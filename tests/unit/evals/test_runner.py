@@ -118,7 +118,7 @@ def test_a_narrow_table_shows_the_chief_measures_whole() -> None:
     assert "…" not in text
     assert "R@10" in text
     assert "NDCG@10" not in text
-    assert "by --json" in text
+    assert "or --json" in text
 
 
 def test_each_step_is_told() -> None:

@@ -143,7 +143,7 @@ def test_a_newer_form_is_refused() -> None:
                 b'{"type":"memory","id":"m","versions":[],"memory":{"kind":"k","content":"c",'
                 b'"created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:00Z"}}'
             ),
-            "without a version",
+            "has no version",
         ),
     ],
 )
@@ -158,5 +158,5 @@ def test_a_bad_line_is_an_error_that_names_it_before_anything_is_given(
 
 
 def test_a_message_that_was_never_stored_is_not_written() -> None:
-    with pytest.raises(InvalidInput, match="was not stored"):
+    with pytest.raises(InvalidInput, match="was never stored"):
         written([Message("Ann", "x")])

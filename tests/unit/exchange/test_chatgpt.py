@@ -128,11 +128,11 @@ def test_a_conversation_without_messages_is_left_out() -> None:
 @check_each(
     ("element", "problem"),
     [
-        ({"mapping": {}}, "without an id"),
+        ({"mapping": {}}, "has no id"),
         ({"conversation_id": "c"}, "mapping"),
         (
             conversation({"a": node("user", ["x"], "b"), "b": node("user", ["y"], "a")}, "a"),
-            "circle",
+            "cycle",
         ),
         ([], "expected `object`"),
     ],

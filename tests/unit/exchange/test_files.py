@@ -36,7 +36,7 @@ def test_of_an_archive_all_conversations_are_read_in_order() -> None:
 
 
 def test_an_archive_without_conversations_is_an_error() -> None:
-    with pytest.raises(InvalidInput, match=r"holds no conversations.json"):
+    with pytest.raises(InvalidInput, match=r"contains no conversations.json"):
         contents(archive({"user.json": "c"}))
 
 
