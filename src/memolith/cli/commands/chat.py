@@ -337,8 +337,8 @@ def chat_command(call: CommandCall, session: str, *, no_learn: bool) -> None:
     /memories shows the used and the learned memories, /help lists all chat commands. Ctrl-C stops a
     reply. Ctrl-D or the end of the input ends the chat.
 
-    With --json, each answer is one line with "reply", "is_complete", "problem", "used" and "learned".
-    If the input is not a terminal, the exit code is that of the last failed answer.
+    With --json, each answer is one line with "reply", "is_complete", "problem", "used" and
+    "learned". If the input is not a terminal, the exit code is that of the last failed answer.
     """
     loaded = call.load_settings()
     if loaded.settings.chat.provider == "none":  # before a store is created
