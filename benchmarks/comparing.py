@@ -16,7 +16,7 @@ import numpy as np
 from corpus import BATCH, OTHERS, PER_OTHER, Corpus
 from measuring import Times, progress
 from numpy.typing import NDArray
-from talking import PATIENCE_S, STORE, Answer, PeerFailed, Process, Program, batches, in_base64
+from talking import PATIENCE_S, STORE, Answer, PeerFailed, Process, Program, batches, encode_base64
 
 from memolith.testing.fakes import HashingEmbedder
 
@@ -43,7 +43,7 @@ Ratio = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
-class Given:
+class Workload:
     """The same texts, vectors and questions for every peer."""
 
     texts: list[str]
@@ -53,7 +53,7 @@ class Given:
     embedder: HashingEmbedder
 
     @classmethod
-    def of(cls, size: int, corpus: Corpus) -> Given:
+    def build(cls, size: int, corpus: Corpus) -> Workload:
         """Build the input for a number of memories."""
         texts = corpus.texts(size)
         return cls(
@@ -146,7 +146,7 @@ class Filled:
     folder: Path
 
 
-def compare(into: Measured, peer: Filled, given: Given, memolith: Filled) -> None:
+def compare(into: Measured, peer: Filled, given: Workload, memolith: Filled) -> None:
     """Measure a peer with a full store, alternating with Memolith on its own copy.
 
     Raises:
@@ -164,7 +164,7 @@ def compare(into: Measured, peer: Filled, given: Given, memolith: Filled) -> Non
 # --- Filling
 
 
-def fill(into: Measured, peer: Filled, given: Given, minutes: float) -> None:
+def fill(into: Measured, peer: Filled, given: Workload, minutes: float) -> None:
     """Store all memories in bulk.
 
     If that would take hours, most are inserted directly, and only the rest is timed.
@@ -195,7 +195,7 @@ def fill(into: Measured, peer: Filled, given: Given, minutes: float) -> None:
     into.adds_a_second, into.adds_a_processor_second = timed / seconds, timed / processor
 
 
-def _everything(given: Given, *, seeds: bool) -> Iterator[tuple[str, str, Sequence[str]]]:
+def _everything(given: Workload, *, seeds: bool) -> Iterator[tuple[str, str, Sequence[str]]]:
     """Yield the operation, owner and texts of each batch."""
     end = len(given.texts) - SEEDED_BUT
     by_doors, otherwise = (given.texts[end:], given.texts[:end]) if seeds else (given.texts, [])
@@ -211,18 +211,18 @@ def _add(
     process: Process,
     owner: str,
     texts: Sequence[str],
-    given: Given,
+    given: Workload,
     timeout_s: float = PATIENCE_S,
     what: str = "add",
 ) -> Answer:
-    vectors = in_base64(given.vectors(texts))
+    vectors = encode_base64(given.vectors(texts))
     return process.ask(what, owner=owner, texts=list(texts), vectors=vectors, timeout_s=timeout_s)
 
 
 # --- Start
 
 
-def _start(into: Measured, both: Mapping[str, Filled], given: Given) -> None:
+def _start(into: Measured, both: Mapping[str, Filled], given: Workload) -> None:
     """Time new processes to their first result."""
     progress(f"{into.peer}, {into.size:,}: starting")
     taken = _rounds(
@@ -235,7 +235,7 @@ def _start(into: Measured, both: Mapping[str, Filled], given: Given) -> None:
     into.start_s, into.start_ratio = mine.median, _ratio(mine, times["memolith"])
 
 
-def _first_answer(each: Filled, given: Given, number: int) -> Answer:
+def _first_answer(each: Filled, given: Workload, number: int) -> Answer:
     started = perf_counter()
     with Process(each.program, each.folder) as process:
         answer = _search(process, OWNER, given.queries[number], given)
@@ -247,7 +247,7 @@ def _first_answer(each: Filled, given: Given, number: int) -> Answer:
 # --- Search, writes and isolation
 
 
-def _use(into: Measured, both: Mapping[str, Filled], given: Given) -> None:
+def _use(into: Measured, both: Mapping[str, Filled], given: Workload) -> None:
     store = both.get("peer", both["memolith"]).folder / STORE
     in_folder = sum(file.stat().st_size for file in store.rglob("*") if file.is_file())
     with ExitStack() as running:
@@ -266,7 +266,7 @@ def _use(into: Measured, both: Mapping[str, Filled], given: Given) -> None:
         peer.ask("close")
 
 
-def _searches(into: Measured, processes: Mapping[str, Process], given: Given) -> None:
+def _searches(into: Measured, processes: Mapping[str, Process], given: Workload) -> None:
     taken = _rounds(
         WARMING + SEARCHES,
         {name: partial(_search_by, process, given) for name, process in processes.items()},
@@ -284,22 +284,22 @@ def _searches(into: Measured, processes: Mapping[str, Process], given: Given) ->
     into.others_results = sum(text not in own for each in mine for text in each.result)
 
 
-def _search(process: Process, owner: str, query: str, given: Given) -> Answer:
-    vector = in_base64(given.vectors([query]))
+def _search(process: Process, owner: str, query: str, given: Workload) -> Answer:
+    vector = encode_base64(given.vectors([query]))
     return process.ask("search", owner=owner, text=query, vectors=vector, count=FOUND)
 
 
-def _search_by(process: Process, given: Given, number: int) -> Answer:
+def _search_by(process: Process, given: Workload, number: int) -> Answer:
     return _search(process, OWNER, given.queries[number], given)
 
 
-def _recall(process: Process, given: Given) -> float:
+def _recall(process: Process, given: Workload) -> float:
     """Return the share of results that are as near as the tenth of an exact scan."""
     rows = {text: row for row, text in enumerate(given.texts)}
     shares, started = [], perf_counter()
     for query in given.queries[:COMPARED]:
         (vector,) = given.vectors([query])
-        asked = in_base64(vector)
+        asked = encode_base64(vector)
         found = process.ask("nearest", owner=OWNER, text=query, vectors=asked, count=NEAREST)
         cosines = given.matrix @ vector
         least = np.partition(cosines, -NEAREST)[-NEAREST] - NEAR_ENOUGH
@@ -310,11 +310,11 @@ def _recall(process: Process, given: Given) -> float:
     return float(np.mean(shares))
 
 
-def _add_one(process: Process, given: Given, number: int) -> Answer:
+def _add_one(process: Process, given: Workload, number: int) -> Answer:
     return _add(process, OWNER, [given.added[number]], given)
 
 
-def _adds(into: Measured, processes: Mapping[str, Process], given: Given) -> None:
+def _adds(into: Measured, processes: Mapping[str, Process], given: Workload) -> None:
     taken = _rounds(
         FIRST_ADDS + ADDS,
         {name: partial(_add_one, process, given) for name, process in processes.items()},
@@ -325,11 +325,11 @@ def _adds(into: Measured, processes: Mapping[str, Process], given: Given) -> Non
     into.add_ms, into.add_ratio = mine.median * 1e3, _ratio(mine, walls["memolith"])
 
 
-def _reaches(into: Measured, process: Process, given: Given) -> None:
+def _reaches(into: Measured, process: Process, given: Workload) -> None:
     """Try to read and delete another owner's memory."""
     into.nobodys_results = len(_search(process, NOBODY, given.queries[0], given).result)
     (one,) = _add(process, OWNER, ["Nobody else is to read this sentence."], given).result
-    if process.ask("by_id").result:
+    if process.ask("supports_ids").result:
         into.reads_others = process.ask("get", owner=OTHER, id=one).result is not None
         process.ask("delete", owner=OTHER, id=one)
         into.deletes_others = process.ask("get", owner=OWNER, id=one).result is None
@@ -353,5 +353,5 @@ def _rounds(
 
 
 def _ratio(mine: Times, memoliths: Times) -> Ratio:
-    over = mine.over(memoliths)
+    over = mine.ratios_to(memoliths)
     return (over.median, *over.spread)

@@ -83,14 +83,14 @@ class Columns:
         """Return the BM25 score of each message's best passage."""
         if not terms:
             return np.zeros(len(self.ids))
-        scores = TermMatches.from_postings(self.found(terms)).score_passages()
+        scores = TermMatches.from_postings(self.get_postings(terms)).score_passages()
         return max_by_row(self.message, scores, len(self.ids), 0.0)
 
-    def around(self, terms: Sequence[str], rows: Integers) -> Floats:
+    def neighbour_scores(self, terms: Sequence[str], rows: Integers) -> Floats:
         """Return the co-occurrence score of the terms in each message and its neighbours."""
         if not terms:
             return np.zeros(len(rows))
-        matches, size = TermMatches.from_postings(self.found(terms)), len(self.ids)
+        matches, size = TermMatches.from_postings(self.get_postings(terms)), len(self.ids)
         found = matches.postings
         held = max_score_by_item(
             found.term, self.message[found.slot], matches.scores, len(terms), size
@@ -99,7 +99,7 @@ class Columns:
         near = np.stack([self.neighbour(rows, step) for step in steps])
         return score_windows(held, [abs(step) for step in steps], near)
 
-    def found(self, terms: Sequence[str]) -> Postings:
+    def get_postings(self, terms: Sequence[str]) -> Postings:
         """Return the postings of the terms; at least one term must occur."""
         none = np.empty(0, dtype=np.int64), np.empty(0)
         found = [self.postings.get(term, none) for term in terms]
@@ -231,7 +231,9 @@ def candidates(
     places = np.arange(size)
     worded = select_best(text, places, pool)
     near = select_best(np.nan_to_num(nearest, nan=-1.0), places, pool)
-    found = np.concatenate([near, worded[text[worded] > 0], *_dated(of, query, nearest, text)])
+    found = np.concatenate(
+        [near, worded[text[worded] > 0], *_best_per_period(of, query, nearest, text)]
+    )
     rows = np.unique(found)
     before, after = of.neighbour(rows, -1), of.neighbour(rows, 1)
     return rows, Candidates(
@@ -242,7 +244,9 @@ def candidates(
         previous_text=np.where(before >= 0, text[before], 0.0),
         previous_traits=np.where(before >= 0, of.traits[before], 0),
         previous_speaker=np.where(before >= 0, of.speaker[before], -1),
-        around=of.around(query.terms, rows) if query.uses_context_window else np.zeros(len(rows)),
+        around=of.neighbour_scores(query.terms, rows)
+        if query.uses_context_window
+        else np.zeros(len(rows)),
         is_memory=np.zeros(len(rows), dtype=bool),
         kind=["episode"] * len(rows),
         session=of.session[rows],
@@ -259,7 +263,9 @@ def candidates(
     )
 
 
-def _dated(of: Columns, query: Query, nearest: Floats, text: Floats) -> Iterator[Integers]:
+def _best_per_period(
+    of: Columns, query: Query, nearest: Floats, text: Floats
+) -> Iterator[Integers]:
     """Yield the best of each latest period that a question names, as the engine does."""
     for first, end in sorted(query.periods)[-MAX_PERIODS:]:
         there = np.flatnonzero((first <= of.at) & (of.at < end))

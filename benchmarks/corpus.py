@@ -145,7 +145,7 @@ def log(memory: memolith.OwnerMemory, texts: Sequence[str]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Filled:
+class FilledStore:
     """A store with two owners of `size` records each, and nine other owners.
 
     Owner "memories" has memories, and owner "messages" has messages.
@@ -165,29 +165,29 @@ class Filled:
         chosen = embedder or HashingEmbedder()
         return Memolith.open(self.path, embedder=chosen, tokens=WordCounter(), cipher=self.ciphers)
 
-    def copied(self, folder: Path) -> Filled:
+    def copy_to(self, folder: Path) -> FilledStore:
         """Return a writable copy in a folder."""
         path = folder / self.path.name
         shutil.copyfile(self.path, path)
         return replace(self, path=path)
 
 
-def filled(size: int, corpus: Corpus) -> Filled:
+def get_store(size: int, corpus: Corpus) -> FilledStore:
     """Return the store of a size; it is filled on first use."""
-    return _cached(f"{size}.db", corpus.texts(size), lambda store: _fill(store, corpus))
+    return _get_cached(f"{size}.db", corpus.texts(size), lambda store: _fill(store, corpus))
 
 
-def encrypted(size: int, corpus: Corpus) -> Filled:
+def get_encrypted_store(size: int, corpus: Corpus) -> FilledStore:
     """Return the encrypted store of a size, with its keys beside it."""
     name = f"encrypted-{size}.db"
     keys = _folder() / f"{name}.keys"
     ciphers = KeyRingCiphers(KeyRing(keys / "key.ring", KeyFile(keys / "key")))
-    return _cached(name, corpus.texts(size), lambda store: _fill(store, corpus), ciphers)
+    return _get_cached(name, corpus.texts(size), lambda store: _fill(store, corpus), ciphers)
 
 
-def embedded(size: int, corpus: Corpus) -> Filled:
+def get_embedded_store(size: int, corpus: Corpus) -> FilledStore:
     """Return a store of one owner, "messages", with vectors of the local model."""
-    return _cached(f"embedded-{size}.db", corpus.texts(size), _fill_embedded)
+    return _get_cached(f"embedded-{size}.db", corpus.texts(size), _fill_embedded)
 
 
 def _folder() -> Path:
@@ -196,13 +196,13 @@ def _folder() -> Path:
     return folder
 
 
-def _cached(
+def _get_cached(
     name: str,
     texts: list[str],
-    fill: Callable[[Filled], None],
+    fill: Callable[[FilledStore], None],
     ciphers: CipherProvider | None = None,
-) -> Filled:
-    store = Filled(_folder() / name, texts, ciphers)
+) -> FilledStore:
+    store = FilledStore(_folder() / name, texts, ciphers)
     fresh = replace(store, path=store.path.with_name(f"{name}.part"))
     if not store.path.exists():
         progress(f"filling a store with {len(texts):,} texts, once")
@@ -212,7 +212,7 @@ def _cached(
     return store
 
 
-def _fill(store: Filled, corpus: Corpus) -> None:
+def _fill(store: FilledStore, corpus: Corpus) -> None:
     with store.open() as opened:
         remember(opened, "memories", store.texts)
         log(opened.owner("messages"), store.texts)
@@ -220,13 +220,13 @@ def _fill(store: Filled, corpus: Corpus) -> None:
             remember(opened, f"other {number}", texts)
 
 
-def others(store: Filled, corpus: Corpus) -> Iterator[tuple[int, list[str]]]:
+def others(store: FilledStore, corpus: Corpus) -> Iterator[tuple[int, list[str]]]:
     """Yield number and memories of each other owner, who has no more than the measured one."""
     for number in range(1, OTHERS + 1):
         yield number, corpus.texts(min(PER_OTHER, len(store.texts)), stream=number)
 
 
-def _fill_embedded(store: Filled) -> None:
+def _fill_embedded(store: FilledStore) -> None:
     with Memolith.open(store.path) as opened:
         log(opened.owner("messages"), store.texts)
 

@@ -118,7 +118,7 @@ def draw(plot: Plot, found: Sequence[Row], machine: str) -> Figure:
     axes.yaxis.set_major_formatter("{x:,g}")
     axes.grid(visible=True, color="#dddddd", linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
-    _named(axes, ends)
+    _write_names(axes, ends)
     figure.supxlabel(machine, fontsize=6.5, color=GREY)
     return figure
 
@@ -143,7 +143,7 @@ def _lines(axes: Axes, plot: Plot, found: Sequence[Row]) -> Iterator[tuple[str, 
             yield line.name, End(*points[-1], line.colour, line.mark)
 
 
-def _named(axes: Axes, ends: Mapping[str, End]) -> None:
+def _write_names(axes: Axes, ends: Mapping[str, End]) -> None:
     """Write the names at the right edge without overlaps, each connected to its line."""
     left, right = axes.get_xlim()
     step = (right / left) ** (1 / 40)

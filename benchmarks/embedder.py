@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 import onnxruntime
-from measuring import Step, Table, Taken, in_turns, output, process, progress, ratio
+from measuring import Step, StepTimes, Table, output, process, progress, ratio, run_interleaved
 from numpy.typing import NDArray
 
 import memolith_minilm
@@ -163,10 +163,10 @@ class Model:
 
     def batches(self, texts: Sequence[Ids], size: int = 16) -> Floats:
         """Return the vectors of texts in batches, padded to the longest of each."""
-        return np.concatenate([self.run(list(batch)) for batch in _batched(texts, size)])
+        return np.concatenate([self.run(list(batch)) for batch in _batches(texts, size)])
 
 
-def _batched(texts: Sequence[Ids], size: int) -> Iterator[tuple[Ids, ...]]:
+def _batches(texts: Sequence[Ids], size: int) -> Iterator[tuple[Ids, ...]]:
     remaining = iter(texts)
     while batch := tuple(islice(remaining, size)):
         yield batch
@@ -209,7 +209,7 @@ def formats(path: Path, number: int) -> Table:
             for name, model in models.items()
         }
     steps = {name: _step(model, sample.questions) for name, model in models.items()}
-    times = in_turns(9, steps)
+    times = run_interleaved(9, steps)
     exact, *_ = made.values()
     rows = [
         _row(name, sizes[name], made[name], exact, sample)
@@ -278,7 +278,7 @@ def pace() -> Table:
         "bulk, 1 thread": lambda _: one.embed(sentences, role="document"),
         "bulk, 2 threads": lambda _: two.embed(sentences, role="document"),
     }
-    times = in_turns(9, steps, unmeasured=1)
+    times = run_interleaved(9, steps, unmeasured=1)
     rows = [_pace_row(name, times[name], len(sentences)) for name in steps]
     note = (
         f"{len(sentences)} sentences of {SHORT_WORDS.start} to {SHORT_WORDS.stop - 1} words, nine "
@@ -287,7 +287,7 @@ def pace() -> Table:
     return Table("pace", rows, note)
 
 
-def _pace_row(name: str, taken: Taken, count: int) -> dict[str, Any]:
+def _pace_row(name: str, taken: StepTimes, count: int) -> dict[str, Any]:
     return {
         "way": name,
         "sentences per s, median": count / taken.wall.median,
@@ -337,7 +337,7 @@ def start() -> Table:
         "numpy": process(sys.executable, "-c", "import numpy"),
         "vector": process(sys.executable, "-c", _FIRST_VECTOR),
     }
-    taken = in_turns(15, steps)
+    taken = run_interleaved(15, steps)
     numpy_, vector = taken["numpy"].cpu, taken["vector"].cpu
     parts = np.array([_parts() for _ in range(15)])
     rows = [
@@ -345,9 +345,9 @@ def start() -> Table:
         for name, seconds in zip(_PART_NAMES, np.median(parts, axis=0), strict=True)
     ]
     note = (
-        f"Up to its first vector, a process takes {ratio(vector.over(numpy_))} times the CPU "
+        f"Up to its first vector, a process takes {ratio(vector.ratios_to(numpy_))} times the CPU "
         f"time of `python -c 'import numpy'`, {1e3 * numpy_.median:.0f} ms, and "
-        f"{ratio(taken['vector'].wall.over(taken['numpy'].wall))} times the wall-clock time: "
+        f"{ratio(taken['vector'].wall.ratios_to(taken['numpy'].wall))} times the wall-clock time: "
         "medians (quartiles) of 15 rounds."
     )
     return Table("start", rows, note)

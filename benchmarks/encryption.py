@@ -8,8 +8,8 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
-from corpus import BATCH, Corpus, Filled, encrypted, filled, messages, others
-from measuring import Table, Taken, in_turns, progress, ratio
+from corpus import BATCH, Corpus, FilledStore, get_encrypted_store, get_store, messages, others
+from measuring import StepTimes, Table, progress, ratio, run_interleaved
 from searching import QUERIES, TOP_K, Known
 
 from memolith import Memolith
@@ -20,7 +20,7 @@ IMPORTS = 6
 FIRST_RECALLS = 7
 _OF_TEXTS, _OF_IMPORTS = 104, 105
 
-Stores = Mapping[str, Filled]
+Stores = Mapping[str, FilledStore]
 Round = Callable[[Memolith, int], object]
 
 
@@ -28,11 +28,11 @@ def encryption(sizes: Sequence[int], corpus: Corpus) -> Table:
     """Compare time and size of a plain and an encrypted store of each size."""
     rows: list[dict[str, object]] = []
     for size in sizes:
-        kept = {PLAIN: filled(size, corpus), SEALED: encrypted(size, corpus)}
+        kept = {PLAIN: get_store(size, corpus), SEALED: get_encrypted_store(size, corpus)}
         progress(f"encryption: {size:,}")
         with ExitStack() as folders:
             stores = {
-                name: store.copied(Path(folders.enter_context(tempfile.TemporaryDirectory())))
+                name: store.copy_to(Path(folders.enter_context(tempfile.TemporaryDirectory())))
                 for name, store in kept.items()
             }
             measured = [_weights(stores, corpus), *_times(stores, corpus)]
@@ -44,7 +44,7 @@ def _times(stores: Stores, corpus: Corpus) -> list[dict[str, object]]:
     queries = corpus.queries(stores[PLAIN].texts, 2 * QUERIES)
     texts = corpus.texts(WRITES, stream=_OF_TEXTS)
     said = messages(corpus.texts(IMPORTS * BATCH, stream=_OF_IMPORTS))
-    first = in_turns(
+    first = run_interleaved(
         FIRST_RECALLS,
         {name: partial(_first_recall, store, queries[0]) for name, store in stores.items()},
     )
@@ -76,24 +76,24 @@ def _times(stores: Stores, corpus: Corpus) -> list[dict[str, object]]:
 
 def _rounds(
     opened: Mapping[str, Memolith], count: int, do: Round, *, unmeasured: int = 0
-) -> dict[str, Taken]:
+) -> dict[str, StepTimes]:
     steps = {name: partial(do, one) for name, one in opened.items()}
-    return in_turns(count, steps, unmeasured=unmeasured)
+    return run_interleaved(count, steps, unmeasured=unmeasured)
 
 
-def _first_recall(store: Filled, query: str, _number: int) -> None:
+def _first_recall(store: FilledStore, query: str, _number: int) -> None:
     with store.open(Known()) as opened:
         opened.recall(query, owner="memories", top_k=TOP_K, touch=False)
 
 
 def _row(
-    what: str, taken: Mapping[str, Taken], figure: Callable[[Taken], float]
+    what: str, taken: Mapping[str, StepTimes], figure: Callable[[StepTimes], float]
 ) -> dict[str, object]:
     return {
         "operation": what,
         "plain": figure(taken[PLAIN]),
         "encrypted": figure(taken[SEALED]),
-        "encrypted ÷ plain": ratio(taken[SEALED].cpu.over(taken[PLAIN].cpu)),
+        "encrypted ÷ plain": ratio(taken[SEALED].cpu.ratios_to(taken[PLAIN].cpu)),
     }
 
 

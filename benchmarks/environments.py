@@ -42,36 +42,36 @@ class Environment:
     megabytes: float
 
 
-def prepared(name: str, folder: Path = FOLDER) -> Environment:
+def prepare(name: str, folder: Path = FOLDER) -> Environment:
     """Return an environment; it is created if it is missing or outdated.
 
     Raises:
         NotInstalled: It could not be created.
     """
     place = folder / name
-    known = _made(name, folder)
+    known = _load_state(name, folder)
     if not known:
         _make(place, PINNED / f"{name}.txt")
-        known = {"for": _wanted(name), "megabytes": _weight(place) / _MEGABYTE}
+        known = {"for": _requirements_digest(name), "megabytes": _weight(place) / _MEGABYTE}
         (place / _STAMP).write_text(json.dumps(known))
     return Environment(place / "bin" / "python", known["megabytes"])
 
 
-def _made(name: str, folder: Path) -> dict[str, Any]:
+def _load_state(name: str, folder: Path) -> dict[str, Any]:
     """Return the recorded state of an environment, with its current requirements."""
     stamp = folder / name / _STAMP
     known: dict[str, Any] = json.loads(stamp.read_text()) if stamp.exists() else {}
-    return known if known.get("for") == _wanted(name) else {}
+    return known if known.get("for") == _requirements_digest(name) else {}
 
 
-def _wanted(name: str) -> str:
+def _requirements_digest(name: str) -> str:
     pinned = (PINNED / f"{name}.txt").read_bytes()
     return hashlib.sha256(pinned + sys.version.encode()).hexdigest()
 
 
-def announced(names: list[str], folder: Path = FOLDER) -> str:
+def describe_downloads(names: list[str], folder: Path = FOLDER) -> str:
     """Return a message about the downloads for these environments, and their folder."""
-    lines = [f"  {name}: {_summary(name)}" for name in names if not _made(name, folder)]
+    lines = [f"  {name}: {_summary(name)}" for name in names if not _load_state(name, folder)]
     if not lines:
         return f"using the environments in {folder}; nothing is downloaded"
     return "\n".join([f"pip downloads and installs into {folder}:", *lines])

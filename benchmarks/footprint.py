@@ -9,8 +9,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
-from corpus import EMBEDDED, Corpus, Filled, embedded, filled, log, remember
-from measuring import Step, Table, in_turns, output, process, progress, ratio
+from corpus import EMBEDDED, Corpus, FilledStore, get_embedded_store, get_store, log, remember
+from measuring import Step, Table, output, process, progress, ratio, run_interleaved
 
 START_ROUNDS = 7
 START_SIZE = 1_000
@@ -73,7 +73,10 @@ print(json.dumps({name: int(values[name].split()[0]) * 1024 for name in ("VmRSS"
 def start(corpus: Corpus) -> Table:
     """Time new processes, alternating with one that only imports numpy."""
     progress("start")
-    hashed, by_model = filled(START_SIZE, corpus).path, embedded(START_SIZE, corpus).path
+    hashed, by_model = (
+        get_store(START_SIZE, corpus).path,
+        get_embedded_store(START_SIZE, corpus).path,
+    )
     command = str(Path(sys.executable).with_name("memolith"))
     question = ("recall", "What did I say about the day?", "--owner", "messages")
     programs: dict[str, tuple[Step, float | str]] = {
@@ -89,14 +92,14 @@ def start(corpus: Corpus) -> Table:
         ),
     }
     steps = {name: step for name, (step, _) in programs.items()}
-    taken = in_turns(START_ROUNDS + 1, steps, unmeasured=1)
+    taken = run_interleaved(START_ROUNDS + 1, steps, unmeasured=1)
     numpy = taken['python -c "import numpy"']
     rows = [
         {
             "process": name,
             "ms": taken[name].wall.median * 1e3,
             "CPU, ms": taken[name].cpu.median * 1e3,
-            "÷ import numpy": ratio(taken[name].cpu.over(numpy.cpu)),
+            "÷ import numpy": ratio(taken[name].cpu.ratios_to(numpy.cpu)),
             "target, ms": target,
         }
         for name, (_, target) in programs.items()
@@ -126,7 +129,7 @@ def disk(corpus: Corpus) -> Table:
     for kind in ("memories", "messages"):
         progress(f"disk: {kind}")
         with tempfile.TemporaryDirectory() as folder:
-            store = Filled(Path(folder) / "size.db", texts)
+            store = FilledStore(Path(folder) / "size.db", texts)
             with store.open() as opened:
                 if kind == "memories":
                     remember(opened, kind, texts)
@@ -148,8 +151,11 @@ def disk(corpus: Corpus) -> Table:
 def memory(sizes: Sequence[int], corpus: Corpus) -> Table:
     """Measure the memory of new processes after fifty recalls (Linux only)."""
     rows = [{"process": "import numpy", **_resident("import numpy")}]
-    stores = [(size, filled(size, corpus), "stub") for size in sizes]
-    for size, store, embedder in [*stores, (EMBEDDED, embedded(EMBEDDED, corpus), "model")]:
+    stores = [(size, get_store(size, corpus), "stub") for size in sizes]
+    for size, store, embedder in [
+        *stores,
+        (EMBEDDED, get_embedded_store(EMBEDDED, corpus), "model"),
+    ]:
         name = f"{size:,} messages" + (", with the model" if embedder == "model" else "")
         progress(f"memory: {name}")
         queries = json.dumps(corpus.queries(store.texts, RECALLS))

@@ -143,7 +143,7 @@ def _throughput(megabytes: float, corpus: Corpus, embedder: str, profile: str) -
     progress(f"ingest: {megabytes:g} MB, {embedder}, {profile}")
     with tempfile.TemporaryDirectory() as folder:
         text = _file(Path(folder), document(megabytes, corpus))
-        taken = _taken(text, embedder_of(embedder), profile)
+        taken = _measure_file(text, embedder_of(embedder), profile)
     chunks = taken["chunks"]
     return {
         "embedder": embedder,
@@ -159,7 +159,7 @@ def _throughput(megabytes: float, corpus: Corpus, embedder: str, profile: str) -
     }
 
 
-def _taken(text: Path, embedder: Embedder, profile: str) -> dict[str, float]:
+def _measure_file(text: Path, embedder: Embedder, profile: str) -> dict[str, float]:
     """Ingest a file and return the measurements."""
     fates: Counter[str] = Counter()
     times = []
@@ -229,14 +229,14 @@ def _shares(megabytes: float, corpus: Corpus, embedder: str, profile: str) -> di
     chosen, profiler = embedder_of(embedder), cProfile.Profile()
     with tempfile.TemporaryDirectory() as folder:
         text = _file(Path(folder), document(megabytes, corpus))
-        profiler.runcall(_taken, text, chosen, profile)
+        profiler.runcall(_measure_file, text, chosen, profile)
     stats: Profiled = pstats.Stats(profiler).stats  # type: ignore[attr-defined] # not in typeshed
-    seconds = _by_stage(stats)
+    seconds = _stage_seconds(stats)
     whole = sum(seconds.values())
     return {f"{name}, %": f"{100 * spent / whole:.1f}" for name, spent in seconds.items()}
 
 
-def _by_stage(stats: Profiled) -> dict[str, float]:
+def _stage_seconds(stats: Profiled) -> dict[str, float]:
     """Return each stage's seconds, without those of stages that it calls."""
     screen = _seconds(stats, "ingest.py", "_redact")
     embed = _seconds(stats, "indexing.py", "_embed")
@@ -301,7 +301,7 @@ def _child(megabytes: float) -> None:
     with tempfile.TemporaryDirectory() as folder:
         text = _file(Path(folder), document(megabytes, Corpus()))
         before = _most_resident()
-        taken = _taken(text, Stub(), _MEMORY_PROFILE)
+        taken = _measure_file(text, Stub(), _MEMORY_PROFILE)
         row = {
             "text, MB": megabytes,
             "chunks": taken["chunks"],

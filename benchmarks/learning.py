@@ -38,7 +38,7 @@ from memolith import Memolith
 from memolith.adapters.models.openai import OpenAIChat
 from memolith.adapters.models.resilience import ResilientChat, ServiceGuard
 from memolith.config import load
-from memolith.demo.model_server import Asked, ModelServer, late
+from memolith.demo.model_server import ModelServer, ReceivedRequest, delayed_answer
 
 EXCHANGES = 500
 DELAY_S = 0.2
@@ -57,7 +57,7 @@ NOTE = (
 )
 
 
-def answer(asked: Asked) -> Any:
+def answer(asked: ReceivedRequest) -> Any:
     """Return the user's text as the only fact, after a delay.
 
     The last word is dropped: otherwise the vector would be known from the message.
@@ -65,7 +65,7 @@ def answer(asked: Asked) -> Any:
     said = _TURN.search(asked.user)
     contents = [said[1].rpartition(" ")[0]] if said else []
     facts = [{"content": each, "kind": "fact", "happened": None, "from": [1]} for each in contents]
-    return late({"facts": facts}, DELAY_S)
+    return delayed_answer({"facts": facts}, DELAY_S)
 
 
 def learning(exchanges: int, embedders: list[str]) -> Table:

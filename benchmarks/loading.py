@@ -43,7 +43,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Orders:
+class LoadPlan:
     """A load test.
 
     Attributes:
@@ -89,7 +89,7 @@ class Load:
         return sum(self.statuses.values()) + len(self.refused_s)
 
 
-def load(orders: Orders) -> Load:
+def load(orders: LoadPlan) -> Load:
     """Run a load test in another process and return its result."""
     done = subprocess.run(  # noqa: S603 - our own program
         [sys.executable, Path(__file__)],
@@ -101,7 +101,7 @@ def load(orders: Orders) -> Load:
     return Load(**json.loads(done.stdout))
 
 
-async def _loading(orders: Orders) -> Load:
+async def _loading(orders: LoadPlan) -> Load:
     came = Load()
     started = perf_counter()
     begin_s = started + orders.unmeasured_s
@@ -116,7 +116,7 @@ async def _loading(orders: Orders) -> Load:
 
 
 async def _client(
-    orders: Orders,
+    orders: LoadPlan,
     number: int,
     sent: Iterator[Request],
     span_s: tuple[float, float],
@@ -130,7 +130,7 @@ async def _client(
         try:
             if connection is None:
                 connection = await asyncio.open_connection(where.hostname, where.port)
-            status, headers = await _asked(*connection, head, request)
+            status, headers = await _send(*connection, head, request)
         except (OSError, asyncio.IncompleteReadError):
             status, headers, connection = _GONE, "", None
         ended = perf_counter()
@@ -149,14 +149,14 @@ async def _client(
         connection[1].close()
 
 
-def _head(orders: Orders, owner: str) -> str:
+def _head(orders: LoadPlan, owner: str) -> str:
     return (
         f"Host: {urlsplit(orders.url).netloc}\r\nAuthorization: Bearer {orders.key}\r\n"
         f"X-Owner-Id: {owner}\r\nContent-Type: application/json\r\n"
     )
 
 
-async def _asked(
+async def _send(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, head: str, request: Request
 ) -> tuple[int, str]:
     """Send a request, and return the status and headers of the response."""
@@ -173,7 +173,7 @@ async def _asked(
 def _main() -> None:
     given = json.load(sys.stdin)
     requests = [Request(**each) for each in given.pop("requests")]
-    came = asyncio.run(_loading(Orders(requests=requests, **given)))
+    came = asyncio.run(_loading(LoadPlan(requests=requests, **given)))
     json.dump(asdict(came), sys.stdout)
 
 

@@ -52,13 +52,13 @@ class Times:
         """First and third quartile."""
         return self.quantile(0.25), self.quantile(0.75)
 
-    def over(self, other: Times) -> Times:
+    def ratios_to(self, other: Times) -> Times:
         """Return the ratios to another's rounds, round by round."""
         return Times([a / b for a, b in zip(self.seconds, other.seconds, strict=True)])
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class StepTimes:
     """Durations of the rounds of one step.
 
     Attributes:
@@ -70,7 +70,9 @@ class Taken:
     cpu: Times
 
 
-def in_turns(rounds: int, steps: Mapping[str, Step], *, unmeasured: int = 0) -> dict[str, Taken]:
+def run_interleaved(
+    rounds: int, steps: Mapping[str, Step], *, unmeasured: int = 0
+) -> dict[str, StepTimes]:
     """Run every step once a round, so that disturbances affect all, and return their times.
 
     The first `unmeasured` rounds warm up.
@@ -84,7 +86,7 @@ def in_turns(rounds: int, steps: Mapping[str, Step], *, unmeasured: int = 0) -> 
             walls[name].append(perf_counter() - started)
             cpus[name].append(_processor_s() - used)
     return {
-        name: Taken(Times(walls[name][unmeasured:]), Times(cpus[name][unmeasured:]))
+        name: StepTimes(Times(walls[name][unmeasured:]), Times(cpus[name][unmeasured:]))
         for name in steps
     }
 
@@ -141,7 +143,7 @@ class Table:
     def cells(self) -> list[list[str]]:
         """Cells as text, headings first."""
         heads = list(self.rows[0])
-        return [heads, *([_shown(row[head]) for head in heads] for row in self.rows)]
+        return [heads, *([_format(row[head]) for head in heads] for row in self.rows)]
 
     def markdown(self) -> str:
         """Return the table, its note and the machine as Markdown."""
@@ -152,7 +154,7 @@ class Table:
         return "\n\n".join(filter(None, (table, note, f"*{self.measured_on or machine()}*")))
 
 
-def _shown(value: object) -> str:
+def _format(value: object) -> str:
     if isinstance(value, float):
         return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"  # noqa: PLR2004 - three digits
     return f"{value:,}" if isinstance(value, int) else str(value)
@@ -180,7 +182,7 @@ def report(table: Table, document: Path | None) -> None:
     """Show a table, and write it into a document if one is given."""
     show(table)
     if document is not None:
-        document.write_text(written(document.read_text(), table))
+        document.write_text(insert_table(document.read_text(), table))
 
 
 def show(table: Table) -> None:
@@ -192,7 +194,7 @@ def show(table: Table) -> None:
     Console().print(shown)
 
 
-def written(document: str, table: Table) -> str:
+def insert_table(document: str, table: Table) -> str:
     """Return a document with a table in its place.
 
     Raises:

@@ -90,18 +90,18 @@ class Memories:
 
     def cases(self) -> list[Case]:
         """Return all questions with their results."""
-        wanted = [each for owner in self._conversations for each in self._wanted(owner)]
+        wanted = [each for owner in self._conversations for each in self._trials(owner)]
         wanted += self._facts()
-        by_memory: dict[str, list[_Wanted]] = {}
+        by_memory: dict[str, list[_Trial]] = {}
         for each in wanted:
             by_memory.setdefault(each.memory, []).append(each)
-        return [case for each in by_memory.values() for case in self._found(each)]
+        return [case for each in by_memory.values() for case in self._run_trials(each)]
 
-    def _wanted(self, owner: str) -> Iterator[_Wanted]:
+    def _trials(self, owner: str) -> Iterator[_Trial]:
         """Yield the questions of a conversation with their memories."""
         own, name = self._conversations[owner], self._sets[owner]
         for question in own.questions:
-            made = _Wanted(question, name, owner, owner, _kind(question))
+            made = _Trial(question, name, owner, owner, _kind(question))
             if made.kind != ANSWERED:
                 yield made
                 continue
@@ -109,9 +109,9 @@ class Memories:
             yield made
             if len({*within.tolist()}) == 1:
                 yield replace(made, session=int(within[0]))
-            yield from self._without(made, {*within.tolist()})
+            yield from self._unanswerable_trials(made, {*within.tolist()})
 
-    def _without(self, made: _Wanted, within: set[int]) -> Iterator[_Wanted]:
+    def _unanswerable_trials(self, made: _Trial, within: set[int]) -> Iterator[_Trial]:
         """Yield a question with memories that lack its answer."""
         rest = sorted({*self._columns[made.memory].session.tolist()} - within)
         if rest:
@@ -131,10 +131,10 @@ class Memories:
     def _evidence(self, owner: str, question: Question) -> NDArray[np.int64]:
         return np.flatnonzero(np.isin(self._columns[owner].ids, question.evidence))
 
-    def _facts(self) -> Iterator[_Wanted]:
+    def _facts(self) -> Iterator[_Trial]:
         """Yield questions about facts, with memories that contain or lack the fact."""
         known = cases()
-        facts = _told([one.fact for one in known])
+        facts = _build_conversation([one.fact for one in known])
         self._columns[FACTS] = columns(facts, self._embedder, self._counter)
         at = datetime(2026, 1, 1, tzinfo=UTC)
         sizes = [held for held in FACTS_HELD for _ in range(_FACTS_ASKED // held)]
@@ -146,13 +146,13 @@ class Memories:
                 kind = ANSWERED if place in rows else ELSEWHERE
                 ids = (str(place),) if place in rows else ()
                 one = Question(known[place].question, "", "", ids, at)
-                made = _Wanted(one, FACTS, fold, FACTS, kind, rows=rows)
+                made = _Trial(one, FACTS, fold, FACTS, kind, rows=rows)
                 yield made
                 if place in rows:
                     other = replace(one, text=known[place].other_question, evidence=())
                     yield replace(made, kind=UNSAID, question=other)
 
-    def _found(self, wanted: Sequence[_Wanted]) -> Iterator[Case]:
+    def _run_trials(self, wanted: Sequence[_Trial]) -> Iterator[Case]:
         """Yield the results in one memory."""
         ranking, whole = StandardRanking(), self._columns[wanted[0].memory]
         people = whole.participants
@@ -164,12 +164,12 @@ class Memories:
         for one, query, vector in zip(wanted, queries, vectors, strict=True):
             key = one.rows or one.session
             if key not in held:
-                held[key] = part(whole, one.of(whole))
+                held[key] = part(whole, one.select_rows(whole))
             of, pool = held[key], ranking.get_pool_size(_TOP)
             rows, found = candidates(of, query, vector, pool, one.question.asked_at)
             scores = ranking.score(query, found)
             signs = build_signals(
-                query, found, scores, SearchExtent.from_postings(of.found(query.terms))
+                query, found, scores, SearchExtent.from_postings(of.get_postings(query.terms))
             )
             first = [of.ids[row] for row in rows[np.argsort(-scores.total, kind="stable")[:_TOP]]]
             asked = AskedQuestion(one.data_set, signs, one.kind == ANSWERED, one.kind == SWAPPED)
@@ -178,7 +178,7 @@ class Memories:
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _Trial:
     """A question to ask.
 
     Attributes:
@@ -206,7 +206,7 @@ class _Wanted:
             return f"{len(self.rows)} facts"
         return WHOLE if self.session is None else SESSION
 
-    def of(self, whole: Columns) -> NDArray[np.int64]:
+    def select_rows(self, whole: Columns) -> NDArray[np.int64]:
         """Return the messages of the memory."""
         if self.rows:
             return np.array(self.rows)
@@ -219,7 +219,7 @@ def _kind(question: Question) -> str:
     return ANSWERED if question.evidence else ABSTAINED
 
 
-def _told(facts: Sequence[str]) -> Conversation:
+def _build_conversation(facts: Sequence[str]) -> Conversation:
     """Return facts as a conversation of single-message sessions."""
     at = datetime(2025, 1, 1, tzinfo=UTC)
     sessions = tuple(
@@ -240,7 +240,7 @@ def weights(found: Sequence[Case], *, but: frozenset[str] = frozenset()) -> Rele
     )
 
 
-def validated(found: Sequence[Case]) -> list[float]:
+def cross_validate(found: Sequence[Case]) -> list[float]:
     """Return the cross-validated relevance of each case."""
     made: dict[frozenset[str], Relevance] = {}
     for groups in {one.groups for one in found}:
@@ -322,7 +322,7 @@ def calibration(found: Sequence[Case], told: Sequence[float]) -> Table:
     return table
 
 
-def written(relevance: Relevance, embedder: str, told: str) -> str:
+def render_module(relevance: Relevance, embedder: str, told: str) -> str:
     """Return the source of the module of fitted weights."""
     names = [each.name for each in fields(Relevance)]
     values = "".join(f"            {name}={getattr(relevance, name):.2f},\n" for name in names)

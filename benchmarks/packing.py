@@ -22,7 +22,7 @@ SEED = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class ContextSummary:
     """Prompts of one budget.
 
     Attributes:
@@ -39,7 +39,7 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class _Shown:
+class _ContextResult:
     """One prompt: its share of the evidence, results, tokens and milliseconds."""
 
     share: float
@@ -50,7 +50,7 @@ class _Shown:
 
 def contexts(
     conversations: Sequence[Conversation], embedder: Embedder, budgets: Sequence[int]
-) -> dict[int, Held]:
+) -> dict[int, ContextSummary]:
     """Return prompts by budget, over all questions with evidence.
 
     A message counts if any of its passages is shown, since the data do not identify the passage.
@@ -62,17 +62,17 @@ def contexts(
         Memolith.open(Path(folder, "packing.db"), embedder=embedder, clock=clock) as engine,
     ):
         shown = [
-            (budget, _shown(engine.owner(one.owner), question, clock, budget))
+            (budget, _measure_context(engine.owner(one.owner), question, clock, budget))
             for one in conversations
-            for question in _loaded(engine.owner(one.owner), one, clock)
+            for question in _load(engine.owner(one.owner), one, clock)
             for budget in budgets
         ]
-    return {budget: _held([one for of, one in shown if of == budget]) for budget in budgets}
+    return {budget: _summarise([one for of, one in shown if of == budget]) for budget in budgets}
 
 
-def _held(shown: Sequence[_Shown]) -> Held:
+def _summarise(shown: Sequence[_ContextResult]) -> ContextSummary:
     generator = np.random.default_rng(SEED)
-    return Held(
+    return ContextSummary(
         share=runner.bootstrap_interval([one.share for one in shown], generator),
         results=fmean(one.results for one in shown),
         tokens=fmean(one.tokens for one in shown),
@@ -80,7 +80,7 @@ def _held(shown: Sequence[_Shown]) -> Held:
     )
 
 
-def _loaded(
+def _load(
     view: OwnerMemory, conversation: Conversation, clock: QuestionClock
 ) -> Iterator[Question]:
     """Log a conversation, then yield its questions with evidence."""
@@ -90,11 +90,13 @@ def _loaded(
     yield from (question for question in conversation.questions if question.evidence)
 
 
-def _shown(view: OwnerMemory, question: Question, clock: QuestionClock, budget: int) -> _Shown:
+def _measure_context(
+    view: OwnerMemory, question: Question, clock: QuestionClock, budget: int
+) -> _ContextResult:
     clock.at = question.asked_at
     began = time.perf_counter()
     context = view.context_with_results(question.text, token_budget=budget, touch=False)
     ms = (time.perf_counter() - began) * 1e3
     ids = runner.expand_results(get_message_ids(one) for one in context.results)
     share = runner.recall_at(ids, question.evidence, len(ids))
-    return _Shown(share, len(context.results), context.tokens, ms)
+    return _ContextResult(share, len(context.results), context.tokens, ms)

@@ -43,8 +43,8 @@ DETAIL = 100_000
 
 def tables(found: Sequence[Measured], measured_on: str = "") -> Iterator[Table]:
     """Yield the tables, each with one row for each peer."""
-    note = f"{_SEARCH_NOTE} {_when(found)}"
-    peers = _by_peer(found)
+    note = f"{_SEARCH_NOTE} {_describe_time(found)}"
+    peers = _group_by_peer(found)
     sizes = sorted({each.size for each in found})
     yield Table("peers-search", [_searching(each, sizes) for each in peers], note, measured_on)
     yield Table(
@@ -59,13 +59,13 @@ def tables(found: Sequence[Measured], measured_on: str = "") -> Iterator[Table]:
     yield Table("peers-left-out", left or [{"excluded": "none"}], "", measured_on)
 
 
-def _by_peer(found: Sequence[Measured]) -> list[list[Measured]]:
+def _group_by_peer(found: Sequence[Measured]) -> list[list[Measured]]:
     """Return the measurements of each peer, smallest store first."""
     by_peer = {name: [each for each in found if each.peer == name] for name in NAMES}
     return [sorted(rows, key=lambda each: each.size) for rows in by_peer.values() if rows]
 
 
-def _when(found: Sequence[Measured]) -> str:
+def _describe_time(found: Sequence[Measured]) -> str:
     """Return when all this was measured, and how busy the machine was then."""
     days = sorted(each.at.split()[0] for each in found)
     loads = sorted(each.load for each in found)
@@ -76,7 +76,7 @@ def _searching(rows: Sequence[Measured], sizes: Sequence[int]) -> dict[str, obje
     detail = _detail(rows)
     return {
         "product": NAMES[detail.peer],
-        **_at_sizes(rows, sizes, "p50_ms"),
+        **_values_at_sizes(rows, sizes, "p50_ms"),
         "÷ Memolith": _ratio(detail.search_ratio),
         f"recall@{NEAREST}": _or_none(detail.recall),
         "start, s": _or_none(detail.start_s),
@@ -87,14 +87,16 @@ def _writing(rows: Sequence[Measured], sizes: Sequence[int]) -> dict[str, object
     detail = _detail(rows)
     return {
         "product": NAMES[detail.peer],
-        **_at_sizes(rows, sizes, "add_ms"),
+        **_values_at_sizes(rows, sizes, "add_ms"),
         "÷ Memolith": _ratio(detail.add_ratio),
         "bulk, per s": _or_none(detail.adds_a_second),
         "bytes each": _or_none(detail.bytes_each),
     }
 
 
-def _at_sizes(rows: Sequence[Measured], sizes: Sequence[int], name: str) -> dict[str, object]:
+def _values_at_sizes(
+    rows: Sequence[Measured], sizes: Sequence[int], name: str
+) -> dict[str, object]:
     """Return a figure by the number of memories."""
     values = {each.size: getattr(each, name) for each in rows}
     return {f"{size:,}": _or_none(values.get(size)) for size in sizes}
@@ -120,7 +122,7 @@ def _owning(each: Measured) -> dict[str, object]:
         "install, MB": _or_none(each.install_mb),
         "reads by id": _yes(each.reads_others),
         "deletes by id": _yes(each.deletes_others),
-        "foreign results": _of(each.others_results, each.results),
+        "foreign results": _format_share(each.others_results, each.results),
         "owner `*` finds": NONE if nobodys is None else nobodys,
     }
 
@@ -133,7 +135,7 @@ def _yes(value: bool | None) -> str:  # noqa: FBT001 - a cell
     return NONE if value is None else "yes" if value else "no"
 
 
-def _of(part: int | None, whole: int) -> str:
+def _format_share(part: int | None, whole: int) -> str:
     return NONE if part is None else f"{part:,} of {whole:,}"
 
 

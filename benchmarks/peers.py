@@ -34,12 +34,12 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from comparing import Filled, Given, Measured, compare, fill
+from comparing import Filled, Measured, Workload, compare, fill
 from corpus import Corpus
-from environments import FOLDER, NotInstalled, announced, megabytes_with, prepared
+from environments import FOLDER, NotInstalled, describe_downloads, megabytes_with, prepare
 from measuring import document_of_tables, machine, output, progress, report
 from peer_tables import tables
-from servers import database, dropped, own_server
+from servers import database, drop_database, own_server
 from talking import PeerFailed, Program
 
 SIZES = (1_000, 10_000)
@@ -87,7 +87,7 @@ def results(names: Sequence[str], asked: argparse.Namespace) -> Iterator[Measure
     """Yield the results for each size, Memolith's first."""
     corpus = Corpus()
     for size in asked.sizes:
-        given = Given.of(size, corpus)
+        given = Workload.build(size, corpus)
         with tempfile.TemporaryDirectory(prefix="memolith-peers-") as scratch:
             first, own = Measured(MEMOLITH, size), PEERS[MEMOLITH]
             program = Program(_python(first, asked), own.file, own.arguments)
@@ -96,11 +96,11 @@ def results(names: Sequence[str], asked: argparse.Namespace) -> Iterator[Measure
             compare(first, memolith, given, memolith)
             yield first
             for name in names:
-                yield _measured(name, size, given, memolith, asked)
+                yield _measure(name, size, given, memolith, asked)
 
 
-def _measured(
-    name: str, size: int, given: Given, memolith: Filled, asked: argparse.Namespace
+def _measure(
+    name: str, size: int, given: Workload, memolith: Filled, asked: argparse.Namespace
 ) -> Measured:
     into = Measured(name, size)
     folder = memolith.folder.with_name(name)
@@ -123,7 +123,7 @@ def _python(into: Measured, asked: argparse.Namespace) -> Path:
     peer, python = PEERS[into.peer], Path(sys.executable)
     into.install_mb = megabytes_with("memolith")
     if peer.environment:
-        environment = prepared(peer.environment, asked.environments)
+        environment = prepare(peer.environment, asked.environments)
         python, into.install_mb = environment.python, environment.megabytes
     into.version = output(str(python), "-c", _VERSION, peer.distribution).strip()
     return python
@@ -141,7 +141,7 @@ def _running(name: str, python: Path, url: str) -> Iterator[Program]:
     try:
         yield Program(python, peer.file, (own,))
     finally:
-        dropped(own)
+        drop_database(own)
 
 
 # --- Earlier results and the command line
@@ -153,12 +153,12 @@ def _read(file: Path | None) -> list[Measured]:
     return [Measured(**row) for row in json.loads(file.read_text())["results"]]
 
 
-def _measured_on(file: Path | None) -> str:
+def _read_machine(file: Path | None) -> str:
     """Return the machine that a file names, or "" for this one."""
     return str(json.loads(file.read_text())["machine"]) if file and file.exists() else ""
 
 
-def _merged(before: Sequence[Measured], now: Measured) -> list[Measured]:
+def _merge(before: Sequence[Measured], now: Measured) -> list[Measured]:
     """Return both, in the order of peers and sizes; new results replace earlier ones."""
     kept = [each for each in before if (each.peer, each.size) != (now.peer, now.size)]
     order = list(PEERS)
@@ -175,14 +175,14 @@ def main() -> None:
             shutil.rmtree(asked.environments / name, ignore_errors=True)
     found = _read(asked.json)
     if asked.peers:
-        progress(announced(needed, asked.environments))
+        progress(describe_downloads(needed, asked.environments))
     for measured in results(names, asked) if asked.peers else ():
-        found = _merged(found, measured)
+        found = _merge(found, measured)
         if asked.json:
             kept = {"machine": machine(), "results": [asdict(each) for each in found]}
             asked.json.parent.mkdir(parents=True, exist_ok=True)
             asked.json.write_text(f"{json.dumps(kept, indent=1, ensure_ascii=False)}\n")
-    for table in tables(found, _measured_on(asked.json)):
+    for table in tables(found, _read_machine(asked.json)):
         report(table, asked.write)
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from environments import FOLDER, announced, prepared
+from environments import FOLDER, describe_downloads, prepare
 from measuring import output, progress
 
 NAME = "plots"
@@ -34,8 +34,8 @@ def main() -> None:
             reading.error(
                 f"{file} does not exist; `make bench-peers` writes peers.json with --json"
             )
-    progress(announced([NAME], asked.environments))
-    python = prepared(NAME, asked.environments).python
+    progress(describe_downloads([NAME], asked.environments))
+    python = prepare(NAME, asked.environments).python
     program = Path(__file__).with_name("drawing.py")
     arguments = (str(program), str(asked.json), str(asked.recall), str(asked.to))
     print(output(str(python), *arguments), end="")

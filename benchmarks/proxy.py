@@ -19,7 +19,7 @@ from time import sleep
 
 import httpx
 from corpus import Corpus, log
-from measuring import Step, Table, Taken, document_of_tables, in_turns, progress, report
+from measuring import Step, StepTimes, Table, document_of_tables, progress, report, run_interleaved
 from served import adopt, environment, model, processor_s, service
 
 from memolith import Memolith
@@ -72,7 +72,7 @@ def processor_ms(process: int, step: Step, numbers: range) -> float:
     return (processor_s(process) - before) / len(numbers) * 1000
 
 
-def asked(rounds: int, messages: int) -> tuple[dict[str, Taken], dict[str, float]]:
+def time_paths(rounds: int, messages: int) -> tuple[dict[str, StepTimes], dict[str, float]]:
     """Return the time of each path, and the service's CPU time per request in ms."""
     corpus = Corpus()
     texts = corpus.texts(messages)
@@ -97,12 +97,12 @@ def asked(rounds: int, messages: int) -> tuple[dict[str, Taken], dict[str, float
                 for name, (to, memory) in ways.items()
             }
             progress("asking")
-            taken = in_turns(rounds + WARM_UP, steps, unmeasured=WARM_UP)
+            taken = run_interleaved(rounds + WARM_UP, steps, unmeasured=WARM_UP)
             again = range(WARM_UP, rounds + WARM_UP)
             return taken, {name: processor_ms(process, step, again) for name, step in steps.items()}
 
 
-def rows(taken: Mapping[str, Taken], used: Mapping[str, float]) -> Iterator[dict[str, object]]:
+def rows(taken: Mapping[str, StepTimes], used: Mapping[str, float]) -> Iterator[dict[str, object]]:
     """Yield the time of each path, for whole replies and for streams."""
     for kind, suffix in (("whole", ""), ("first byte of a stream", " streamed")):
         bare = taken[f"straight{suffix}"].wall.median
@@ -118,7 +118,7 @@ def rows(taken: Mapping[str, Taken], used: Mapping[str, float]) -> Iterator[dict
             }
 
 
-def measured(rounds: int, messages: int) -> Table:
+def measure(rounds: int, messages: int) -> Table:
     """Return the table of all paths."""
     note = (
         f"One owner with {messages:,} messages in an encrypted SQLite store; {rounds} interleaved"
@@ -126,7 +126,7 @@ def measured(rounds: int, messages: int) -> Table:
         " conversation, with recall before it and learning after it. Processor: time of the"
         " service for each request, learning included."
     )
-    return Table("proxy", list(rows(*asked(rounds, messages))), note)
+    return Table("proxy", list(rows(*time_paths(rounds, messages))), note)
 
 
 def main() -> None:
@@ -136,7 +136,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=200)
     parser.add_argument("--write", type=document_of_tables, metavar="DOCUMENT")
     given = parser.parse_args()
-    report(measured(given.rounds, given.messages), given.write)
+    report(measure(given.rounds, given.messages), given.write)
 
 
 if __name__ == "__main__":

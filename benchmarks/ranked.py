@@ -35,7 +35,7 @@ class DataSet:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RankedQuestion:
     """A question with evidence, and the candidates of both searches.
 
     Attributes:
@@ -59,7 +59,7 @@ class Asked:
         )
 
 
-class Searched:
+class CandidateSearch:
     """Indexed conversations, with the candidates of their questions.
 
     Candidates are cached by type of ranking, since weights do not affect them.
@@ -70,16 +70,20 @@ class Searched:
         self._embedder = embedder
         self._counter = counter
         self._indexed: dict[str, Columns] = {}
-        self._asked: dict[tuple[str, type[Ranking], int], list[Asked]] = {}
+        self._questions: dict[tuple[str, type[Ranking], int], list[RankedQuestion]] = {}
 
-    def asked(self, conversation: Conversation, ranking: Ranking, top_k: int) -> list[Asked]:
+    def questions(
+        self, conversation: Conversation, ranking: Ranking, top_k: int
+    ) -> list[RankedQuestion]:
         """Return the questions with evidence, with the candidates for `top_k` results."""
         key = conversation.owner, type(ranking), top_k
-        if key not in self._asked:
-            self._asked[key] = self._searched(conversation, ranking, top_k)
-        return self._asked[key]
+        if key not in self._questions:
+            self._questions[key] = self._search(conversation, ranking, top_k)
+        return self._questions[key]
 
-    def _searched(self, conversation: Conversation, ranking: Ranking, top_k: int) -> list[Asked]:
+    def _search(
+        self, conversation: Conversation, ranking: Ranking, top_k: int
+    ) -> list[RankedQuestion]:
         of = self._columns(conversation)
         asked = [question for question in conversation.questions if question.evidence]
         queries = [ranking.prepare(one.text, of.participants, one.asked_at) for one in asked]
@@ -88,7 +92,7 @@ class Searched:
         answered = []
         for question, query, vector in zip(asked, queries, vectors, strict=True):
             rows, found = candidates(of, query, vector, pool, question.asked_at)
-            answered.append(Asked(question, query, ids[rows], found))
+            answered.append(RankedQuestion(question, query, ids[rows], found))
         return answered
 
     def _columns(self, conversation: Conversation) -> Columns:
@@ -98,12 +102,12 @@ class Searched:
         return self._indexed[conversation.owner]
 
 
-def system_of(ranking_of: Callable[[str], Ranking], searched: Searched) -> System:
+def system_of(ranking_of: Callable[[str], Ranking], searched: CandidateSearch) -> System:
     """Return a system with a ranking per owner; its time is that of scoring alone."""
 
     def load(conversation: Conversation) -> Recall:
         ranking = ranking_of(conversation.owner)
-        ready = {one.question: one for one in searched.asked(conversation, ranking, DEPTH)}
+        ready = {one.question: one for one in searched.questions(conversation, ranking, DEPTH)}
 
         def recall(question: Question, k: int) -> Answer:
             one = ready[question]
@@ -126,14 +130,14 @@ class Training:
     examples: Mapping[str, Sequence[RankingExample]]
 
     @classmethod
-    def of(cls, data: Sequence[DataSet], searched: Searched) -> Training:
+    def build(cls, data: Sequence[DataSet], searched: CandidateSearch) -> Training:
         """Compute the candidates of all questions."""
         ranking = StandardRanking()
         return cls(
             {
                 conversation.owner: [
                     one.example(each.name)
-                    for one in searched.asked(conversation, ranking, _FITTED_ON)
+                    for one in searched.questions(conversation, ranking, _FITTED_ON)
                 ]
                 for each in data
                 for conversation in each.conversations
@@ -147,7 +151,7 @@ class Training:
         the embedder, and embedders can be exchanged.
         """
         names = [name for name in PARTS if name != without]
-        free = _evened(names)
+        free = _constraint_matrix(names)
         used = [PARTS.index(name) for name in names]
         examples = [
             replace(one, parts=one.parts[:, used] @ free)
@@ -167,7 +171,7 @@ class Training:
         }
 
 
-def _evened(names: Sequence[str]) -> Floats:
+def _constraint_matrix(names: Sequence[str]) -> Floats:
     """Return the matrix from free weights to weights, with equal single-search weights.
 
     Without one of their parts, there is no constraint.
@@ -185,16 +189,16 @@ _NEAR = ("similarity", "session_similarity")
 _WORDED = ("text", "session_text", "words_around")
 
 
-def rounded(weights: Mapping[str, float]) -> dict[str, float]:
+def round_weights(weights: Mapping[str, float]) -> dict[str, float]:
     """Return the weights with two digits, keeping single-search weights equal."""
     values = {name: round(weight, 2) for name, weight in weights.items()}
     others = sum(values[name] for name in _WORDED if name != "text")
     return values | {"text": round(sum(values[name] for name in _NEAR) - others, 2)}
 
 
-def written(weights: Mapping[str, float], told: str) -> str:
+def render_module(weights: Mapping[str, float], told: str) -> str:
     """Return the source of the module of fitted weights."""
-    lines = (f'    "{name}": {weight},' for name, weight in rounded(weights).items())
+    lines = (f'    "{name}": {weight},' for name, weight in round_weights(weights).items())
     return "\n".join([_HEAD.format(told=told), "FITTED = {", *lines, "}", ""])
 
 

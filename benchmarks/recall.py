@@ -26,10 +26,10 @@ from pathlib import Path
 
 import numpy as np
 from conversing import CachedEmbedder
-from nothing import Memories, calibration, harm, tables, validated, weights
-from nothing import written as written_relevance
+from nothing import Memories, calibration, cross_validate, harm, tables, weights
+from nothing import render_module as written_relevance
 from packing import contexts
-from ranked import PARTS, DataSet, Searched, Training, system_of, written
+from ranked import PARTS, CandidateSearch, DataSet, Training, render_module, system_of
 from rich.console import Console
 from rich.table import Table
 
@@ -64,7 +64,9 @@ _COLUMNS = 145
 _LEAST_CONVERSATIONS = 2
 
 
-def systems(searched: Searched, training: Training, baselines: Baselines) -> dict[str, System]:
+def systems(
+    searched: CandidateSearch, training: Training, baselines: Baselines
+) -> dict[str, System]:
     """Return the compared systems: plain searches, formulas of other profiles, standard ranking."""
     validated = training.rankings()
     formulas = {
@@ -78,7 +80,7 @@ def systems(searched: Searched, training: Training, baselines: Baselines) -> dic
     return baselines.systems() | formulas
 
 
-def compared(data: DataSet, measured: Mapping[str, System]) -> Report:
+def compare(data: DataSet, measured: Mapping[str, System]) -> Report:
     """Measure every system on a dataset."""
     found = {
         name: compute_figures(
@@ -89,10 +91,12 @@ def compared(data: DataSet, measured: Mapping[str, System]) -> Report:
     return Report(f"{data.name}, {len(data.conversations)} conversations", found)
 
 
-def ablation(data: Sequence[DataSet], searched: Searched, training: Training) -> Iterator[Table]:
+def ablation(
+    data: Sequence[DataSet], searched: CandidateSearch, training: Training
+) -> Iterator[Table]:
     """Yield for each dataset the loss without each part, with all weights refitted."""
     outcomes = {
-        part: {each.name: _validated(each, searched, training, part) for each in data}
+        part: {each.name: _cross_validate(each, searched, training, part) for each in data}
         for part in ("", *PARTS)
     }
     for each in data:
@@ -108,8 +112,8 @@ def ablation(data: Sequence[DataSet], searched: Searched, training: Training) ->
         yield table
 
 
-def _validated(
-    data: DataSet, searched: Searched, training: Training, without: str
+def _cross_validate(
+    data: DataSet, searched: CandidateSearch, training: Training, without: str
 ) -> tuple[Outcome, ...]:
     rankings = training.rankings(without or None)
     return run_questions(system_of(rankings.__getitem__, searched), data.conversations)
@@ -133,7 +137,7 @@ def _with_interval(found: Interval, form: str) -> str:
     return f"{mean} ({low} to {high})"
 
 
-def packed(data: DataSet, embedder: CachedEmbedder) -> Table:
+def measure_contexts(data: DataSet, embedder: CachedEmbedder) -> Table:
     """Measure the evidence in prompts."""
     table = Table(title=f"{data.name}: share of the evidence in prompts, percent")
     for heading in ("token budget", "evidence", "results", "tokens", "ms"):
@@ -149,7 +153,7 @@ def packed(data: DataSet, embedder: CachedEmbedder) -> Table:
     return table
 
 
-def told_nothing(
+def show_relevance(
     data: Sequence[DataSet], embedder: CachedEmbedder, console: Console, *, fits: str
 ) -> None:
     """Show the quality of `nothing_relevant`; or write its weights, dated by `fits`."""
@@ -159,7 +163,7 @@ def told_nothing(
         Path(str(relevance_fitted.__file__)).write_text(made)
         console.print(f"Written: {relevance_fitted.__file__}")
     else:
-        told = validated(found)
+        told = cross_validate(found)
         shown = (*tables(found, told), calibration(found, told), harm(found, told))
         console.print(*shown, machine(), sep="\n")
 
@@ -223,23 +227,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         reading.error(problem)
     embedder = CachedEmbedder(LocalEmbedder(), options.cache)
     if options.context:
-        console.print(*(packed(each, embedder) for each in data), machine(), sep="\n")
+        console.print(*(measure_contexts(each, embedder) for each in data), machine(), sep="\n")
         return 0
     names = " and ".join(Path(path).name for path in files.values())
     told = f"{datetime.now(UTC):%Y-%m-%d}, on {names}"
     if options.nothing:
-        told_nothing(data, embedder, console, fits=told if options.fit else "")
+        show_relevance(data, embedder, console, fits=told if options.fit else "")
         return 0
-    searched = Searched(embedder, WordPieceCounter())
-    training = Training.of(data, searched)
+    searched = CandidateSearch(embedder, WordPieceCounter())
+    training = Training.build(data, searched)
     if options.fit:
-        Path(str(fitted.__file__)).write_text(written(training.weights(), told))
+        Path(str(fitted.__file__)).write_text(render_module(training.weights(), told))
         console.print(f"Written: {fitted.__file__}")
     elif options.ablation:
         console.print(*ablation(data, searched, training), machine(), sep="\n")
     else:
         measured = systems(searched, training, Baselines(embedder, WordPieceCounter()))
-        reports = (render_report(compared(each, measured), [VALIDATED]) for each in data)
+        reports = (render_report(compare(each, measured), [VALIDATED]) for each in data)
         console.print(*reports, machine(), sep="\n")
     return 0
 

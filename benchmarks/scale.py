@@ -105,7 +105,7 @@ class Plan:
             return str(_folder() / f"{name}.db")
         return database(self.url or own_server(_folder(), stays=True), name)
 
-    def configured(self) -> LoadedSettings:
+    def load_settings(self) -> LoadedSettings:
         """Return the settings of the store."""
         in_memory = 0 if self.database == "pgvector" else VECTORS_IN_MEMORY
         given = {"enable_encryption": False, "postgres.vectors_in_memory": in_memory}
@@ -127,7 +127,7 @@ def owner(number: int) -> str:
     return f"owner {number}"
 
 
-def of_owners(memories: int, owners: int) -> tuple[int, ...]:
+def owner_sizes(memories: int, owners: int) -> tuple[int, ...]:
     """Return the number of memories of each owner, with a few large owners."""
     sizes: list[int] = []
     for share_of_owners, share_of_memories in SHARES:
@@ -144,12 +144,12 @@ def fill(plan: Plan, corpus: Corpus) -> dict[str, float]:
     database = "sqlite" if plan.database == "sqlite" else "postgresql"
     notes = _folder() / f"{database}-{plan.name}-{plan.total}.json"
     if not notes.exists():
-        notes.write_text(json.dumps(_filled(plan, corpus)))
+        notes.write_text(json.dumps(_fill_owners(plan, corpus)))
     found: dict[str, float] = json.loads(notes.read_text())
     return found
 
 
-def _filled(plan: Plan, corpus: Corpus) -> dict[str, float]:
+def _fill_owners(plan: Plan, corpus: Corpus) -> dict[str, float]:
     seconds = processor = 0.0
     written = 0
     with plan.open() as opened:
@@ -237,12 +237,12 @@ def measure(plan: Plan, corpus: Corpus) -> dict[str, object]:
     asking = {n: cycle(queries[n * ASKED : (n + 1) * ASKED]) for n in range(len(plan.sizes))}
     known = Known([str(text) for text in asked["texts"]], asked["vectors"])
     with Memolith.open(
-        plan.store(), embedder=known, tokens=WordCounter(), config=plan.configured()
+        plan.store(), embedder=known, tokens=WordCounter(), config=plan.load_settings()
     ) as opened:
         before = _resident()
 
         def recalls(owners: Iterable[int]) -> Times:
-            return Times([_timed(opened, number, next(asking[number])) for number in owners])
+            return Times([_time_recall(opened, number, next(asking[number])) for number in owners])
 
         first = recalls(int(n) for n in everybody)
         several = [int(n) for n in random.choice(everybody, QUERIES // 10)]
@@ -257,7 +257,7 @@ def measure(plan: Plan, corpus: Corpus) -> dict[str, object]:
     }
 
 
-def _timed(opened: Memolith, number: int, query: str) -> float:
+def _time_recall(opened: Memolith, number: int, query: str) -> float:
     started = perf_counter()
     opened.recall(query, owner=owner(number), top_k=TOP_K)
     return perf_counter() - started
@@ -272,7 +272,7 @@ def _resident() -> int:
 
 def misses(plan: Plan, corpus: Corpus) -> dict[int, float]:
     """Return the mean recall of the vector search by size of owner."""
-    with closing(open_store(plan.store(), plan.configured().settings)) as store:
+    with closing(open_store(plan.store(), plan.load_settings().settings)) as store:
         return {
             size: float(np.mean([*_shares(store, plan, size, corpus)]))
             for size in sorted(set(plan.sizes))
@@ -354,7 +354,7 @@ def main() -> None:
     """Fill and measure the requested stores, and show or write their tables."""
     asked = _arguments()
     corpus = Corpus()
-    sizes = {"owners": of_owners(asked.memories, asked.owners), "one": (asked.one,)}
+    sizes = {"owners": owner_sizes(asked.memories, asked.owners), "one": (asked.one,)}
     plans = [
         Plan(name, sizes[name], database, "" if database == "sqlite" else asked.url)
         for database in asked.database
@@ -367,13 +367,13 @@ def main() -> None:
     report(Table("scale-built", built, _BUILT_NOTE), asked.write)
     if asked.fill:
         return
-    recalls = [recalls_row(plan, _measured(plan, asked)) for plan in plans]
+    recalls = [recalls_row(plan, _measure_in_process(plan, asked)) for plan in plans]
     report(Table("scale-recall", recalls, _RECALLS_NOTE), asked.write)
     missed = [row for plan in plans for row in missed_rows(plan, misses(plan, corpus))]
     report(Table("scale-missed", missed, _MISSED_NOTE), asked.write)
 
 
-def _measured(plan: Plan, asked: argparse.Namespace) -> dict[str, Any]:
+def _measure_in_process(plan: Plan, asked: argparse.Namespace) -> dict[str, Any]:
     """Measure in a new process, so that its memory is comparable."""
     questions(plan, Corpus())
     progress(f"recall: {plan.database}, {plan.title}")

@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
-from corpus import EMBEDDED, Corpus, Filled, embedded, filled
-from measuring import Table, Taken, Times, in_turns, progress, ratio
+from corpus import EMBEDDED, Corpus, FilledStore, get_embedded_store, get_store
+from measuring import StepTimes, Table, Times, progress, ratio, run_interleaved
 from numpy.typing import NDArray
 
 from memolith import Memolith
@@ -62,9 +62,9 @@ class Known:
 
 
 @contextmanager
-def _opened(store: Filled, embedder: Embedder) -> Iterator[Memolith]:
+def _open_copy(store: FilledStore, embedder: Embedder) -> Iterator[Memolith]:
     """Open a copy, since recall counts uses and would change later results."""
-    with tempfile.TemporaryDirectory() as folder, store.copied(Path(folder)).open(embedder) as it:
+    with tempfile.TemporaryDirectory() as folder, store.copy_to(Path(folder)).open(embedder) as it:
         yield it
 
 
@@ -87,27 +87,27 @@ def recall(sizes: Sequence[int], corpus: Corpus) -> Table:
     model = _model()
     rows = []
     for size in sizes:
-        store = filled(size, corpus)
+        store = get_store(size, corpus)
         asked = corpus.queries(store.texts, 2 * QUERIES)
-        with _opened(store, Known()) as stubbed, _opened(store, Known(model)) as whole:
+        with _open_copy(store, Known()) as stubbed, _open_copy(store, Known(model)) as whole:
             bare = _Bare(*(HashingEmbedder().embed(t, role="query") for t in (store.texts, asked)))
             for owner in OWNERS:
                 progress(f"recall: {size:,} {owner}")
-                taken = _timed(owner, asked, stubbed, whole, bare)
+                taken = _time_recalls(owner, asked, stubbed, whole, bare)
                 rows.append(_recall_row(size, owner, taken))
     return Table("recall", rows, _RECALL_NOTE)
 
 
-def _timed(
+def _time_recalls(
     owner: str, asked: Sequence[str], stubbed: Memolith, whole: Memolith, bare: _Bare
-) -> dict[str, Taken]:
+) -> dict[str, StepTimes]:
     for opened in (stubbed, whole):
         for query in asked[QUERIES:]:
             opened.recall(query, owner=owner, top_k=TOP_K)
     for query in asked[:QUERIES]:  # fills the lookup table; nothing is read
         stubbed.recall(query, owner="nobody")
         whole.recall(query, owner="nobody")
-    return in_turns(
+    return run_interleaved(
         QUERIES,
         {
             "stub": lambda n: stubbed.recall(asked[n], owner=owner, top_k=TOP_K),
@@ -117,7 +117,7 @@ def _timed(
     )
 
 
-def _recall_row(size: int, owner: str, taken: dict[str, Taken]) -> dict[str, object]:
+def _recall_row(size: int, owner: str, taken: dict[str, StepTimes]) -> dict[str, object]:
     stub, model, bare = taken["stub"], taken["model"], taken["bare"]
     return {
         "owner has": f"{size:,} {owner}",
@@ -128,7 +128,7 @@ def _recall_row(size: int, owner: str, taken: dict[str, Taken]) -> dict[str, obj
         "p50 with model, ms": model.wall.median * 1e3,
         "p95 with model, ms": model.wall.quantile(0.95) * 1e3,
         "numpy product: CPU, ms": bare.cpu.median * 1e3,
-        "recall ÷ product": ratio(stub.cpu.over(bare.cpu)),
+        "recall ÷ product": ratio(stub.cpu.ratios_to(bare.cpu)),
     }
 
 
@@ -147,9 +147,9 @@ def stages(sizes: Sequence[int], corpus: Corpus) -> Table:
     """Return the time of a recall by stage, from its trace."""
     rows = []
     for size in sizes:
-        store = filled(size, corpus)
+        store = get_store(size, corpus)
         asked = corpus.queries(store.texts, 2 * QUERIES)
-        with _opened(store, Known()) as opened:
+        with _open_copy(store, Known()) as opened:
             for owner in OWNERS:
                 progress(f"stages: {size:,} {owner}")
                 taken: dict[str, list[float]] = defaultdict(list)
@@ -176,9 +176,9 @@ _STAGES_NOTE = (
 
 def vectors(sizes: Sequence[int], corpus: Corpus) -> Table:
     """Compare the ten nearest of the vector search with an exact scan."""
-    stores: list[tuple[str, Filled, Embedder]]
-    stores = [(f"{size:,}, hashed", filled(size, corpus), HashingEmbedder()) for size in sizes]
-    stores.append((f"{EMBEDDED:,}, local model", embedded(EMBEDDED, corpus), _model()))
+    stores: list[tuple[str, FilledStore, Embedder]]
+    stores = [(f"{size:,}, hashed", get_store(size, corpus), HashingEmbedder()) for size in sizes]
+    stores.append((f"{EMBEDDED:,}, local model", get_embedded_store(EMBEDDED, corpus), _model()))
     rows = []
     for name, store, embedder in stores:
         progress(f"vectors: {name}")
@@ -188,7 +188,7 @@ def vectors(sizes: Sequence[int], corpus: Corpus) -> Table:
     return Table("vectors", rows, _VECTORS_NOTE)
 
 
-def _shares(store: Filled, queries: Sequence[str], embedder: Embedder) -> list[float]:
+def _shares(store: FilledStore, queries: Sequence[str], embedder: Embedder) -> list[float]:
     """Return for each query the share of results that are as near as those of the scan."""
     sought = quantise(embedder.embed(queries, role="query"))
     opened = open_store(str(store.path), Settings())

@@ -14,7 +14,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from memolith.demo.model_server import Asked, ModelServer, late
+from memolith.demo.model_server import ModelServer, ReceivedRequest, delayed_answer
 
 REPLY = "Thank you for telling me, I will keep it in mind."
 FACTS: dict[str, list[str]] = {"facts": []}
@@ -25,10 +25,10 @@ _RUNNING = re.compile(r"running on http://[\d.]+:(\d+)")
 def _answer(models: Any, delay_s: float) -> None:
     """Run the model: send its URL, and reply until stopped."""
 
-    def said(asked: Asked) -> Any:
-        return late(FACTS if asked.schema else REPLY, delay_s)
+    def answer(asked: ReceivedRequest) -> Any:
+        return delayed_answer(FACTS if asked.schema else REPLY, delay_s)
 
-    with ModelServer(said) as server:
+    with ModelServer(answer) as server:
         models.send(server.openai_url)
         models.recv()
 
@@ -53,7 +53,7 @@ def service(env: Mapping[str, str]) -> Iterator[tuple[str, int]]:
     )
     assert process.stderr is not None  # noqa: S101 - it is a pipe
     port = _port(process.stderr)
-    threading.Thread(target=_drained, args=(process.stderr,), daemon=True).start()
+    threading.Thread(target=_drain, args=(process.stderr,), daemon=True).start()
     try:
         yield f"http://127.0.0.1:{port}/v1", process.pid
     finally:
@@ -75,7 +75,7 @@ def _port(lines: Iterable[str]) -> str:
     raise RuntimeError(f"the service did not start: {''.join(said)}")
 
 
-def _drained(lines: Any) -> None:
+def _drain(lines: Any) -> None:
     """Discard the service's log, so that its pipe never fills."""
     for _ in lines:
         pass

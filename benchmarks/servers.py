@@ -31,7 +31,7 @@ def database(url: str, name: str) -> str:
     return urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
 
 
-def dropped(url: str) -> None:
+def drop_database(url: str) -> None:
     """Drop a database if it exists."""
     import psycopg
     from psycopg import sql

@@ -30,7 +30,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import numpy as np
 from corpus import Corpus, log
-from loading import PAUSE_S, Load, Orders, Request, load
+from loading import PAUSE_S, Load, LoadPlan, Request, load
 from measuring import Table, Times, document_of_tables, progress, report
 from served import adopt, environment, model, processor_s, resident_bytes, service
 
@@ -125,7 +125,7 @@ def asking(texts: Sequence[str], corpus: Corpus) -> Asking:
 
 
 @dataclass(frozen=True, slots=True)
-class Filled:
+class FilledService:
     """A filled store to serve.
 
     Attributes:
@@ -140,11 +140,13 @@ class Filled:
     key: str
     asking: Asking
 
-    def orders(self, url: str, clients: int, requests: Sequence[Request], seconds: float) -> Orders:
+    def load_plan(
+        self, url: str, clients: int, requests: Sequence[Request], seconds: float
+    ) -> LoadPlan:
         """Return a load test."""
         names = [_owner(number) for number in range(OWNERS)]
         warm_up_s = WARM_UP_S if seconds else 0.0
-        return Orders(
+        return LoadPlan(
             url, self.key, names, clients, requests, seconds + warm_up_s, unmeasured_s=warm_up_s
         )
 
@@ -154,7 +156,7 @@ def _owner(number: int) -> str:
 
 
 @contextmanager
-def filled(database: str, url: str, messages: int) -> Iterator[Filled]:
+def fill_store(database: str, url: str, messages: int) -> Iterator[FilledService]:
     """Fill a new store and yield it; it is removed afterwards."""
     corpus = Corpus()
     texts = corpus.texts(messages)
@@ -165,7 +167,7 @@ def filled(database: str, url: str, messages: int) -> Iterator[Filled]:
             env["MEMOLITH_STORE"] = store
             progress(f"{database}: logging {messages:,} messages for each of {OWNERS}")
             key = _fill(env, texts)
-            yield Filled(database, env, key, asking(texts, corpus))
+            yield FilledService(database, env, key, asking(texts, corpus))
 
 
 @contextmanager
@@ -206,14 +208,16 @@ def _fill(env: Mapping[str, str], texts: Sequence[str]) -> str:
 # --- Load
 
 
-def loaded(store: Filled, kinds: Sequence[str], asked: argparse.Namespace) -> list[dict[str, Any]]:
+def measure_loads(
+    store: FilledService, kinds: Sequence[str], asked: argparse.Namespace
+) -> list[dict[str, Any]]:
     """Return a row for each kind of request and number of clients."""
     rows = []
     with service(store.env) as (url, process):
         for kind in kinds:
             for clients in asked.clients:
                 requests = store.asking.requests(kind, 4_000)
-                orders = store.orders(url, clients, requests, asked.seconds)
+                orders = store.load_plan(url, clients, requests, asked.seconds)
                 before = processor_s(process)
                 came = load(orders)
                 used = processor_s(process) - before
@@ -239,10 +243,10 @@ def _row(database: str, kind: str, clients: int, came: Load) -> dict[str, Any]:
     }
 
 
-def learning(store: Filled, asked: argparse.Namespace) -> list[dict[str, Any]]:
+def learning(store: FilledService, asked: argparse.Namespace) -> list[dict[str, Any]]:
     """Return rows of learning while a worker calls the model for earlier exchanges."""
     with_worker = replace(store, env={**store.env, "MEMOLITH_WORKER": "true"})
-    rows = loaded(with_worker, ["learn"], asked)
+    rows = measure_loads(with_worker, ["learn"], asked)
     return [{**row, "call": "learn, with the model"} for row in rows]
 
 
@@ -257,7 +261,7 @@ _SAME = ("database", "call", "clients")
 _COMPARED = ("a second", "p50, ms", "p99, ms")
 
 
-def compared(
+def compare_rows(
     rows: Sequence[Mapping[str, Any]], before: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
     """Return the common rows, with earlier and current figures side by side."""
@@ -280,7 +284,7 @@ def compared(
 # --- Memory growth
 
 
-def hours(store: Filled, requests: int) -> Iterator[dict[str, Any]]:
+def hours(store: FilledService, requests: int) -> Iterator[dict[str, Any]]:
     """Yield the memory of a server over a number of requests of each mix."""
     for name, mix in _MIXES.items():
         with service(store.env) as (url, process):
@@ -302,7 +306,11 @@ def hours(store: Filled, requests: int) -> Iterator[dict[str, Any]]:
 
 
 def _answering(
-    store: Filled, server: tuple[str, int], mix: Sequence[str], each: int, parts: int = _SAMPLES
+    store: FilledService,
+    server: tuple[str, int],
+    mix: Sequence[str],
+    each: int,
+    parts: int = _SAMPLES,
 ) -> tuple[list[int], int, float]:
     """Return the memory after each part, the number of errors, and the seconds taken."""
     url, process = server
@@ -310,7 +318,7 @@ def _answering(
     for part in range(parts):
         numbers = range(part * each, (part + 1) * each)
         mixed = [_KINDS[mix[number % len(mix)]](store.asking, number) for number in numbers]
-        came = load(store.orders(url, 8, mixed, 0))
+        came = load(store.load_plan(url, 8, mixed, 0))
         errors += came.errors
         taken += came.seconds
         held.append(resident_bytes(process))
@@ -330,14 +338,14 @@ _HOUR_NOTE = (
 _CROWDS = (1, 8, 64, 500, 1)
 
 
-def overloaded(store: Filled, seconds: float) -> list[dict[str, Any]]:
+def measure_overload(store: FilledService, seconds: float) -> list[dict[str, Any]]:
     """Return rows of a server with few slots, under low, high and again low load."""
     env = {**store.env, "MEMOLITH_SERVE__REQUESTS_AT_ONCE": str(_AT_ONCE)}
     rows = []
     with service(env) as (url, _):
         for clients in _CROWDS:
             requests = store.asking.requests("recall", 2_000)
-            came = load(store.orders(url, clients, requests, seconds))
+            came = load(store.load_plan(url, clients, requests, seconds))
             row = {
                 "database": store.database,
                 "clients": clients,
@@ -373,14 +381,14 @@ def main() -> None:
     grown: list[dict[str, Any]] = []
     crowds: list[dict[str, Any]] = []
     for database in asked.database:
-        with filled(database, asked.url, asked.messages) as store:
+        with fill_store(database, asked.url, asked.messages) as store:
             if asked.hour:
                 grown += hours(store, asked.hour)
             if asked.overload:
-                crowds += overloaded(store, asked.seconds)
+                crowds += measure_overload(store, asked.seconds)
             if asked.hour or asked.overload:
                 continue
-            rows += loaded(store, asked.calls, asked)
+            rows += measure_loads(store, asked.calls, asked)
             if "learn" in asked.calls:
                 rows += learning(store, asked)
     for name, made, note in (
@@ -395,7 +403,7 @@ def main() -> None:
     if asked.before:
         before = json.loads(asked.before.read_text())
         note = f"The same measurements, repeated; before: {asked.before.stem}."
-        report(Table("service-before", compared(rows, before), note), asked.write)
+        report(Table("service-before", compare_rows(rows, before), note), asked.write)
 
 
 def _arguments() -> argparse.Namespace:

@@ -31,7 +31,7 @@ from pathlib import Path
 from corpus import Corpus
 from encryption import encryption
 from footprint import disk, install, memory, start
-from measuring import Table, document_of_tables, show, written
+from measuring import Table, document_of_tables, insert_table, show
 from searching import recall, stages, vectors
 from writing import imports, writes
 
@@ -85,7 +85,7 @@ def _report(table: Table, document: Path | None, *, as_json: bool) -> None:
     else:
         show(table)
     if document is not None:
-        document.write_text(written(document.read_text(), table))
+        document.write_text(insert_table(document.read_text(), table))
 
 
 if __name__ == "__main__":

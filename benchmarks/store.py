@@ -80,7 +80,7 @@ class Data:
         return sum(len(message.content) for message, _ in self.messages())
 
 
-def timed(action: Callable[[int], object], rounds: int = ROUNDS) -> float:
+def median_ms(action: Callable[[int], object], rounds: int = ROUNDS) -> float:
     """Return the median time of an action in milliseconds."""
     times = []
     for turn in range(rounds):
@@ -171,19 +171,19 @@ def measure(size: int, dimension: int, folder: Path) -> list[str]:
                 search(one, data, turn, scope)
             terms = [[f"word{word}" for word in set(words)] for words in data.query_words]
             numbers = one.nearest(data.queries[0], 2 * POOL, scope)
-            yield timed(lambda turn: one.nearest(data.queries[turn], POOL, scope))
-            yield timed(lambda turn: one.postings(terms[turn], scope))
-            yield timed(lambda turn: one.similarities(data.queries[turn], numbers))
-            yield timed(lambda _: one.items(numbers))
-            yield timed(lambda _: one.usage_stats(numbers))
-            yield timed(lambda _: one.neighbours(numbers, 1, scope))
+            yield median_ms(lambda turn: one.nearest(data.queries[turn], POOL, scope))
+            yield median_ms(lambda turn: one.postings(terms[turn], scope))
+            yield median_ms(lambda turn: one.similarities(data.queries[turn], numbers))
+            yield median_ms(lambda _: one.items(numbers))
+            yield median_ms(lambda _: one.usage_stats(numbers))
+            yield median_ms(lambda _: one.neighbours(numbers, 1, scope))
 
     def whole(turn: int) -> None:
         with store.read(OWNER) as one:
             search(one, data, turn, scope)
 
     columns = [f"{value:.3f}" for value in parts()]
-    columns.append(f"{timed(whole):.3f}")
+    columns.append(f"{median_ms(whole):.3f}")
     with store.read(OWNER) as snapshot:
         columns.append(f"{coarse_recall(snapshot, data.vectors, data.queries[:30]):.4f}")
     columns += [f"{cold:.0f}", f"{rate:.0f}", f"{single_writes(store, dimension):.0f}"]

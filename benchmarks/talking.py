@@ -91,7 +91,7 @@ class Process:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
-                env={**QUIET, "HOME": str(home), **_passed_on(program)},
+                env={**QUIET, "HOME": str(home), **_environment(program)},
             )
         self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         Thread(target=self._listen, args=(self._process.stdout,), daemon=True).start()
@@ -119,15 +119,15 @@ class Process:
                 f"{self._name}, {what}: no response within {timeout_s:,.0f} s"
             ) from error
         except BrokenPipeError as error:
-            raise PeerFailed(self._died(what)) from error
+            raise PeerFailed(self._crash_message(what)) from error
         if not line:
-            raise PeerFailed(self._died(what))
+            raise PeerFailed(self._crash_message(what))
         answer = json.loads(line)
         if "error" in answer:
             raise PeerFailed(f"{self._name}, {what}: {answer['error']}")
         return Answer(answer["seconds"], answer["processor"], answer["result"])
 
-    def _died(self, what: str) -> str:
+    def _crash_message(self, what: str) -> str:
         code = self._process.wait()
         said = self._log.read_text(errors="replace").strip().splitlines()
         last = said[-1] if said else "no output"
@@ -147,7 +147,7 @@ class Process:
             self._process.wait()
 
 
-def _passed_on(program: Program) -> Mapping[str, str]:
+def _environment(program: Program) -> Mapping[str, str]:
     """Return the environment variables passed to a peer: program and source paths.
 
     Memolith runs from this checkout.
@@ -156,7 +156,7 @@ def _passed_on(program: Program) -> Mapping[str, str]:
     return {"PATH": os.environ["PATH"], **own}
 
 
-def in_base64(vectors: NDArray[np.float32]) -> str:
+def encode_base64(vectors: NDArray[np.float32]) -> str:
     """Return vectors encoded for a request."""
     return base64.b64encode(np.ascontiguousarray(vectors, np.float32).tobytes()).decode()
 

@@ -56,7 +56,7 @@ Vectors = NDArray[np.int8]
 Make = Callable[[Path], SqliteStore]
 
 
-def made(count: int, seed: int) -> Vectors:
+def generate_vectors(count: int, seed: int) -> Vectors:
     """Return vectors around the same centres."""
     centres = np.random.default_rng(0).standard_normal((CLUSTERS, DIMENSION))
     random = np.random.default_rng(seed)
@@ -122,7 +122,7 @@ def size(folder: Path) -> int:
 
 def row(name: str, store: SqliteStore, vectors: Vectors, folder: Path | None) -> dict[str, object]:
     """Return the measurements of one backend."""
-    queries = made(QUERIES, 2)
+    queries = generate_vectors(QUERIES, 2)
     begun = perf_counter()
     if isinstance(store, ChromaStore):
         assert store._outbox_sender.send()  # noqa: SLF001, S101 - run the worker's task
@@ -148,10 +148,10 @@ def row(name: str, store: SqliteStore, vectors: Vectors, folder: Path | None) ->
     }
 
 
-def measured(count: int, folder: Path) -> list[dict[str, object]]:
+def measure(count: int, folder: Path) -> list[dict[str, object]]:
     """Return the rows of one size."""
     progress(f"{count:,} vectors")
-    vectors, filled = made(count, 1), folder / "filled.db"
+    vectors, filled = generate_vectors(count, 1), folder / "filled.db"
     fill(filled, vectors)
     inside, outside = folder / "inside", folder / "outside"
     with server(outside) as url:
@@ -186,7 +186,7 @@ def main() -> None:
     rows: list[dict[str, object]] = []
     for count in args.sizes:
         with tempfile.TemporaryDirectory() as folder:
-            rows += measured(count, Path(folder))
+            rows += measure(count, Path(folder))
     note = f"{QUERIES} queries; time of the store's search without the embedder."
     report(Table("vector-backends", rows, note), args.write)
 

@@ -8,8 +8,8 @@ from contextlib import closing
 from pathlib import Path
 
 import apsw
-from corpus import BATCH, Corpus, filled, messages
-from measuring import Step, Table, Taken, in_turns, progress, ratio
+from corpus import BATCH, Corpus, get_store, messages
+from measuring import Step, StepTimes, Table, progress, ratio, run_interleaved
 from searching import Known
 
 from memolith import Memolith
@@ -41,7 +41,7 @@ def writes(sizes: Sequence[int], corpus: Corpus) -> Table:
 
 
 def _writes(size: int, corpus: Corpus, folder: Path) -> list[dict[str, object]]:
-    store, embedder = filled(size, corpus).copied(folder), Known()
+    store, embedder = get_store(size, corpus).copy_to(folder), Known()
     texts = corpus.texts(WRITES + UNMEASURED, stream=_OF_TEXTS)
     said = corpus.texts(WRITES + UNMEASURED, stream=_OF_REPLIES)
     embedder.embed([*texts, *said], role="document")
@@ -54,7 +54,7 @@ def _writes(size: int, corpus: Corpus, folder: Path) -> list[dict[str, object]]:
             "learn": lambda n: heard.learn(texts[n], said[n], session="new"),
             "bare insert": lambda n: bare.execute("INSERT INTO bare VALUES (?)", (texts[n],)),
         }
-        taken = in_turns(WRITES + UNMEASURED, steps, unmeasured=UNMEASURED)
+        taken = run_interleaved(WRITES + UNMEASURED, steps, unmeasured=UNMEASURED)
     least = taken["bare insert"]
     return [
         {
@@ -65,7 +65,7 @@ def _writes(size: int, corpus: Corpus, folder: Path) -> list[dict[str, object]]:
             "p50, ms": taken[name].wall.median * 1e3,
             "p95, ms": taken[name].wall.quantile(0.95) * 1e3,
             "SQL insert: p50, ms": least.wall.median * 1e3,
-            "p50 ÷ insert": ratio(taken[name].wall.over(least.wall)),
+            "p50 ÷ insert": ratio(taken[name].wall.ratios_to(least.wall)),
         }
         for name in ("remember", "learn")
     ]
@@ -95,7 +95,7 @@ def imports(corpus: Corpus) -> Table:
     stub = _import_times(corpus, Known(), BATCH, lookup=True)
     progress("import: with the model")
     model = _import_times(corpus, open_embedder(Settings()), EMBEDDED_BATCH, lookup=False)
-    overhead = (model["log"].cpu.over(model["embed"].cpu).median - 1.0) * 100.0
+    overhead = (model["log"].cpu.ratios_to(model["embed"].cpu).median - 1.0) * 100.0
     rows = [
         {"embedder": "lookup table", "target": "–", **_rates(stub, BATCH), "overhead, %": "–"},
         {
@@ -108,7 +108,7 @@ def imports(corpus: Corpus) -> Table:
     return Table("imports", rows, _IMPORTS_NOTE)
 
 
-def _rates(taken: dict[str, Taken], batch: int) -> dict[str, float]:
+def _rates(taken: dict[str, StepTimes], batch: int) -> dict[str, float]:
     log, embed = taken["log"], taken["embed"]
     return {
         "messages per s": batch / log.wall.median,
@@ -120,7 +120,7 @@ def _rates(taken: dict[str, Taken], batch: int) -> dict[str, float]:
 
 def _import_times(
     corpus: Corpus, embedder: Embedder, batch: int, *, lookup: bool
-) -> dict[str, Taken]:
+) -> dict[str, StepTimes]:
     texts = corpus.texts((IMPORT_ROUNDS + 1) * batch, stream=_OF_IMPORTS)
     batches = [texts[start : start + batch] for start in range(0, len(texts), batch)]
     if lookup:
@@ -134,7 +134,7 @@ def _import_times(
                 "embed": lambda n: embedder.embed(batches[n], role="document"),
                 "log": lambda n: owner.log(messages(batches[n]), session=f"session {n}"),
             }
-            return in_turns(len(batches), steps, unmeasured=1)
+            return run_interleaved(len(batches), steps, unmeasured=1)
 
 
 _IMPORTS_NOTE = (

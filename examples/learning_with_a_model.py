@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 from memolith import Memolith
 from memolith.config import load
-from memolith.demo.model_server import Asked, ModelServer
+from memolith.demo.model_server import ModelServer, ReceivedRequest
 
 CONVERSATION = (
     ("Hi! I live in Oslo and I work as a nurse.", "Nice to meet you!"),
@@ -32,7 +32,7 @@ SUMMARY = (
 )
 
 
-def model(asked: Asked) -> object:
+def model(asked: ReceivedRequest) -> object:
     """Return the scripted response to a request."""
     if asked.schema is not None and asked.schema.name == "summary":
         return {"summary": SUMMARY}

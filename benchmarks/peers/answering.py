@@ -23,7 +23,7 @@ _BYTES = DIMENSION * 4
 """Bytes of a float32 vector."""
 
 
-class Handed:
+class RequestVectors:
     """The embedder of all peers: returns the vectors that came with the request."""
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class Handed:
 class Store(ABC):
     """A peer's store in its own folder, used as documented by the peer."""
 
-    def __init__(self, folder: Path, handed: Handed) -> None:
+    def __init__(self, folder: Path, handed: RequestVectors) -> None:
         """Open or create the store in a folder."""
         self.folder = folder
         self.handed = handed
@@ -77,7 +77,7 @@ class Store(ABC):
         """Return the texts with the nearest vectors, if `search` does more than compare vectors."""
         return self.search(owner, text, count)
 
-    def by_id(self) -> bool:
+    def supports_ids(self) -> bool:
         """Whether single texts can be read and deleted."""
         return isinstance(self, ById)
 
@@ -114,14 +114,14 @@ class ById(ABC):
         """Delete a text by its id, as an owner if the peer supports that."""
 
 
-Open = Callable[[Path, Handed], Store]
+Open = Callable[[Path, RequestVectors], Store]
 
 
 def serve(opened: Open) -> None:
     """Process requests until the input ends; the program's argument is the store's folder."""
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb", buffering=0)
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    handed = Handed()
+    handed = RequestVectors()
     store: Store | None = None
     for line in sys.stdin:
         request = json.loads(line)
@@ -133,7 +133,7 @@ def serve(opened: Open) -> None:
         _say(answers, answer)
 
 
-def _answer(store: Store, handed: Handed, request: dict[str, Any]) -> dict[str, Any]:
+def _answer(store: Store, handed: RequestVectors, request: dict[str, Any]) -> dict[str, Any]:
     what = request.pop("do")
     if vectors := request.pop("vectors", None):
         handed.take(request.get("texts") or [request["text"]], vectors)

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 import numpy as np
-from answering import DIMENSION, Handed, Store, serve
+from answering import DIMENSION, RequestVectors, Store, serve
 
 LEAST = 1_024
 """Initial capacity in rows, doubled when full."""
@@ -45,12 +45,12 @@ class Owned:
 class BareNumpy(Store):
     """Append-only files, without access by id."""
 
-    def __init__(self, folder: Path, handed: Handed) -> None:
+    def __init__(self, folder: Path, handed: RequestVectors) -> None:
         """Read the existing files."""
         super().__init__(folder, handed)
         self._owned: dict[str, Owned] = {}
 
-    def _of(self, owner: str) -> Owned:
+    def _get_owner(self, owner: str) -> Owned:
         if owner not in self._owned:
             self._owned[owner] = owned = Owned()
             texts, vectors = self._files(owner)
@@ -65,7 +65,7 @@ class BareNumpy(Store):
 
     def add(self, owner: str, texts: list[str]) -> list[str]:
         """Append to both files and sync to disk."""
-        owned = self._of(owner)
+        owned = self._get_owner(owner)
         rows = np.stack([np.frombuffer(self.handed.vector(text), np.float32) for text in texts])
         lines = "".join(f"{json.dumps(text)}\n" for text in texts)
         for file, raw in zip(self._files(owner), (lines.encode(), rows.tobytes()), strict=True):
@@ -80,7 +80,7 @@ class BareNumpy(Store):
     def search(self, owner: str, text: str, count: int) -> list[str]:
         """Compare with all vectors of an owner."""
         vector = np.frombuffer(self.handed.vector(text), np.float32)
-        return self._of(owner).nearest(vector, count)
+        return self._get_owner(owner).nearest(vector, count)
 
     def close(self) -> None:
         """Do nothing: everything is written."""

@@ -10,7 +10,7 @@ import sqlite3
 from pathlib import Path
 
 import sqlite_vec
-from answering import DIMENSION, ById, Handed, Store, serve
+from answering import DIMENSION, ById, RequestVectors, Store, serve
 
 TABLES = f"""
 CREATE TABLE IF NOT EXISTS texts (id INTEGER PRIMARY KEY, owner TEXT NOT NULL, text TEXT NOT NULL);
@@ -28,7 +28,7 @@ SELECT text FROM (
 class BareSqliteVec(Store, ById):
     """A store in one file."""
 
-    def __init__(self, folder: Path, handed: Handed) -> None:
+    def __init__(self, folder: Path, handed: RequestVectors) -> None:
         """Open or create the file; commits are synced to disk."""
         super().__init__(folder, handed)
         self._file = sqlite3.connect(folder / "vectors.db")

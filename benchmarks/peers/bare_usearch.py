@@ -7,19 +7,19 @@ from pathlib import Path
 from urllib.parse import quote
 
 import numpy as np
-from answering import DIMENSION, Handed, Store, serve
+from answering import DIMENSION, RequestVectors, Store, serve
 from usearch.index import Index
 
 
 class BareUsearch(Store):
     """Indexes in memory, written when the program ends and not durable before."""
 
-    def __init__(self, folder: Path, handed: Handed) -> None:
+    def __init__(self, folder: Path, handed: RequestVectors) -> None:
         """Set the folder; an owner's index is read on first use."""
         super().__init__(folder, handed)
         self._owned: dict[str, tuple[Index, list[str]]] = {}
 
-    def _of(self, owner: str) -> tuple[Index, list[str]]:
+    def _load_owner(self, owner: str) -> tuple[Index, list[str]]:
         if owner not in self._owned:
             index, texts = Index(ndim=DIMENSION, metric="cos", dtype="f32"), []
             file = self._file(owner)
@@ -34,7 +34,7 @@ class BareUsearch(Store):
 
     def add(self, owner: str, texts: list[str]) -> list[str]:
         """Add vectors in memory."""
-        index, known = self._of(owner)
+        index, known = self._load_owner(owner)
         numbers = np.arange(len(known), len(known) + len(texts))
         rows = [np.frombuffer(self.handed.vector(text), np.float32) for text in texts]
         index.add(numbers, np.stack(rows))
@@ -43,7 +43,7 @@ class BareUsearch(Store):
 
     def search(self, owner: str, text: str, count: int) -> list[str]:
         """Search the graph of an owner."""
-        index, known = self._of(owner)
+        index, known = self._load_owner(owner)
         if not known:
             return []
         vector = np.frombuffer(self.handed.vector(text), np.float32)

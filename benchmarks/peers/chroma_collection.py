@@ -7,14 +7,14 @@ from typing import Any
 from uuid import uuid4
 
 import chromadb
-from answering import ById, Handed, Store, serve
+from answering import ById, RequestVectors, Store, serve
 from chromadb.config import Settings
 
 
 class ChromaCollection(Store, ById):
     """A collection on disk, with given vectors."""
 
-    def __init__(self, folder: Path, handed: Handed) -> None:
+    def __init__(self, folder: Path, handed: RequestVectors) -> None:
         """Open or create the collection."""
         super().__init__(folder, handed)
         settings = Settings(anonymized_telemetry=False)

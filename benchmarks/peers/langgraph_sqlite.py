@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from uuid import uuid4
 
-from answering import DIMENSION, ById, Handed, Store, serve
+from answering import DIMENSION, ById, RequestVectors, Store, serve
 from langgraph.store.base import PutOp
 from langgraph.store.sqlite import SqliteStore
 
@@ -18,7 +18,7 @@ from langgraph.store.sqlite import SqliteStore
 class LangGraphSqlite(Store, ById):
     """A store in one file, with a vector index."""
 
-    def __init__(self, folder: Path, handed: Handed) -> None:
+    def __init__(self, folder: Path, handed: RequestVectors) -> None:
         """Open or create the file."""
         super().__init__(folder, handed)
         self._open = ExitStack()
@@ -34,30 +34,33 @@ class LangGraphSqlite(Store, ById):
         """Put all texts in one batch."""
         ids = [str(uuid4()) for _ in texts]
         self._store.batch(
-            [PutOp(_of(owner), k, {"text": text}) for k, text in zip(ids, texts, strict=True)]
+            [
+                PutOp(_namespace(owner), k, {"text": text})
+                for k, text in zip(ids, texts, strict=True)
+            ]
         )
         return ids
 
     def search(self, owner: str, text: str, count: int) -> list[str]:
         """Search a namespace."""
-        found = self._store.search(_of(owner), query=text, limit=count)
+        found = self._store.search(_namespace(owner), query=text, limit=count)
         return [item.value["text"] for item in found]
 
     def get(self, owner: str, id: str) -> str | None:
         """Read a key of a namespace."""
-        item = self._store.get(_of(owner), id)
+        item = self._store.get(_namespace(owner), id)
         return item.value["text"] if item else None
 
     def delete(self, owner: str, id: str) -> None:
         """Delete a key of a namespace."""
-        self._store.delete(_of(owner), id)
+        self._store.delete(_namespace(owner), id)
 
     def close(self) -> None:
         """Close the file."""
         self._open.close()
 
 
-def _of(owner: str) -> tuple[str, ...]:
+def _namespace(owner: str) -> tuple[str, ...]:
     return ("memories", owner)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-from answering import DIMENSION, ById, Handed, Store, serve
+from answering import DIMENSION, ById, RequestVectors, Store, serve
 from mcp_memory_service.models.memory import Memory
 from mcp_memory_service.storage.sqlite_vec import SqliteVecMemoryStorage
 from mcp_memory_service.utils.hashing import generate_content_hash
@@ -23,7 +23,7 @@ T = TypeVar("T")
 class _Model:
     """Replaces the storage's model."""
 
-    def __init__(self, handed: Handed) -> None:
+    def __init__(self, handed: RequestVectors) -> None:
         self._handed = handed
 
     def encode(self, texts: list[str], **_: Any) -> np.ndarray[Any, Any]:
@@ -33,7 +33,7 @@ class _Model:
 class _Storage(SqliteVecMemoryStorage):
     """The storage, with given vectors."""
 
-    def __init__(self, path: str, handed: Handed) -> None:
+    def __init__(self, path: str, handed: RequestVectors) -> None:
         super().__init__(path)
         self._handed = handed
 
@@ -45,7 +45,7 @@ class _Storage(SqliteVecMemoryStorage):
 class McpMemory(Store, ById):
     """A storage with several stores."""
 
-    def __init__(self, folder: Path, handed: Handed) -> None:
+    def __init__(self, folder: Path, handed: RequestVectors) -> None:
         """Open or create the file."""
         super().__init__(folder, handed)
         self._loop = asyncio.new_event_loop()

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from answering import DIMENSION, ById, Handed, Seeds, Store, serve
+from answering import DIMENSION, ById, RequestVectors, Seeds, Store, serve
 from mem0 import Memory
 
 KINDS = {
@@ -26,7 +26,7 @@ KINDS = {
 class _Embedder:
     """Replaces mem0's client of an embedding service."""
 
-    def __init__(self, handed: Handed) -> None:
+    def __init__(self, handed: RequestVectors) -> None:
         self._handed = handed
 
     def embed(self, text: str, memory_action: str | None = None) -> list[float]:
@@ -37,7 +37,7 @@ class _Embedder:
 class Mem0Memory(Store, ById, Seeds):
     """A memory of several users."""
 
-    def __init__(self, folder: Path, handed: Handed) -> None:
+    def __init__(self, folder: Path, handed: RequestVectors) -> None:
         """Open or create the memory; no API key is needed without a model."""
         super().__init__(folder, handed)
         kind = sys.argv[2]

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
-from answering import ById, Handed, Store, serve
+from answering import ById, RequestVectors, Store, serve
 from numpy.typing import NDArray
 
 from memolith import Memolith
@@ -34,7 +34,7 @@ class HandedIn:
 
     name, dimension = HashingEmbedder().name, HashingEmbedder().dimension
 
-    def __init__(self, handed: Handed) -> None:
+    def __init__(self, handed: RequestVectors) -> None:
         """Use the given vectors."""
         self._handed = handed
         self._hashing = HashingEmbedder()
@@ -55,7 +55,7 @@ class HandedIn:
 class MemolithEngine(Store, ById):
     """A store of several owners."""
 
-    def __init__(self, folder: Path, handed: Handed) -> None:
+    def __init__(self, folder: Path, handed: RequestVectors) -> None:
         """Open or create the store."""
         super().__init__(folder, handed)
         kind = sys.argv[2]

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
 
-from answering import DIMENSION, ById, Handed, Store, serve
+from answering import DIMENSION, ById, RequestVectors, Store, serve
 
 os.environ["MEMPALACE_EMBEDDING_MODEL"] = "openai-compat"
 os.environ["MEMPALACE_EMBEDDING_API_URL"] = "http://127.0.0.1:9"
@@ -21,7 +21,7 @@ NOTHING = [1.0] + [0.0] * (DIMENSION - 1)
 """The vector of texts that MemPalace embeds only to determine the dimension."""
 
 
-def handed_in(handed: Handed) -> type:
+def embedding_client(handed: RequestVectors) -> type:
     """Return MemPalace's embedding client, with given vectors instead of requests."""
 
     class HandedIn(embedding.OpenAICompatEmbeddingFunction):
@@ -37,10 +37,10 @@ def handed_in(handed: Handed) -> type:
 class MemPalaceDrawers(Store, ById):
     """A palace."""
 
-    def __init__(self, folder: Path, handed: Handed) -> None:
+    def __init__(self, folder: Path, handed: RequestVectors) -> None:
         """Open or create the palace."""
         super().__init__(folder, handed)
-        embedding.OpenAICompatEmbeddingFunction = handed_in(handed)
+        embedding.OpenAICompatEmbeddingFunction = embedding_client(handed)
         self._palace = str(folder / "palace")
         os.environ["MEMPALACE_PALACE_PATH"] = self._palace
         self._drawers = get_collection(self._palace)

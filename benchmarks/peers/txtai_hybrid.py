@@ -10,11 +10,11 @@ from typing import Any
 from uuid import uuid4
 
 import numpy as np
-from answering import ById, Handed, Store, serve
+from answering import ById, RequestVectors, Store, serve
 from txtai import Embeddings
 
 
-def handed_in(handed: Handed, texts: list[str]) -> np.ndarray[Any, Any]:
+def stack_vectors(handed: RequestVectors, texts: list[str]) -> np.ndarray[Any, Any]:
     """Return the given vectors of texts."""
     return np.array([handed.list(text) for text in texts], dtype=np.float32)
 
@@ -22,12 +22,12 @@ def handed_in(handed: Handed, texts: list[str]) -> np.ndarray[Any, Any]:
 class TxtaiHybrid(Store, ById):
     """An index in a folder."""
 
-    def __init__(self, folder: Path, handed: Handed) -> None:
+    def __init__(self, folder: Path, handed: RequestVectors) -> None:
         """Load or configure the index."""
         super().__init__(folder, handed)
         self._at = str(folder / "index")
         self._unsaved = False
-        external = {"method": "external", "transform": lambda texts: handed_in(handed, texts)}
+        external = {"method": "external", "transform": lambda texts: stack_vectors(handed, texts)}
         self._embeddings = Embeddings(external, content=True, hybrid=True)
         if self._embeddings.exists(self._at):
             self._embeddings.load(self._at, config=external)

@@ -537,11 +537,11 @@ def test_over_ten_sessions_the_oldest_five_are_each_summarised(clock: SettableCl
         assert memory.consolidate(owner="alice") == ()
         alice.remember("The pump was sold.", kind="episodic", session="session 10")
         assert [each.output for each in memory.consolidate(owner="alice")] == ["session"] * 5
-        assert [turns(asked) for asked in server.asked] == [
+        assert [turns(asked) for asked in server.requests] == [
             [sentence(2 * number), sentence(2 * number + 1)] for number in range(5)
         ]
         for rule in ("2 to 3 sentences", "facts, decisions and topics", "No greetings"):
-            assert rule in server.asked[0].system
+            assert rule in server.requests[0].system
         assert memory.consolidate(owner="alice") == ()
 
 

@@ -154,7 +154,7 @@ def arbitrated(engines: Engines, *answers: Verdict) -> tuple[OwnerMemory, Memory
     arbitrator = ScriptedArbitrator(answers)
     alice = engines("facts", arbitrator=arbitrator).owner("alice")
     known, new = alice.remember(MORNING), alice.remember(EVENING, kind="identity")
-    assert arbitrator.asked == [(MORNING, EVENING)]
+    assert arbitrator.calls == [(MORNING, EVENING)]
     return alice, known, new
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from memolith import Memolith, OwnerMemory
-from memolith.demo.model_server import Asked, refused
+from memolith.demo.model_server import ReceivedRequest, error_answer
 from memolith.domain.memories import Origin, State
 from memolith.domain.recall import RecallResult
 from memolith.errors import InvalidInput
@@ -308,7 +308,7 @@ def test_thirty_messages_become_a_summary_of_the_oldest_twenty(clock: SettableCl
         alice = memory.owner("alice")
         say(alice, 30)
         (made,) = memory.consolidate(owner="alice")
-        (asked,) = server.asked
+        (asked,) = server.requests
         assert turns(asked) == [sentence(number) for number in range(20)]
         for rule in ("3 to 5 sentences", "Third person, past tense", "every name, date and number"):
             assert rule in asked.system
@@ -328,7 +328,7 @@ def test_the_base_memory_is_rewritten_in_its_four_sections(clock: SettableClock)
         for number in range(21):
             say(alice, 1, first=number)
             memory.consolidate(owner="alice")
-        asked = server.asked[-1]
+        asked = server.requests[-1]
         assert all(f'"{each.lower().replace(" ", "_")}"' in asked.system for each in HEADINGS)
         assert "At most 400 words" in asked.system
         assert "The user lives in Oslo." in asked.user
@@ -342,11 +342,11 @@ def test_the_base_memory_is_rewritten_in_its_four_sections(clock: SettableClock)
 
 
 def test_a_step_that_fails_hurts_no_other(clock: SettableClock) -> None:
-    def unwell(asked: Asked) -> Any:
+    def unwell(asked: ReceivedRequest) -> Any:
         if '"facts"' in asked.system:
             fact = {"fact": "The kiln number 102 stands in Hall 2.", "type": "knowledge"}
             return {"facts": [{**fact, "from": [1]}] if "Hall 2." in asked.user else []}
-        return refused(500) if '"summary"' in asked.system else summarising(asked)
+        return error_answer(500) if '"summary"' in asked.system else summarising(asked)
 
     with condensing("tiers", clock, unwell) as (memory, _):
         alice = memory.owner("alice")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from memolith import Memolith, Message, OwnerMemory
-from memolith.demo.model_server import refused
+from memolith.demo.model_server import error_answer
 from memolith.domain.memories import Origin
 from memolith.domain.recall import RecallResult
 from memolith.errors import InvalidInput
@@ -414,7 +414,7 @@ def test_only_what_was_said_since_is_compressed(clock: SettableClock) -> None:
     with condensing("timeline", clock) as (memory, server):
         for count in (6, 9, 9):
             memory.compress(talk(count), session="s1", owner="alice")
-        first, second = (turns(asked) for asked in server.asked)
+        first, second = (turns(asked) for asked in server.requests)
         assert [*first, *second] == [each["content"] for each in talk(9)[:-4]]
 
 
@@ -429,7 +429,7 @@ def test_knowledge_for_the_input_comes_along(clock: SettableClock) -> None:
 def test_the_third_failure_in_a_row_dumps_the_messages_and_counts_anew(
     clock: SettableClock,
 ) -> None:
-    with condensing("timeline", clock, lambda _: refused(500)) as (memory, _):
+    with condensing("timeline", clock, lambda _: error_answer(500)) as (memory, _):
         agent = memory.owner("alice")
         made = [agent.compress(talk(6), session="s1") for _ in range(4)]
         assert [each.failed for each in made] == [True, True, True, False]

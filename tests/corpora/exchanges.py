@@ -12,7 +12,7 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from memolith.demo.model_server import Asked
+    from memolith.demo.model_server import ReceivedRequest
 
 _TURN = re.compile(r"^> \[(\d+)\] (\w+)[^:]*: (.*)$", re.MULTILINE)
 _BLOCK = re.compile(r"^BEGIN ([A-Z ]+) ([0-9a-f]+)\n(.*?)^END \1 \2$", re.MULTILINE | re.DOTALL)
@@ -74,7 +74,7 @@ class KnowingModel:
         """Set the script; None for the sixty exchanges."""
         self._script = load_script() if script is None else script
 
-    def __call__(self, asked: Asked) -> Any:
+    def __call__(self, asked: ReceivedRequest) -> Any:
         """Return the response to a prompt."""
         told = asked.system
         if asked.texts:
@@ -89,7 +89,7 @@ class KnowingModel:
             return _document(asked)
         return "I see."
 
-    def _facts(self, asked: Asked) -> Iterator[dict[str, Any]]:
+    def _facts(self, asked: ReceivedRequest) -> Iterator[dict[str, Any]]:
         for number, fact in self._noted(asked):
             if '"category"' in asked.system:
                 yield {
@@ -109,11 +109,11 @@ class KnowingModel:
                     "from": [number],
                 }
 
-    def _summary(self, asked: Asked) -> str:
+    def _summary(self, asked: ReceivedRequest) -> str:
         facts = list(dict.fromkeys(fact.content for _, fact in self._noted(asked)))
         return " ".join(facts) or "The user and the assistant talked about this and that."
 
-    def _noted(self, asked: Asked) -> Iterator[tuple[int, Noted]]:
+    def _noted(self, asked: ReceivedRequest) -> Iterator[tuple[int, Noted]]:
         """Yield the facts of the user's quoted messages, with message numbers."""
         said = {each.user: each for each in self._script}
         for number, who, content in _TURN.findall(asked.user):
@@ -122,7 +122,7 @@ class KnowingModel:
                     yield int(number), fact
 
 
-def _document(asked: Asked) -> dict[str, list[str]]:
+def _document(asked: ReceivedRequest) -> dict[str, list[str]]:
     """Return the base memory: its previous content with all facts and summaries."""
     blocks = {title: text for title, _, text in _BLOCK.findall(asked.user)}
     old = _NOTE.findall(blocks.get("DOCUMENT", ""))

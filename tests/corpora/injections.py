@@ -15,7 +15,7 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from memolith.demo.model_server import Asked
+    from memolith.demo.model_server import ReceivedRequest
 
 _BEGINNING = 12
 _FILLING = "Tomatoes need sun, water and patience, and so do beans. "
@@ -107,7 +107,7 @@ class GullibleModel:
         """Start without a text to obey."""
         self.obeys: Injection | None = None
 
-    def __call__(self, asked: Asked) -> Any:
+    def __call__(self, asked: ReceivedRequest) -> Any:
         """Return the response to a prompt."""
         case = self.obeys
         if asked.texts:
@@ -158,7 +158,7 @@ def _facts(rules: str, case: Injection) -> Iterator[dict[str, Any]]:
             yield {"content": content, "kind": kind, "happened": None, "from": [1]}
 
 
-def _document(asked: Asked, case: Injection | None) -> dict[str, list[str]]:
+def _document(asked: ReceivedRequest, case: Injection | None) -> dict[str, list[str]]:
     """Return the previous base memory, so that it is accepted, with the text's notes."""
     notes = [
         line.removeprefix("> - ") for line in asked.user.splitlines() if line.startswith("> - ")

@@ -15,7 +15,7 @@ import pytest
 
 from corpora.exchanges import KnowingModel, load_script
 from memolith import Memolith
-from memolith.demo.model_server import Asked, ModelServer, Rule
+from memolith.demo.model_server import ModelServer, ReceivedRequest, Rule
 from memolith.domain.memories import State
 from memolith.services.work import LEASE_S
 from memolith.testing.fakes import SettableClock
@@ -45,7 +45,7 @@ class BoxModel:
         self.asked: Counter[tuple[str, int]] = Counter()
         self.owners_of: defaultdict[str, set[str]] = defaultdict(set)
 
-    def __call__(self, asked: Asked) -> Any:
+    def __call__(self, asked: ReceivedRequest) -> Any:
         if '"operation"' in asked.system:  # one box is near to another
             return {"reasoning": "another box", "operation": "ADD", "content": ""}
         found = _SAID.search(asked.user)
@@ -125,7 +125,7 @@ class HeldOnce:
         self._name = name
         self.began, self.go_on = threading.Event(), threading.Event()
 
-    def __call__(self, asked: Asked) -> Any:
+    def __call__(self, asked: ReceivedRequest) -> Any:
         if asked.key == self._name:
             self.began.set()
             self.go_on.wait(_PATIENCE_S)

@@ -17,7 +17,7 @@ import pytest
 
 from corpora.exchanges import KnowingModel, load_script
 from memolith import Memolith, Message
-from memolith.demo.model_server import Asked, ModelServer
+from memolith.demo.model_server import ModelServer, ReceivedRequest
 from memolith.testing.fakes import SettableClock
 from support.durability.second_writer import OTHER, Address, write
 from support.processes import Running, started
@@ -41,7 +41,7 @@ class HeldModel:
         self.began = threading.Event()
         self._go_on = threading.Event()
 
-    def __call__(self, asked: Asked) -> Any:
+    def __call__(self, asked: ReceivedRequest) -> Any:
         if self._marker in asked.system and not self.began.is_set():
             self.began.set()
             self._go_on.wait(_PATIENCE_S)

@@ -18,7 +18,7 @@ import pytest
 from memolith import Memolith
 from memolith.adapters.sql.service_tables import REQUEST_TIMEOUT
 from memolith.config import load
-from memolith.demo.model_server import Asked, ModelServer, late
+from memolith.demo.model_server import ModelServer, ReceivedRequest, delayed_answer
 from support.durability.service_clients import Clients, Told, answer
 from support.durability.store_checks import Tally
 from support.durability.write_log import memories
@@ -75,8 +75,8 @@ def times(told: Told, found: Found) -> set[int]:
 
 @contextmanager
 def used(store: str, folder: Path, seed: int, *, encrypted: bool = False) -> Iterator[Used]:
-    def said(asked: Asked) -> object:
-        return late(answer(asked.user), _MODEL_S)
+    def said(asked: ReceivedRequest) -> object:
+        return delayed_answer(answer(asked.user), _MODEL_S)
 
     with ModelServer(said) as model:
         env = environment(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from memolith import OwnerMemory
-from memolith.demo.model_server import Asked, Rule, fenced, refused
+from memolith.demo.model_server import ReceivedRequest, Rule, error_answer, fenced_answer
 from memolith.domain.memories import Origin, State
 from memolith.testing.fakes import SettableClock
 from support.scripted_learning import OWNER, START, remembering
@@ -23,7 +23,7 @@ def clock() -> SettableClock:
 
 
 def verdict(operation: str, content: str = "") -> Rule:
-    def rule(asked: Asked) -> Any:
+    def rule(asked: ReceivedRequest) -> Any:
         assert KNOWN in asked.user
         assert NEW in asked.user
         return {"reasoning": "…", "operation": operation, "content": content}
@@ -44,10 +44,10 @@ def kept(own: OwnerMemory) -> dict[str, State]:
         (verdict("NOOP"), {KNOWN: State.ACTIVE}),
         (verdict("PERHAPS"), {KNOWN: State.ACTIVE, NEW: State.ACTIVE}),
         (verdict("UPDATE"), {KNOWN: State.ACTIVE, NEW: State.ACTIVE}),
-        (lambda _asked: refused(400), {KNOWN: State.ACTIVE, NEW: State.ACTIVE}),
-        (lambda _asked: refused(500), {KNOWN: State.ACTIVE, NEW: State.ACTIVE}),
+        (lambda _asked: error_answer(400), {KNOWN: State.ACTIVE, NEW: State.ACTIVE}),
+        (lambda _asked: error_answer(500), {KNOWN: State.ACTIVE, NEW: State.ACTIVE}),
         (
-            lambda asked: fenced(verdict("DELETE")(asked)),
+            lambda asked: fenced_answer(verdict("DELETE")(asked)),
             {KNOWN: State.SUPERSEDED, NEW: State.ACTIVE},
         ),
     ],
@@ -60,7 +60,7 @@ def test_the_models_word_decides_and_its_failure_keeps_both(
         own = memory.owner(OWNER)
         own.remember(KNOWN, kind="preference")
         own.remember(NEW, kind="preference")
-        assert server.asked
+        assert server.requests
         assert kept(own) == expected
 
 
@@ -81,4 +81,4 @@ def test_what_is_the_same_or_far_is_not_asked_about(clock: SettableClock) -> Non
         own.remember(KNOWN, kind="preference")
         own.remember(KNOWN, kind="preference")
         own.remember("The harbour freezes in January", kind="contextual")
-        assert server.asked == ()
+        assert server.requests == ()

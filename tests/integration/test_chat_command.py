@@ -18,7 +18,7 @@ import pytest
 from corpora.exchanges import KnowingModel, load_script
 from memolith import Memolith, OwnerMemory
 from memolith.config import load
-from memolith.demo.model_server import Answer, Asked, ModelServer
+from memolith.demo.model_server import Answer, ModelServer, ReceivedRequest
 from memolith.ports.models import ChatMessage
 from support.databases import PLACES
 
@@ -36,16 +36,16 @@ ANSWERS = {
 }
 
 
-def answers(asked: Asked) -> Any:
+def answers(asked: ReceivedRequest) -> Any:
     """Extract what the script knows; answer by what was said last."""
     found = KnowingModel()(asked)
     last = asked.user.splitlines()[-1]
     return ANSWERS.get(last, f"You said {last}") if found == "I see." else found
 
 
-def said_to(server: ModelServer) -> list[Asked]:
+def said_to(server: ModelServer) -> list[ReceivedRequest]:
     """Return what was asked for answers, not for facts."""
-    return [asked for asked in server.asked if asked.is_stream]
+    return [asked for asked in server.requests if asked.is_stream]
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ def test_what_was_said_is_learned_before_the_program_ends(
     done = chat.run("chat", "--owner", "ann", "--profile", "facts", says=INTRODUCED.user)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == f"You said {INTRODUCED.user}\n"
-    assert {one.protocol for one in server.asked} == {protocol}
+    assert {one.protocol for one in server.requests} == {protocol}
     with chat.memory("ann") as memory:
         assert [one.content for one in memory.list().memories] == [NAME]
         assert "extraction" in memory.usage().by_purpose
@@ -120,7 +120,7 @@ def test_a_conversation_is_taken_up_and_another_owner_sees_nothing_of_it(
     chat.run("chat", "--owner", "ann", *facts, says="What is my name?\n")
     again = said_to(server)[-1]
     assert NAME in again.system
-    assert [(turn.role, turn.content) for turn in again.turns[1:]] == [
+    assert [(turn.role, turn.content) for turn in again.messages[1:]] == [
         ("user", INTRODUCED.user),
         ("assistant", f"You said {INTRODUCED.user}"),
         ("user", "My code is blue."),
@@ -128,7 +128,7 @@ def test_a_conversation_is_taken_up_and_another_owner_sees_nothing_of_it(
         ("user", "What is my name?"),
     ]
     other = chat.run("chat", "--owner", "bob", *facts, says="Who am I?\n/memories\n/context")
-    assert said_to(server)[-1].turns[1:] == (ChatMessage("user", "Who am I?"),)
+    assert said_to(server)[-1].messages[1:] == (ChatMessage("user", "Who am I?"),)
     assert "Johanna" not in said_to(server)[-1].system
     assert other.stdout.startswith("You said Who am I?\nNo memories were used or learned yet.\n")
     assert other.stdout.endswith("No memories were used yet.\n")
@@ -160,7 +160,7 @@ class TestTerminal:
         with chat.memory("ann") as memory:
             roles = [str(one.role) for one in memory.recent()]
         assert roles == ["user", "assistant", "user", "assistant"]
-        assert not any("one two" in one.user for one in server.asked if not one.is_stream)
+        assert not any("one two" in one.user for one in server.requests if not one.is_stream)
 
     def test_what_was_learned_meanwhile_is_shown(self, tmp_path: Path, server: ModelServer) -> None:
         chat = Chat(tmp_path, server)

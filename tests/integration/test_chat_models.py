@@ -21,17 +21,17 @@ from memolith.adapters.models.openai import OpenAIChat
 from memolith.adapters.models.resilience import ResilientChat, ServiceGuard
 from memolith.demo.model_server import (
     Answer,
-    Asked,
     Fault,
     ModelServer,
+    ReceivedRequest,
     Unreliable,
-    cut_off,
-    dropped,
-    fenced,
-    late,
-    malformed,
-    refused,
-    refusing_schemas,
+    delayed_answer,
+    dropped_connection,
+    error_answer,
+    fenced_answer,
+    malformed_answer,
+    reject_schemas,
+    truncated_answer,
 )
 from memolith.errors import ServiceFailed
 from memolith.policies.retries import BreakerPolicy, RetryPolicy
@@ -105,8 +105,8 @@ def test_a_reply_comes_with_its_counts(service: str, ask: Ask) -> None:
     answer = Answer("Quite so.", input_tokens=11, output_tokens=3)
     with ModelServer([answer]) as server, asking(service, server) as model:
         assert ask(model, ASKED) == Completion("Quite so.", 11, 3)
-    (asked,) = server.asked
-    assert asked.turns == ASKED.messages
+    (asked,) = server.requests
+    assert asked.messages == ASKED.messages
     assert (asked.model, asked.max_tokens, asked.temperature) == ("m", 77, None)
     assert asked.key == KEY
     assert model.name == f"{service}:m"
@@ -115,7 +115,7 @@ def test_a_reply_comes_with_its_counts(service: str, ask: Ask) -> None:
 @each_service
 @each_way
 def test_counts_that_are_not_told_are_none(service: str, ask: Ask) -> None:
-    answer = Answer("Yes", tells_tokens=False)
+    answer = Answer("Yes", has_token_counts=False)
     with ModelServer([answer]) as server, asking(service, server) as model:
         assert ask(model, ASKED) == Completion("Yes")
 
@@ -126,12 +126,12 @@ def test_the_service_is_told_the_schema(service: str, ask: Ask) -> None:
     answers = [{"fact": "Alice has a pet"}]
     with ModelServer(answers) as server, asking(service, server) as model:
         assert ask(model, WITH_SCHEMA).text == '{"fact": "Alice has a pet"}'
-    schema = server.asked[0].schema
+    schema = server.requests[0].schema
     assert schema is not None
     assert schema.json == SCHEMA.json
     assert schema.name in {"facts", ""}
     if service == "openai":
-        assert server.asked[0].body["response_format"]["json_schema"]["strict"] is True
+        assert server.requests[0].body["response_format"]["json_schema"]["strict"] is True
 
 
 @each_service
@@ -139,30 +139,30 @@ def test_the_service_is_told_the_schema(service: str, ask: Ask) -> None:
 def test_a_service_that_refuses_schemas_is_asked_in_words_from_then_on(
     service: str, ask: Ask
 ) -> None:
-    rule = refusing_schemas(lambda _: fenced({"fact": "x"}))
+    rule = reject_schemas(lambda _: fenced_answer({"fact": "x"}))
     with ModelServer(rule) as server, asking(service, server) as model:
         assert "```json" in ask(model, WITH_SCHEMA).text
         assert ask(model, WITH_SCHEMA).is_complete
-    assert [asked.schema is None for asked in server.asked] == [False, True, True]
-    assert server.asked[1].system.startswith("Be brief.\n\nReply with one JSON value")
-    assert '"additionalProperties": false' in server.asked[1].system
+    assert [asked.schema is None for asked in server.requests] == [False, True, True]
+    assert server.requests[1].system.startswith("Be brief.\n\nReply with one JSON value")
+    assert '"additionalProperties": false' in server.requests[1].system
 
 
 @each_service
 def test_a_prompt_that_is_refused_is_no_reason_to_leave_schemas_out(service: str) -> None:
-    script: list[Any] = [refused(400, code="context_length_exceeded")] * 2 + [{"fact": "x"}]
+    script: list[Any] = [error_answer(400, code="context_length_exceeded")] * 2 + [{"fact": "x"}]
     with ModelServer(script) as server, asking(service, server) as model:
         with pytest.raises(ServiceFailed) as caught:
             model.complete(WITH_SCHEMA)
         assert (caught.value.status, caught.value.retryable) == (400, False)
         assert model.complete(WITH_SCHEMA).text == '{"fact": "x"}'
-    assert server.asked[2].schema is not None
+    assert server.requests[2].schema is not None
 
 
 @each_service
 @each_way
 def test_a_reply_that_was_cut_is_not_whole(service: str, ask: Ask) -> None:
-    answers = [Answer("It was", is_whole=False)]
+    answers = [Answer("It was", is_complete=False)]
     with ModelServer(answers) as server, asking(service, server) as model:
         assert not ask(model, ASKED).is_complete
 
@@ -200,20 +200,25 @@ def test_a_stream_comes_in_pieces() -> None:
 
 
 FAILURES: dict[str, tuple[Answer, int | None, bool, str]] = {
-    "500": (refused(500), 500, True, "failed (status 500)"),
-    "503": (refused(503), 503, True, "failed (status 503)"),
-    "529": (refused(529), 529, True, "is overloaded"),
-    "501": (refused(501), 501, False, "failed (status 501)"),
-    "429": (refused(429, retry_after_s=7), 429, True, "rate limit exceeded"),
-    "401": (refused(401), 401, False, "rejected the API key"),
-    "404": (refused(404), 404, False, "has no such model"),
-    "400": (refused(400), 400, False, "rejected the request"),
-    "307": (refused(307), 307, False, "sent an unexpected redirect"),
-    "dropped": (dropped(), None, True, "is unreachable or closed the connection"),
-    "cut off": (cut_off("one two three four"), None, True, "closed the connection"),
-    "malformed": (malformed("one two three four"), None, True, "sent an unreadable response"),
+    "500": (error_answer(500), 500, True, "failed (status 500)"),
+    "503": (error_answer(503), 503, True, "failed (status 503)"),
+    "529": (error_answer(529), 529, True, "is overloaded"),
+    "501": (error_answer(501), 501, False, "failed (status 501)"),
+    "429": (error_answer(429, retry_after_s=7), 429, True, "rate limit exceeded"),
+    "401": (error_answer(401), 401, False, "rejected the API key"),
+    "404": (error_answer(404), 404, False, "has no such model"),
+    "400": (error_answer(400), 400, False, "rejected the request"),
+    "307": (error_answer(307), 307, False, "sent an unexpected redirect"),
+    "dropped": (dropped_connection(), None, True, "is unreachable or closed the connection"),
+    "cut off": (truncated_answer("one two three four"), None, True, "closed the connection"),
+    "malformed": (
+        malformed_answer("one two three four"),
+        None,
+        True,
+        "sent an unreadable response",
+    ),
     "early": (Answer("one two three four", fault=Fault.ENDED_EARLY), None, True, ""),
-    "late": (late("x", 60), None, True, "timed out after 0.15 s"),
+    "late": (delayed_answer("x", 60), None, True, "timed out after 0.15 s"),
 }
 
 
@@ -237,7 +242,7 @@ def test_a_failure_is_told_without_content_and_key(
     assert words in str(error)
     assert error.__cause__ is None
     assert error.__context__ is None
-    assert len(server.asked) == 1  # the clients' own retries are off
+    assert len(server.requests) == 1  # the clients' own retries are off
     if failure == "429":
         assert error.retry_after_s == 7
     for text in (str(error), repr(error.args), caplog.text):
@@ -362,7 +367,7 @@ def test_a_stream_that_nobody_reads_on_lets_go_of_its_connection(service: str) -
 def test_many_threads_may_ask_one_model(service: str) -> None:
     said: list[str] = []
 
-    def echo(asked: Asked) -> str:
+    def echo(asked: ReceivedRequest) -> str:
         return asked.user
 
     with ModelServer(echo) as server, asking(service, server) as model:
@@ -394,9 +399,9 @@ def test_what_is_set_is_sent() -> None:
                 model.complete(ASKED)
         with asking("ollama", server, context_window=4096) as model:
             model.complete(ASKED)
-    assert [asked.temperature for asked in server.asked] == [0.5, 0.5, 0.5, None]
-    assert server.asked[-1].body["options"]["num_ctx"] == 4096
-    assert "num_ctx" not in server.asked[1].body["options"]
+    assert [asked.temperature for asked in server.requests] == [0.5, 0.5, 0.5, None]
+    assert server.requests[-1].body["options"]["num_ctx"] == 4096
+    assert "num_ctx" not in server.requests[1].body["options"]
 
 
 def test_the_environment_does_not_say_where_things_are_sent(
@@ -412,8 +417,8 @@ def test_the_environment_does_not_say_where_things_are_sent(
         for service in SERVICES:
             with asking(service, server) as model:
                 assert model.complete(ASKED).text == "yes"
-    assert elsewhere.asked == ()
-    assert {asked.key for asked in server.asked} == {KEY}
+    assert elsewhere.requests == ()
+    assert {asked.key for asked in server.requests} == {KEY}
 
 
 @each_service
@@ -447,10 +452,10 @@ def test_retries_are_ours_and_bounded(service: str) -> None:
     care = ServiceGuard(
         retry_policy=RetryPolicy(max_retries=2), sleep=slept.append, chance=lambda: 0.5
     )
-    script = [refused(500), late("x", 60), "yes"]
+    script = [error_answer(500), delayed_answer("x", 60), "yes"]
     with ModelServer(script) as server, asking(service, server, timeout_s=0.2) as model:
         assert ResilientChat(model, care).complete(ASKED).text == "yes"
-        assert len(server.asked) == 3
+        assert len(server.requests) == 3
     assert slept == [0.25, 0.5]
 
 
@@ -459,13 +464,13 @@ def test_a_service_that_keeps_failing_is_not_asked(service: str) -> None:
     care = ServiceGuard(
         retry_policy=RetryPolicy(max_retries=0), breaker_policy=BreakerPolicy(failures=2)
     )
-    with ModelServer(lambda _: refused(500)) as server, asking(service, server) as model:
+    with ModelServer(lambda _: error_answer(500)) as server, asking(service, server) as model:
         steady = ResilientChat(model, care)
         for _ in range(5):
             with pytest.raises(ServiceFailed) as caught:
                 steady.complete(ASKED)
             assert caught.value.retryable
-        assert len(server.asked) == 2
+        assert len(server.requests) == 2
 
 
 def test_a_third_of_calls_failing_costs_retries_and_no_replies() -> None:
@@ -481,8 +486,8 @@ def test_a_third_of_calls_failing_costs_retries_and_no_replies() -> None:
         replies = [steady.complete(prompt).text for prompt in prompts]
     garbage = [reply for reply in replies if not reply.startswith("You said")]
     assert len(garbage) < 10  # it is a reply: who reads it must notice
-    assert len(server.asked) > 30
-    assert unreliable.spoiled == len(server.asked) - 30 + len(garbage)
+    assert len(server.requests) > 30
+    assert unreliable.corrupted == len(server.requests) - 30 + len(garbage)
 
 
 def test_importing_memolith_and_opening_without_a_model_imports_no_client() -> None:

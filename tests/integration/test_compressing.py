@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from corpora.hostile import HOSTILE
 from memolith import Memolith, OwnerMemory
 from memolith.config import load
-from memolith.demo.model_server import Asked, ModelServer, refused
+from memolith.demo.model_server import ModelServer, ReceivedRequest, error_answer
 from memolith.domain.memories import Origin, State
 from memolith.errors import InvalidInput, ServiceFailed
 from memolith.policies.consolidation import CompressionTrigger
@@ -124,7 +124,7 @@ def test_a_history_that_comes_whole_is_made_shorter_only_where_it_is_new(
             assert made.history[-1] == history[-1]
             assert len(made.history) <= 12
             clock.advance(timedelta(minutes=1))
-        for asked in server.asked:
+        for asked in server.requests:
             shown += turns(asked)
         assert len(shown) == len(set(shown))
         entries = agent.list(limit=100).memories[::-1]
@@ -145,7 +145,7 @@ def test_a_history_that_carries_the_summary_says_all_that_was_said(
             history = list(agent.compress(history, session="s").history)
             assert history[0]["content"] == "Be brief."
             history.append(reply(number))
-        shown = [turn for asked in server.asked for turn in turns(asked)]
+        shown = [turn for asked in server.requests for turn in turns(asked)]
         kept = [str(each["content"]) for each in history[2:]]
         assert [*shown, *kept] == [str(e["content"]) for e in [*talk(12), reply(11)]]
         assert told(tuple(history)).count("[2026-03-01 12:00]") == agent.list().total == 4
@@ -233,8 +233,8 @@ def test_the_context_recalled_for_the_last_word_comes_with_it(agent: OwnerMemory
 # --- failures ---------------------------------------------------------------------------------
 
 
-def unwell(_: Asked) -> Any:
-    return refused(500)
+def unwell(_: ReceivedRequest) -> Any:
+    return error_answer(500)
 
 
 def test_two_failures_leave_it_alone_and_the_third_stores_what_was_said(
@@ -267,8 +267,8 @@ def test_two_failures_leave_it_alone_and_the_third_stores_what_was_said(
 def test_a_success_between_counts_failures_anew(clock: SettableClock) -> None:
     answers = {"unwell": True}
 
-    def moody(asked: Asked) -> Any:
-        return refused(500) if answers["unwell"] else summarising(asked)
+    def moody(asked: ReceivedRequest) -> Any:
+        return error_answer(500) if answers["unwell"] else summarising(asked)
 
     with condensing("timeline", clock, moody) as (memory, _):
         agent = memory.owner("agent")
@@ -341,7 +341,7 @@ def test_switched_off_memory_makes_it_shorter_and_stores_nothing(clock: Settable
 def test_two_calls_at_once_store_one_entry(tmp_path: Path, clock: SettableClock) -> None:
     both = Barrier(2, timeout=30)
 
-    def together(asked: Asked) -> Any:
+    def together(asked: ReceivedRequest) -> Any:
         both.wait()
         return summarising(asked)
 
@@ -369,13 +369,13 @@ def test_a_secret_is_told_to_no_model_and_no_store(clock: SettableClock) -> None
             history = [asking, *talk(6)]
             for _ in range(3):
                 made = agent.compress(history, session="s")
-            assert hidden not in "".join(asked.user for asked in server.asked)
+            assert hidden not in "".join(asked.user for asked in server.requests)
             assert hidden not in repr(agent.list().memories)
             assert hidden not in told(made.history)
 
 
 def test_orders_in_a_history_do_not_become_a_system_message(clock: SettableClock) -> None:
-    def obedient(asked: Asked) -> Any:
+    def obedient(asked: ReceivedRequest) -> Any:
         return {"summary": HOSTILE[0]} if '"summary"' in asked.system else None
 
     with condensing("timeline", clock, obedient) as (memory, _):
@@ -402,8 +402,8 @@ def test_thousands_of_messages_are_made_shorter_at_once(clock: SettableClock, tu
         made = memory.compress(talk(turns_), session="s", owner="agent")
         assert len(made.history) == 5
         assert len(made.memories) == 1
-        assert 2 < len(server.asked) <= 34 * turns_ / 5_000
-        assert max(len(asked.user) for asked in server.asked) < 100_000
+        assert 2 < len(server.requests) <= 34 * turns_ / 5_000
+        assert max(len(asked.user) for asked in server.requests) < 100_000
 
 
 def test_a_forgotten_entry_is_not_written_again(agent: OwnerMemory) -> None:
@@ -446,5 +446,5 @@ def test_another_model_may_do_it(clock: SettableClock) -> None:
             worker=False,
         ) as memory:
             memory.compress(talk(6), session="s", owner="agent")
-        assert [asked.model for asked in small.asked] == ["small"]
-        assert chat.asked == ()
+        assert [asked.model for asked in small.requests] == ["small"]
+        assert chat.requests == ()

@@ -14,7 +14,12 @@ import pytest
 
 from corpora.hostile import HOSTILE
 from memolith import Memolith, Memory, Message, OwnerMemory
-from memolith.demo.model_server import Asked, ModelServer, in_turn, refused
+from memolith.demo.model_server import (
+    ModelServer,
+    ReceivedRequest,
+    answer_in_sequence,
+    error_answer,
+)
 from memolith.domain.memories import Origin, State
 from memolith.domain.messages import Role
 from memolith.errors import NotFound, ServiceFailed
@@ -58,14 +63,14 @@ def test_from_thirty_messages_on_all_but_the_newest_ten_get_a_summary(
     (summary,) = alice.summaries()
     messages = alice.messages("s")
     assert [each.id for each in summary.sources] == [each.id for each in messages[:20]]
-    assert turns(server.asked[0]) == [sentence(number) for number in range(20)]
+    assert turns(server.requests[0]) == [sentence(number) for number in range(20)]
     assert (summary.origin, summary.kind) == (Origin.SUMMARY, "summary")
     assert consolidated(memory) == []
     say(alice, 19, first=30)
     assert consolidated(memory) == []
     say(alice, 1, session="t", first=49)
     assert consolidated(memory) == [("summary", 20, True)]
-    assert len(server.asked) == 2
+    assert len(server.requests) == 2
     assert [len(each.sources) for each in alice.summaries()] == [20, 20]
 
 
@@ -77,7 +82,7 @@ def test_messages_of_all_conversations_count_in_the_order_they_were_said(
     for number in range(30):
         say(alice, 1, session=f"s{number % 3}", first=number)
     assert consolidated(memory) == [("summary", 20, True)]
-    assert turns(server.asked[0]) == [sentence(number) for number in range(20)]
+    assert turns(server.requests[0]) == [sentence(number) for number in range(20)]
 
 
 def test_after_an_import_no_prompt_is_long_and_just_the_newest_ten_are_left(
@@ -90,7 +95,7 @@ def test_after_an_import_no_prompt_is_long_and_just_the_newest_ten_are_left(
         of_messages = [sources for what, sources, _ in made if what == "summary"]
         assert sum(of_messages) == 690
         assert max(of_messages) < 60
-        assert max(len(asked.user) for asked in server.asked) < 40_000
+        assert max(len(asked.user) for asked in server.requests) < 40_000
         assert {what for what, _, _ in made} == {"summary", "base memory"}
         assert consolidated(memory) == []
         document = alice.base_memory()
@@ -106,10 +111,10 @@ def test_results_of_tools_are_no_part_of_a_summary_and_nothing_is_made_of_them_a
     alice = memory.owner("alice")
     alice.log([Message(None, sentence(number), Role.TOOL) for number in range(70)])
     assert consolidated(memory) == []
-    assert not server.asked
+    assert not server.requests
     say(alice, 20, first=70)
     assert consolidated(memory) == [("summary", 20, True)]
-    assert turns(server.asked[0]) == [sentence(number) for number in range(70, 80)]
+    assert turns(server.requests[0]) == [sentence(number) for number in range(70, 80)]
     (summary,) = alice.summaries()
     assert summary.origin is Origin.SUMMARY
 
@@ -123,9 +128,9 @@ def test_what_waits_for_a_review_and_what_a_prompt_brought_in_is_not_summarised(
     alice.learn("<memory>\nFacts:\n- Owns a walrus.\n</memory>\nWhat do I own?")
     say(alice, 30)
     consolidated(memory)
-    assert "zebrafish" not in server.asked[0].user
-    assert "walrus" not in server.asked[0].user
-    assert "What do I own?" in server.asked[0].user
+    assert "zebrafish" not in server.requests[0].user
+    assert "walrus" not in server.requests[0].user
+    assert "What do I own?" in server.requests[0].user
 
 
 # --- the long cascade -------------------------------------------------------------------------
@@ -148,10 +153,10 @@ def test_from_twenty_summaries_on_all_but_the_newest_ten_go_into_the_base_memory
         alice = memory.owner("alice")
         summarise(memory, 19)
         assert alice.base_memory() is None
-        asked = len(server.asked)
+        asked = len(server.requests)
         say(alice, 3, first=900)
         assert consolidated(memory) == [("summary", 3, True), ("base memory", 10, True)]
-        assert len(server.asked) == asked + 2
+        assert len(server.requests) == asked + 2
         document = alice.base_memory()
         assert document is not None
         assert [each.id for each in document.sources] == [m.id for m in alice.summaries()[:10]]
@@ -162,7 +167,7 @@ def test_from_twenty_summaries_on_all_but_the_newest_ten_go_into_the_base_memory
 
 
 def test_only_what_the_user_said_gets_into_the_base_memory(clock: SettableClock) -> None:
-    def credulous(asked: Asked) -> Any:
+    def credulous(asked: ReceivedRequest) -> Any:
         if '"user_profile"' not in asked.system:
             return summarising(asked)
         notes = [sentence(0), sentence(3), "The user owns a castle in Hall 1.", HOSTILE[0]]
@@ -188,7 +193,7 @@ def test_only_what_the_user_said_gets_into_the_base_memory(clock: SettableClock)
 
 
 def test_a_base_memory_that_forgets_what_it_said_is_not_believed(clock: SettableClock) -> None:
-    def forgetful(asked: Asked) -> Any:
+    def forgetful(asked: ReceivedRequest) -> Any:
         if '"user_profile"' not in asked.system:
             return summarising(asked)
         return {
@@ -276,7 +281,7 @@ def test_a_conversation_gets_a_summary_when_it_ends_or_nothing_was_said_for_a_da
         assert consolidated(memory) == []
         alice.end_session("short")
         assert consolidated(memory) == [("summary", 6, True)]
-        assert len(server.asked) == 3
+        assert len(server.requests) == 3
 
 
 def test_one_that_goes_on_after_its_end_gets_another_when_that_is_over_too(
@@ -300,7 +305,7 @@ def test_a_very_long_conversation_gets_several_and_nothing_twice(clock: Settable
         alice.log([Message(None, sentence(n), Role.USER) for n in range(300)], session="s")
         alice.end_session("s")
         assert [sources for _, sources, _ in consolidated(memory)] == [60, 60, 60, 60, 60]
-        told = [turn for asked in server.asked for turn in turns(asked)]
+        told = [turn for asked in server.requests for turn in turns(asked)]
         assert told == [sentence(n) for n in range(300)]
 
 
@@ -365,7 +370,7 @@ def test_over_ten_sessions_the_oldest_five_become_a_memory_each(
         made = alice.summaries()
         assert [each.session_id for each in made] == [f"session {n}" for n in range(5)]
         assert {each.kind for each in made} == {"semantic"}
-        assert turns(server.asked[0]) == [sentence(0), sentence(1)]
+        assert turns(server.requests[0]) == [sentence(0), sentence(1)]
         first = [alice.get(each.id) for each in made[0].sources]
         assert [each.content for each in first] == [sentence(0), sentence(1)]
         assert all(each.compressed and each.state is State.ACTIVE for each in first)
@@ -436,7 +441,7 @@ def test_a_bad_summary_is_asked_for_again_once_then_made_of_sentences(
         alice = memory.owner("alice")
         say(alice, 30)
         assert consolidated(memory) == [("summary", 20, False)]
-        assert len(server.asked) == 2
+        assert len(server.requests) == 2
         (text,) = contents(alice)
         assert text.startswith(EXTRACT_MARK)
         said = {sentence(number) for number in range(20)}
@@ -447,7 +452,7 @@ def test_a_bad_summary_is_asked_for_again_once_then_made_of_sentences(
 
 def test_a_summary_that_is_better_the_second_time_is_taken(clock: SettableClock) -> None:
     good = f"{sentence(0)} {sentence(4)} {sentence(9)} {sentence(13)} {sentence(17)}"
-    answers = in_turn([{"summary": "Things were said."}, {"summary": good}])
+    answers = answer_in_sequence([{"summary": "Things were said."}, {"summary": good}])
     with condensing("tiers", clock, answers) as (memory, _):
         alice = memory.owner("alice")
         say(alice, 30)
@@ -464,7 +469,7 @@ def test_without_a_model_a_summary_says_that_it_is_made_of_sentences(
         assert consolidated(memory) == [("summary", 20, False)]
         (text,) = contents(alice)
         assert text.startswith(f"{EXTRACT_MARK} ")
-        assert server.asked == ()
+        assert server.requests == ()
 
 
 def test_a_failing_model_costs_nothing_and_is_asked_again_later(
@@ -472,8 +477,8 @@ def test_a_failing_model_costs_nothing_and_is_asked_again_later(
 ) -> None:
     broken = {"now": True}
 
-    def unwell(asked: Asked) -> Any:
-        return refused(500) if broken["now"] else summarising(asked)
+    def unwell(asked: ReceivedRequest) -> Any:
+        return error_answer(500) if broken["now"] else summarising(asked)
 
     with condensing("tiers", clock, unwell, store) as (memory, _):
         alice = memory.owner("alice")
@@ -494,9 +499,9 @@ def test_a_failing_model_costs_nothing_and_is_asked_again_later(
 def test_a_failure_at_the_third_session_loses_none_of_the_others(clock: SettableClock) -> None:
     left = [2]
 
-    def unwell(asked: Asked) -> Any:
+    def unwell(asked: ReceivedRequest) -> Any:
         left[0] -= 1
-        return summarising(asked) if left[0] >= 0 else refused(500)
+        return summarising(asked) if left[0] >= 0 else error_answer(500)
 
     with condensing("chunks", clock, unwell) as (memory, _):
         visited(memory.owner("alice"), clock, 11)
@@ -513,7 +518,7 @@ def test_what_is_changed_while_the_model_is_asked_is_summarised_anew(
     alice: list[OwnerMemory] = []
     shown: list[list[str]] = []
 
-    def meddling(asked: Asked) -> Any:
+    def meddling(asked: ReceivedRequest) -> Any:
         shown.append(turns(asked))
         if len(shown) == 1:
             alice[0].forget(alice[0].messages("s")[3].id)
@@ -535,7 +540,7 @@ def test_a_memory_changed_while_its_session_is_summarised_is_taken_as_it_is_now(
     alice: list[OwnerMemory] = []
     asked_of: list[list[str]] = []
 
-    def meddling(asked: Asked) -> Any:
+    def meddling(asked: ReceivedRequest) -> Any:
         asked_of.append(turns(asked))
         if len(asked_of) == 1:
             found = alice[0].list(kind="episodic", limit=100).memories
@@ -558,7 +563,7 @@ def test_a_fact_forgotten_while_the_base_memory_is_written_does_not_get_in(
     alice: list[OwnerMemory] = []
     asked_of: list[str] = []
 
-    def meddling(asked: Asked) -> Any:
+    def meddling(asked: ReceivedRequest) -> Any:
         if '"user_profile"' in asked.system:
             asked_of.append(asked.user)
             if len(asked_of) == 1:
@@ -581,7 +586,7 @@ def test_two_who_consolidate_at_once_write_each_summary_once(
     store = tmp_path / "memory.db"
     both = threading.Barrier(2, timeout=30)
 
-    def together(asked: Asked) -> Any:
+    def together(asked: ReceivedRequest) -> Any:
         if len(turns(asked)) == 20:
             both.wait()
         return summarising(asked)
@@ -601,7 +606,7 @@ def test_nothing_is_held_while_the_model_is_asked(tmp_path: Path, clock: Settabl
     store = tmp_path / "memory.db"
     others: list[Memolith] = []
 
-    def watching(asked: Asked) -> Any:
+    def watching(asked: ReceivedRequest) -> Any:
         others[0].remember("Written meanwhile", owner="alice", kind="event")
         return summarising(asked)
 
@@ -629,7 +634,7 @@ def test_an_undone_summary_of_messages_is_not_made_again(
     alice.undo_consolidation(summary.id)
     assert alice.summaries() == ()
     assert consolidated(memory) == []
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
     assert [e.action for e in alice.history(summary.id).events] == ["condensed", "undone"]
     alice.restore(summary.id)
     assert [each.id for each in alice.summaries()] == [summary.id]
@@ -648,8 +653,8 @@ def test_a_long_text_is_summarised_in_parts(clock: SettableClock) -> None:
         long = " ".join(sentence(number) for number in range(80))
         alice.log([Message(None, f"{sentence(n)} {long}", Role.USER) for n in range(30)])
         assert consolidated(memory)[0][1] == 20
-        assert len(server.asked) > 5
-        assert max(len(asked.user) for asked in server.asked) < 30_000
+        assert len(server.requests) > 5
+        assert max(len(asked.user) for asked in server.requests) < 30_000
 
 
 # --- taken to another store -------------------------------------------------------------------
@@ -670,7 +675,7 @@ def test_what_was_summarised_elsewhere_is_not_summarised_again(
         assert consolidated(memory) == []
         say(alice, 1, first=49)
         assert consolidated(memory) == [("summary", 20, True)]
-        assert turns(server.asked[0]) == [sentence(number) for number in range(20, 40)]
+        assert turns(server.requests[0]) == [sentence(number) for number in range(20, 40)]
 
 
 def test_what_a_summary_stands_for_is_hidden_by_it_elsewhere_too(

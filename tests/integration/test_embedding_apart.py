@@ -18,7 +18,7 @@ from corpora.exchanges import KnowingModel, load_script
 from memolith import Memolith, stores
 from memolith.adapters.crypto.ciphers import PlainCipher
 from memolith.config import Settings, load
-from memolith.demo.model_server import Asked, ModelServer
+from memolith.demo.model_server import ModelServer, ReceivedRequest
 from memolith.domain.memories import State
 from memolith.errors import MemolithError, NotFound, StoreUnavailable
 from memolith.ports.models import TextRole
@@ -147,7 +147,7 @@ def test_learning_and_consolidation_ask_their_model_and_embed_apart(
     script = load_script()[:20]
     knowing = KnowingModel(script)
 
-    def rule(asked: Asked) -> Any:
+    def rule(asked: ReceivedRequest) -> Any:
         check_nothing_is_held(looked.path)
         return knowing(asked)
 
@@ -173,7 +173,7 @@ def test_learning_and_consolidation_ask_their_model_and_embed_apart(
             before = witness.calls
             work_off(memory, looked.clock)
             embedded += witness.calls - before
-        assert server.asked
+        assert server.requests
         assert embedded
 
 

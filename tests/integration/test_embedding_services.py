@@ -20,16 +20,16 @@ from memolith.adapters.models.resilience import ServiceGuard
 from memolith.config import LoadedSettings, load
 from memolith.demo.model_server import (
     Answer,
-    Asked,
     ModelServer,
+    ReceivedRequest,
     Unreliable,
-    by_words,
-    cut_off,
-    dropped,
-    in_turn,
-    late,
-    malformed,
-    refused,
+    answer_in_sequence,
+    delayed_answer,
+    dropped_connection,
+    embed_by_words,
+    error_answer,
+    malformed_answer,
+    truncated_answer,
 )
 from memolith.errors import InvalidConfiguration, ServiceFailed, WrongEmbeddingModel
 from memolith.policies.embedding_models import select_model
@@ -90,7 +90,7 @@ class Opened:
         self._open: list[Any] = []
 
     def __call__(
-        self, rule: Callable[[Asked], Any] | None = None, length: int = 384, **more: Any
+        self, rule: Callable[[ReceivedRequest], Any] | None = None, length: int = 384, **more: Any
     ) -> tuple[ModelServer, ServiceEmbedder]:
         server = ModelServer(embed=rule, dimension=length)
         server.__enter__()
@@ -123,26 +123,26 @@ def test_each_text_gets_its_own_vector_in_order_at_length_1(opened: Opened) -> N
     assert found.dtype == np.float32
     np.testing.assert_allclose(found, expected(TEXTS), atol=1e-6)
     assert asking.dimension == 384
-    assert server.asked[-1].key == KEY
+    assert server.requests[-1].key == KEY
 
 
 def test_requests_are_bounded_by_texts_and_by_characters(opened: Opened) -> None:
     server, asking = opened(dimension=384, limits=BatchLimits(texts=3, chars=30))
     texts = ["aaaa bbbb", "cccc", "dddd", "eeee", "f" * 29, "gg", "h" * 40, "i"]
     found = asking.embed(texts, role="document")
-    assert [len(each.texts) for each in server.asked] == [3, 1, 1, 1, 1, 1]
-    assert [text for each in server.asked for text in each.texts] == texts
+    assert [len(each.texts) for each in server.requests] == [3, 1, 1, 1, 1, 1]
+    assert [text for each in server.requests for text in each.texts] == texts
     np.testing.assert_allclose(found, expected(texts), atol=1e-6)
 
 
 def test_a_text_of_nothing_is_not_sent_and_has_no_direction(opened: Opened) -> None:
     server, asking = opened(dimension=384)
     found = asking.embed(["", TEXTS[0], " \n"], role="document")
-    assert [each.texts for each in server.asked] == [(TEXTS[0],)]
+    assert [each.texts for each in server.requests] == [(TEXTS[0],)]
     assert not found[0].any()
     assert not found[2].any()
     assert asking.embed([], role="document").shape == (0, 384)
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize(
@@ -165,8 +165,8 @@ def test_the_prefix_that_a_model_wants_is_sent(
     server, asking = opened(length=length, model=model)
     asking.embed(["tram"], role="query")
     asking.embed(["tram"], role="document")
-    assert [each.texts for each in server.asked] == [(f"{query}tram",), (f"{document}tram",)]
-    assert {each.model for each in server.asked} == {model}
+    assert [each.texts for each in server.requests] == [(f"{query}tram",), (f"{document}tram",)]
+    assert {each.model for each in server.requests} == {model}
 
 
 def test_leading_numbers_are_kept_and_brought_to_length_1(opened: Opened) -> None:
@@ -176,19 +176,19 @@ def test_leading_numbers_are_kept_and_brought_to_length_1(opened: Opened) -> Non
     leading = whole[:256] / np.linalg.norm(whole[:256])
     np.testing.assert_allclose(found, leading, atol=1e-6)
     assert (asking.name, asking.dimension) == ("nomic-embed-text@256", 256)
-    assert server.asked[0].dimensions is None
+    assert server.requests[0].dimensions is None
 
 
 def test_a_model_that_can_is_asked_for_shorter_vectors(by_openai: Opened) -> None:
     server, asking = by_openai(length=1536, model="text-embedding-3-small", dimension=512)
     (found,) = asking.embed(["tram"], role="query")
-    assert server.asked[0].dimensions == 512
+    assert server.requests[0].dimensions == 512
     assert found.shape == (512,)
     assert np.linalg.norm(found) == pytest.approx(1, abs=1e-6)
 
 
 def test_a_service_that_does_not_shorten_them_is_helped(by_openai: Opened) -> None:
-    def deaf(asked: Asked) -> Answer:
+    def deaf(asked: ReceivedRequest) -> Answer:
         return Answer(vectors=expected(asked.texts, 1536).tolist())
 
     _, asking = by_openai(deaf, model="text-embedding-3-small", dimension=512)
@@ -198,9 +198,9 @@ def test_a_service_that_does_not_shorten_them_is_helped(by_openai: Opened) -> No
 
 
 def test_vectors_that_come_in_another_order_are_put_in_order(by_openai: Opened) -> None:
-    def turned(asked: Asked) -> Answer:
+    def turned(asked: ReceivedRequest) -> Answer:
         rows = expected(asked.texts).tolist()
-        return Answer(vectors=rows[::-1], places=range(len(rows))[::-1])
+        return Answer(vectors=rows[::-1], indexes=range(len(rows))[::-1])
 
     _, asking = by_openai(turned, dimension=384)
     np.testing.assert_allclose(asking.embed(TEXTS, role="document"), expected(TEXTS), atol=1e-6)
@@ -208,13 +208,13 @@ def test_vectors_that_come_in_another_order_are_put_in_order(by_openai: Opened) 
 
 @pytest.mark.parametrize("places", [[0, 0, 1], [1, 2, 3], [-1, 0, 1]])
 def test_vectors_of_no_certain_text_are_refused(by_openai: Opened, places: list[int]) -> None:
-    def muddled(asked: Asked) -> Answer:
-        return Answer(vectors=expected(asked.texts).tolist(), places=places)
+    def muddled(asked: ReceivedRequest) -> Answer:
+        return Answer(vectors=expected(asked.texts).tolist(), indexes=places)
 
     server, asking = by_openai(muddled, dimension=384)
     with pytest.raises(ServiceFailed, match="unreadable"):
         asking.embed(TEXTS, role="document")
-    assert len(server.asked) == 1 + EAGER.max_retries
+    assert len(server.requests) == 1 + EAGER.max_retries
 
 
 BAD: dict[str, Any] = {
@@ -238,22 +238,22 @@ def test_an_answer_that_is_no_vector_a_text_is_asked_for_again_then_refused(
     server, asking = opened(lambda _: Answer(vectors=BAD[said]), dimension=2)
     with pytest.raises(ServiceFailed, match=said.strip()) as raised:
         asking.embed(TEXTS, role="document")
-    assert len(server.asked) == 1 + EAGER.max_retries
+    assert len(server.requests) == 1 + EAGER.max_retries
     assert raised.value.retryable
 
 
 def test_one_bad_answer_is_made_good_by_the_next(opened: Opened) -> None:
-    script = [Answer(vectors=BAD["not finite"]), refused(500), dropped()]
-    server, asking = opened(in_turn(script), dimension=384)
+    script = [Answer(vectors=BAD["not finite"]), error_answer(500), dropped_connection()]
+    server, asking = opened(answer_in_sequence(script), dimension=384)
     np.testing.assert_allclose(asking.embed(TEXTS, role="document"), expected(TEXTS), atol=1e-6)
-    assert len(server.asked) == 4
+    assert len(server.requests) == 4
 
 
 def test_vectors_of_another_length_are_refused_at_once(opened: Opened) -> None:
     server, asking = opened(length=384, model="nomic-embed-text")
     with pytest.raises(ServiceFailed, match="384 dimensions instead of 768") as raised:
         asking.embed(TEXTS, role="document")
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
     assert not raised.value.retryable
 
 
@@ -263,32 +263,39 @@ def test_a_length_that_only_the_service_knows_is_asked_for_once(opened: Opened) 
     assert asking.dimension == 100
     assert (before, asking.known_dimension) == (None, 100)
     assert asking.embed(TEXTS, role="document").shape == (3, 100)
-    assert len(server.asked) == 2
+    assert len(server.requests) == 2
 
 
 @pytest.mark.parametrize(
     "failure",
-    [refused(429), refused(500), refused(503), dropped(), cut_off(Answer()), malformed()],
+    [
+        error_answer(429),
+        error_answer(500),
+        error_answer(503),
+        dropped_connection(),
+        truncated_answer(Answer()),
+        malformed_answer(),
+    ],
     ids=["429", "500", "503", "dropped", "cut off", "malformed"],
 )
 def test_what_may_pass_is_tried_again(opened: Opened, failure: Answer) -> None:
-    server, asking = opened(in_turn([failure, failure]), dimension=384)
+    server, asking = opened(answer_in_sequence([failure, failure]), dimension=384)
     np.testing.assert_allclose(asking.embed(TEXTS, role="document"), expected(TEXTS), atol=1e-6)
-    assert len(server.asked) == 3
+    assert len(server.requests) == 3
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 422, 501])
 def test_what_will_not_pass_is_not_tried_again(opened: Opened, status: int) -> None:
-    server, asking = opened(lambda _: refused(status), dimension=384)
+    server, asking = opened(lambda _: error_answer(status), dimension=384)
     with pytest.raises(ServiceFailed) as raised:
         asking.embed(TEXTS, role="document")
     assert (raised.value.status, raised.value.retryable) == (status, False)
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
 def test_a_service_that_says_when_to_come_back_is_heeded(by_openai: Opened) -> None:
     slept: list[float] = []
-    script = in_turn([refused(429, retry_after_s=7)])
+    script = answer_in_sequence([error_answer(429, retry_after_s=7)])
     _, asking = by_openai(script, dimension=384, slept=slept)
     asking.embed(TEXTS, role="document")
     (pause_s,) = slept
@@ -298,7 +305,10 @@ def test_a_service_that_says_when_to_come_back_is_heeded(by_openai: Opened) -> N
 def test_a_service_that_does_not_answer_is_not_waited_for(opened: Opened) -> None:
     once = RetryPolicy(max_retries=0)
     _, asking = opened(
-        lambda asked: late(by_words()(asked), 30), dimension=384, timeout_s=0.2, retrying=once
+        lambda asked: delayed_answer(embed_by_words()(asked), 30),
+        dimension=384,
+        timeout_s=0.2,
+        retrying=once,
     )
     with pytest.raises(ServiceFailed, match=r"timed out after 0\.2 s") as raised:
         asking.embed(TEXTS, role="document")
@@ -316,25 +326,25 @@ def test_a_service_that_is_not_there_says_so(provider: str) -> None:
 
 
 def test_a_third_of_failures_changes_no_vector(opened: Opened) -> None:
-    unreliable = Unreliable(by_words(), seed=7, rate=1 / 3, delay_s=0.5)
+    unreliable = Unreliable(embed_by_words(), seed=7, rate=1 / 3, delay_s=0.5)
     patient = RetryPolicy(max_retries=20, first_pause_s=0.0)
     texts = [f"the tram of {place} is late" for place in range(60)]
     _, asking = opened(
         unreliable, dimension=384, limits=BatchLimits(texts=3), timeout_s=0.3, retrying=patient
     )
     np.testing.assert_allclose(asking.embed(texts, role="document"), expected(texts), atol=1e-6)
-    assert unreliable.spoiled
+    assert unreliable.corrupted
 
 
 @pytest.mark.parametrize(
     "failure",
     [
-        refused(401),
-        refused(400),
-        refused(500),
-        malformed(Answer()),
+        error_answer(401),
+        error_answer(400),
+        error_answer(500),
+        malformed_answer(Answer()),
         Answer(vectors=BAD["unreadable|not return a list"]),
-        dropped(),
+        dropped_connection(),
     ],
     ids=["401", "400", "500", "malformed", "words", "dropped"],
 )
@@ -346,7 +356,7 @@ def test_no_error_and_no_log_holds_a_text_or_the_key(
     server, asking = opened(lambda _: failure, dimension=384)
     with pytest.raises(ServiceFailed) as raised:
         asking.embed(["tram to Oslo"], role="document")
-    assert server.asked
+    assert server.requests
     told = "".join(traceback.format_exception(raised.value)[-1:]) + repr(vars(raised.value))
     seen: BaseException | None = raised.value
     while seen is not None:
@@ -382,8 +392,8 @@ def test_a_store_is_built_and_recalled_through_a_service(provider: str, tmp_path
             assert "trams" in found[0].content
             store = memory._app.store
             assert (store.meta.embedder, store.meta.dimension) == ("nomic-embed-text@256", 256)
-        assert server.asked[-1].texts == ("search_query: trams",)
-        sent = [text for each in server.asked[:-1] for text in each.texts]
+        assert server.requests[-1].texts == ("search_query: trams",)
+        sent = [text for each in server.requests[:-1] for text in each.texts]
         assert sent
         assert all(text.startswith("search_document: ") for text in sent)
 
@@ -397,7 +407,7 @@ def test_a_secret_is_taken_out_before_a_text_leaves(provider: str) -> None:
         memory.remember(f"The tram's key is {token}", owner="alice")
         memory.learn(f"I use {token} for the tram.", owner="alice")
         memory.recall(f"what is {token}", owner="alice")
-        sent = " ".join(text for each in server.asked for text in each.texts)
+        sent = " ".join(text for each in server.requests for text in each.texts)
     assert "REDACTED" in sent
     assert token not in sent
 
@@ -407,12 +417,12 @@ def test_a_store_of_another_model_or_length_is_refused(provider: str, tmp_path: 
     with ModelServer(dimension=768) as server:
         with Memolith.open(file, config=configured(provider, server)) as memory:
             memory.remember("Allergic to hazelnuts", owner="alice")
-        asked = len(server.asked)
+        asked = len(server.requests)
         for other in ({"dimension": 256}, {"model": "bge-m3"}, {"model": "of-my-own"}):
             with pytest.raises(WrongEmbeddingModel, match="memolith reembed --model") as raised:
                 Memolith.open(file, config=configured(provider, server, **other))
             assert raised.value.stored == "nomic-embed-text (768 dimensions)"
-        assert len(server.asked) == asked
+        assert len(server.requests) == asked
         with pytest.raises(WrongEmbeddingModel):
             Memolith.open(file, embedder=HashingEmbedder(768))
 
@@ -493,7 +503,7 @@ def test_the_key_of_openai_is_for_openai_alone(monkeypatch: pytest.MonkeyPatch) 
                 config = configured(provider, server, **more)
                 with Memolith.open(":memory:", config=config) as memory:
                     memory.remember("Allergic to hazelnuts", owner="alice")
-        assert [each.key for each in server.asked] == ["none", "another", "", "another"]
+        assert [each.key for each in server.requests] == ["none", "another", "", "another"]
 
 
 def test_openai_itself_wants_a_key(monkeypatch: pytest.MonkeyPatch) -> None:

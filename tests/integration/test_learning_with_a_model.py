@@ -11,7 +11,7 @@ import pytest
 
 from corpora.exchanges import KnowingModel, load_script
 from memolith import Memolith
-from memolith.demo.model_server import Asked, Rule, Unreliable, fenced
+from memolith.demo.model_server import ReceivedRequest, Rule, Unreliable, fenced_answer
 from memolith.domain.memories import Origin, State
 from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
 from support.scripted_learning import (
@@ -97,14 +97,14 @@ def test_where_a_third_of_the_calls_fail_the_end_is_the_same(
 ) -> None:
     rule = Unreliable(KnowingModel(), seed=seed, delay_s=2 * SHORT_TIMEOUT_S)
     found, _ = learned(profile, rule, clock, timeout_s=SHORT_TIMEOUT_S)
-    assert rule.spoiled > 10
+    assert rule.corrupted > 10
     assert found == undisturbed[profile]
 
 
 def test_logging_never_waits_for_the_model(clock: SettableClock) -> None:
     asked, goes_on = threading.Event(), threading.Event()
 
-    def slow(_asked: Asked) -> Any:
+    def slow(_asked: ReceivedRequest) -> Any:
         asked.set()
         goes_on.wait(30)
         return {"facts": []}
@@ -135,7 +135,7 @@ def test_the_worker_in_the_process_learns_by_itself(clock: SettableClock) -> Non
 
 
 def test_an_invented_fact_is_never_recalled_but_waits_for_a_review(clock: SettableClock) -> None:
-    def inventive(_asked: Asked) -> Any:
+    def inventive(_asked: ReceivedRequest) -> Any:
         kind = {"category": "identity", "importance": 9, "expires_in": "", "from": [1]}
         invented = "The user owns a castle in Scotland."
         return {"facts": [{"content": invented, **kind}]}
@@ -154,7 +154,7 @@ def test_an_invented_fact_is_never_recalled_but_waits_for_a_review(clock: Settab
 
 
 def test_what_the_assistant_says_is_the_assistants_claim(clock: SettableClock) -> None:
-    def believing(_asked: Asked) -> Any:
+    def believing(_asked: ReceivedRequest) -> Any:
         kind = {"category": "identity", "importance": 9, "expires_in": "", "from": [2]}
         return {"facts": [{"content": "The user was born in Malmö.", **kind}]}
 
@@ -167,7 +167,7 @@ def test_what_the_assistant_says_is_the_assistants_claim(clock: SettableClock) -
 
 
 def test_what_the_assistant_repeats_of_a_memory_is_not_learned_again(clock: SettableClock) -> None:
-    def believing(_asked: Asked) -> Any:
+    def believing(_asked: ReceivedRequest) -> Any:
         kind = {"category": "identity", "importance": 9, "expires_in": "", "from": [2]}
         return {"facts": [{"content": "The user lives in Gothenburg by the river.", **kind}]}
 
@@ -190,7 +190,7 @@ def test_what_was_to_be_ignored_is_logged_and_never_learned_from(
         assert own.learn(said.user, said.assistant, action=action).memories == ()
         clock.advance(timedelta(hours=1))
         assert memory.work() == ()
-        assert server.asked == ()
+        assert server.requests == ()
         assert own.stats().messages == 2
 
 
@@ -201,7 +201,7 @@ def test_a_reply_that_was_cut_is_never_learned_from(clock: SettableClock) -> Non
         )
         clock.advance(timedelta(hours=1))
         worked_off(memory, clock)
-        (asked,) = server.asked
+        (asked,) = server.requests
         assert "Johanna Lindqvist" in asked.user
         assert "Quee" not in asked.user
 
@@ -209,8 +209,8 @@ def test_a_reply_that_was_cut_is_never_learned_from(clock: SettableClock) -> Non
 def test_a_reply_in_a_code_fence_is_read(clock: SettableClock) -> None:
     model = KnowingModel()
 
-    def talkative(asked: Asked) -> Any:
-        return fenced(model(asked))
+    def talkative(asked: ReceivedRequest) -> Any:
+        return fenced_answer(model(asked))
 
     found, failed = learned("facts", talkative, clock)
     assert failed == 0
@@ -224,7 +224,7 @@ def test_what_a_model_can_make_nothing_of_is_parked_and_may_be_tried_again(
     first, second = load_script()[0], load_script()[2]
     model = KnowingModel()
 
-    def stubborn(asked: Asked) -> Any:
+    def stubborn(asked: ReceivedRequest) -> Any:
         return answers["now"] if first.user in asked.user and answers else model(asked)
 
     with remembering("facts", stubborn, clock) as (memory, _):

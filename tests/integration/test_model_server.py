@@ -16,18 +16,18 @@ import pytest
 
 from memolith.demo.model_server import (
     Answer,
-    Asked,
     Fault,
     ModelServer,
+    ReceivedRequest,
     Unreliable,
-    cut_off,
-    dropped,
-    fenced,
-    in_turn,
-    late,
-    malformed,
-    refused,
-    refusing_schemas,
+    answer_in_sequence,
+    delayed_answer,
+    dropped_connection,
+    error_answer,
+    fenced_answer,
+    malformed_answer,
+    reject_schemas,
+    truncated_answer,
 )
 from memolith.ports.models import ChatMessage
 
@@ -85,7 +85,7 @@ PROTOCOLS = {"openai": by_openai, "ollama": by_ollama, "anthropic": by_anthropic
 each_protocol = pytest.mark.parametrize("protocol", PROTOCOLS)
 
 
-def echo(asked: Asked) -> str:
+def echo(asked: ReceivedRequest) -> str:
     return f"You said {asked.user}"
 
 
@@ -93,10 +93,10 @@ def echo(asked: Asked) -> str:
 def test_a_rule_answers_what_was_asked(protocol: str) -> None:
     with ModelServer(echo) as server:
         assert PROTOCOLS[protocol](server) == "You said Hello"
-    (asked,) = server.asked
+    (asked,) = server.requests
     assert asked.protocol == protocol
     assert asked.model == "m"
-    assert asked.turns == (ChatMessage("system", "Be brief."), ChatMessage("user", "Hello"))
+    assert asked.messages == (ChatMessage("system", "Be brief."), ChatMessage("user", "Hello"))
     assert asked.system == "Be brief."
     assert asked.schema is None
     assert not asked.is_stream
@@ -105,7 +105,7 @@ def test_a_rule_answers_what_was_asked(protocol: str) -> None:
 
 @each_protocol
 def test_a_script_is_answered_in_turn_and_its_end_is_a_failure(protocol: str) -> None:
-    with ModelServer(["one", {"two": 2}, fenced([3])]) as server:
+    with ModelServer(["one", {"two": 2}, fenced_answer([3])]) as server:
         assert PROTOCOLS[protocol](server) == "one"
         assert json.loads(PROTOCOLS[protocol](server)) == {"two": 2}
         assert "```json\n[3]\n```" in PROTOCOLS[protocol](server)
@@ -119,7 +119,7 @@ def test_the_first_rule_that_says_anything_decides() -> None:
 
 
 def test_what_a_rule_raises_is_raised_at_the_end() -> None:
-    def wrong(asked: Asked) -> str:
+    def wrong(asked: ReceivedRequest) -> str:
         raise LookupError(asked.model)
 
     def run() -> None:
@@ -148,7 +148,7 @@ def test_openai_streams_with_usage() -> None:
 
 def test_ollama_streams() -> None:
     with (
-        ModelServer([Answer("one two", is_whole=False)]) as server,
+        ModelServer([Answer("one two", is_complete=False)]) as server,
         ollama_client(server) as client,
     ):
         parts = list(client.chat("m", SAID, stream=True))
@@ -187,13 +187,13 @@ def test_the_schema_that_was_asked_for_is_known() -> None:
                 messages=SAID[1:],
                 output_config={"format": {"type": "json_schema", "schema": SCHEMA}},
             )
-    schemas = [asked.schema for asked in server.asked]
+    schemas = [asked.schema for asked in server.requests]
     assert [schema.name for schema in schemas if schema] == ["facts", "", ""]
     assert [schema.json for schema in schemas if schema] == [SCHEMA] * 3
 
 
 def test_a_service_may_refuse_schemas() -> None:
-    with ModelServer(refusing_schemas(echo)) as server:
+    with ModelServer(reject_schemas(echo)) as server:
         with ollama_client(server) as client, pytest.raises(ollama.ResponseError) as caught:
             client.chat("m", SAID, format=SCHEMA)
         assert caught.value.status_code == 400
@@ -212,7 +212,7 @@ FAILURES = {
 def test_a_failure_has_its_status(protocol: str, status: int) -> None:
     kind, attribute = FAILURES[protocol]
     with (
-        ModelServer([refused(status, message="so it is")]) as server,
+        ModelServer([error_answer(status, message="so it is")]) as server,
         pytest.raises(kind, match=r"so it is: you, .*, said: Hello") as caught,
     ):
         PROTOCOLS[protocol](server)
@@ -221,7 +221,7 @@ def test_a_failure_has_its_status(protocol: str, status: int) -> None:
 
 def test_a_failure_says_when_to_come_back() -> None:
     with (
-        ModelServer([refused(429, retry_after_s=7)]) as server,
+        ModelServer([error_answer(429, retry_after_s=7)]) as server,
         pytest.raises(openai.RateLimitError) as caught,
     ):
         by_openai(server)
@@ -230,13 +230,15 @@ def test_a_failure_says_when_to_come_back() -> None:
 
 @each_protocol
 @pytest.mark.parametrize(
-    "answer", [dropped(), cut_off("a b c d"), malformed()], ids=["dropped", "cut", "malformed"]
+    "answer",
+    [dropped_connection(), truncated_answer("a b c d"), malformed_answer()],
+    ids=["dropped", "cut", "malformed"],
 )
 def test_a_reply_that_breaks_is_no_reply(protocol: str, answer: Answer) -> None:
     with ModelServer([answer]) as server, pytest.raises(Exception, match=r".") as caught:
         PROTOCOLS[protocol](server)
     assert not isinstance(caught.value, AssertionError)
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize("fault", [Fault.BROKEN, Fault.ENDED_EARLY, Fault.MALFORMED])
@@ -259,7 +261,9 @@ def test_a_stream_that_breaks_has_begun(fault: Fault) -> None:
 
 def test_a_late_answer_is_waited_for_by_nobody_but_its_client() -> None:
     with (
-        ModelServer(lambda asked: late("x", 60) if asked.model == "m" else "soon") as server,
+        ModelServer(
+            lambda asked: delayed_answer("x", 60) if asked.model == "m" else "soon"
+        ) as server,
         openai_client(server) as client,
     ):
         with pytest.raises(openai.APITimeoutError):
@@ -308,12 +312,12 @@ def test_texts_that_share_words_have_near_vectors() -> None:
     assert shortened.shape == (3, 64)
     assert np.allclose(np.linalg.norm(shortened, axis=1), 1)
     assert np.allclose(shortened, also_short)
-    assert server.asked[0].texts == tuple(texts)
-    assert server.asked[1].dimensions == 64
+    assert server.requests[0].texts == tuple(texts)
+    assert server.requests[1].dimensions == 64
 
 
 def test_vectors_can_go_wrong_too() -> None:
-    script = in_turn([refused(500), Answer(vectors=[[1.0, 0.0]])])
+    script = answer_in_sequence([error_answer(500), Answer(vectors=[[1.0, 0.0]])])
     with ModelServer(embed=script) as server, openai_client(server) as client:
         with pytest.raises(openai.InternalServerError):
             client.embeddings.create(model="e", input="a")
@@ -321,26 +325,28 @@ def test_vectors_can_go_wrong_too() -> None:
         assert len(client.embeddings.create(model="e", input="a").data[0].embedding) == 384
 
 
-def _asked(text: str) -> Asked:
-    return Asked("openai", "/v1/chat/completions", "m", turns=(ChatMessage("user", text),))
+def _asked(text: str) -> ReceivedRequest:
+    return ReceivedRequest(
+        "openai", "/v1/chat/completions", "m", messages=(ChatMessage("user", text),)
+    )
 
 
 def test_a_third_goes_wrong_in_each_way_whatever_the_order() -> None:
     questions = [_asked(str(number)) for number in range(600)]
     one = Unreliable(echo, seed=5, delay_s=3)
-    answers = [Answer.of(one(asked)) for asked in questions]
-    assert 150 < one.spoiled < 250
+    answers = [Answer.from_value(one(asked)) for asked in questions]
+    assert 150 < one.corrupted < 250
     assert sum(answer.status == 500 for answer in answers) > 30
     assert sum(answer.delay_s == 3 for answer in answers) > 30
     assert sum(answer.fault is Fault.BROKEN for answer in answers) > 30
     assert sum(not answer.text.startswith("You said") for answer in answers) > 30
     other = Unreliable(echo, seed=5, delay_s=3)
-    backwards = [Answer.of(other(asked)) for asked in reversed(questions)]
+    backwards = [Answer.from_value(other(asked)) for asked in reversed(questions)]
     assert backwards[::-1] == answers
 
 
 def test_the_same_question_may_go_well_the_next_time() -> None:
     unreliable = Unreliable(echo, seed=1, rate=0.5)
-    answers = {Answer.of(unreliable(_asked("again"))) for _ in range(30)}
+    answers = {Answer.from_value(unreliable(_asked("again"))) for _ in range(30)}
     assert Answer("You said again") in answers
     assert len(answers) > 1

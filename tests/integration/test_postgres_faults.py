@@ -16,7 +16,7 @@ from memolith.domain.owners import WorkKind
 from memolith.errors import Conflict, StoreUnavailable
 from memolith.ports.work import WorkLease
 from memolith.testing.builders import DIMENSION, at, memory, record_id, short_entry
-from memolith.testing.store_records import listed, remember
+from memolith.testing.store_records import list_ids, remember
 from support.postgres import emptied, fresh, own
 
 SCHEMA = own("faults")
@@ -54,7 +54,7 @@ def test_connections_that_were_lost_while_idle_are_made_anew(
         remember(store, memory(number))
         cut_all(url)
         with store.read("alice") as snapshot:
-            assert record_id(number) in listed(snapshot)
+            assert record_id(number) in list_ids(snapshot)
 
 
 def test_a_connection_lost_in_a_transaction_keeps_nothing_of_it(
@@ -69,7 +69,7 @@ def test_a_connection_lost_in_a_transaction_keeps_nothing_of_it(
     with pytest.raises(StoreUnavailable, match="can't be reached"):
         write()
     with store.read("alice") as snapshot:
-        assert listed(snapshot) == [record_id(1)]
+        assert list_ids(snapshot) == [record_id(1)]
 
 
 def test_a_connection_lost_before_the_commit_keeps_nothing(store: PostgresStore, url: str) -> None:
@@ -81,7 +81,7 @@ def test_a_connection_lost_before_the_commit_keeps_nothing(store: PostgresStore,
     with pytest.raises(StoreUnavailable):
         write()
     with store.read("alice") as snapshot:
-        assert listed(snapshot) == [record_id(1)]
+        assert list_ids(snapshot) == [record_id(1)]
     remember(store, memory(2))
 
 
@@ -116,12 +116,12 @@ def test_first_writers_of_an_owner_wait_for_each_other(store: PostgresStore) -> 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(write, range(1, 5)))
     with store.read("carol") as snapshot:
-        assert (snapshot.counter, len(listed(snapshot))) == (4, 4)
+        assert (snapshot.counter, len(list_ids(snapshot))) == (4, 4)
 
 
 def remembered(store: PostgresStore) -> list[str]:
     with store.read("alice") as snapshot:
-        return listed(snapshot)
+        return list_ids(snapshot)
 
 
 def test_all_connections_in_use_is_told_and_waited_for(url: str) -> None:
@@ -200,7 +200,7 @@ def test_who_is_stopped_in_a_deadlock_has_written_nothing(store: PostgresStore, 
         ):
             way()
         with store.read("alice") as snapshot:
-            assert listed(snapshot) == [record_id(1)]
+            assert list_ids(snapshot) == [record_id(1)]
     remember(store, memory(2))
 
 
@@ -214,7 +214,7 @@ def test_who_is_not_stopped_in_a_deadlock_has_written_all(store: PostgresStore, 
         with pytest.raises(psycopg.errors.DeadlockDetected):
             crossing.result()
     with store.read("alice") as snapshot:
-        assert sorted(listed(snapshot)) == [record_id(1), record_id(2)]
+        assert sorted(list_ids(snapshot)) == [record_id(1), record_id(2)]
 
 
 def test_an_owner_is_written_to_while_another_owners_write_stands_open(
@@ -228,11 +228,11 @@ def test_an_owner_is_written_to_while_another_owners_write_stands_open(
         wait_for_a_lock(url)
         assert not later.done()
         with store.read("alice") as snapshot:
-            assert listed(snapshot) == [record_id(1)]
+            assert list_ids(snapshot) == [record_id(1)]
         tx.insert([(memory(4), short_entry("x"))])
     later.result()
     with store.read("alice") as snapshot:
-        assert sorted(listed(snapshot)) == [record_id(number) for number in (1, 2, 3, 4)]
+        assert sorted(list_ids(snapshot)) == [record_id(number) for number in (1, 2, 3, 4)]
 
 
 def wait_for_a_lock(url: str) -> None:
@@ -260,7 +260,7 @@ def test_a_statement_that_takes_too_long_is_cancelled_and_told(url: str) -> None
         ):
             remember(store, memory(2))
         with store.read("alice") as snapshot:
-            assert listed(snapshot) == [record_id(1)]
+            assert list_ids(snapshot) == [record_id(1)]
     finally:
         store.close()
 
@@ -299,4 +299,4 @@ def test_a_forked_child_has_connections_of_its_own(store: PostgresStore) -> None
             os._exit(code)
     assert os.waitpid(child, 0)[1] == 0
     with store.read("alice") as snapshot:
-        assert sorted(listed(snapshot)) == [record_id(1), record_id(2)]
+        assert sorted(list_ids(snapshot)) == [record_id(1), record_id(2)]

@@ -21,7 +21,7 @@ from memolith.errors import MemolithError, StoreDamaged, StoreReadOnly, StoreUna
 from memolith.policies.indexing import cosines, quantise
 from memolith.testing.builders import DIMENSION, at, memory, message, record_id, short_entry, vector
 from memolith.testing.store_records import remember, say
-from memolith.testing.store_search import NOW, found, worded
+from memolith.testing.store_search import NOW, nearest_numbers, records_by_term
 from support.rows import check_each
 
 pytestmark = pytest.mark.sqlite
@@ -66,7 +66,7 @@ def test_a_readers_index_follows_the_writes_of_another_process(
 ) -> None:
     remember(store, memory(1, "tea"))
     with store.read("alice") as snapshot:
-        assert len(found(snapshot)) == 1
+        assert len(nearest_numbers(snapshot)) == 1
     writer = subprocess.Popen(
         [sys.executable, "-c", _WRITER, str(path)],
         stdin=subprocess.PIPE,
@@ -79,8 +79,8 @@ def test_a_readers_index_follows_the_writes_of_another_process(
         for turn, _ in enumerate(writer.stdout, start=1):
             with store.read("alice") as snapshot:
                 assert snapshot.counter == 1 + turn
-                assert len(found(snapshot)) == 1 + 2 * turn
-                tea, pot = worded(snapshot, "tea", "pot")
+                assert len(nearest_numbers(snapshot)) == 1 + 2 * turn
+                tea, pot = records_by_term(snapshot, "tea", "pot")
                 assert (len(tea), len(pot)) == (1 + 2 * turn, turn)
             writer.stdin.write("\n")
             writer.stdin.flush()
@@ -174,7 +174,7 @@ def test_a_process_killed_in_the_middle_leaves_whole_transactions(path: Path) ->
     with store.read("alice") as snapshot:
         kept = snapshot.memories([record_id(n) for n in range(100, 240)])
         assert len(kept) == 2 * snapshot.counter
-        assert len(found(snapshot)) == len(kept)
+        assert len(nearest_numbers(snapshot)) == len(kept)
         numbers = {int(one.id[-4:], 16) for one in kept}
     assert numbers.issuperset(acknowledged)
     store.close()
@@ -190,7 +190,7 @@ def test_a_lock_held_elsewhere_is_waited_for_and_then_reported(
             remember(store, memory(2))
         assert refused.value.waited_s >= 0.2
         with store.read("alice") as snapshot:
-            assert len(found(snapshot)) == 1
+            assert len(nearest_numbers(snapshot)) == 1
     remember(store, memory(3))
 
 
@@ -226,12 +226,12 @@ def test_a_full_disk_undoes_the_transaction_and_says_so(store: SqliteStore) -> N
         remember(store, memory(2, "x" * 50_000))
     with store.read("alice") as snapshot:
         assert snapshot.counter == 1
-        assert worded(snapshot, "tea") == [[1]]
+        assert records_by_term(snapshot, "tea") == [[1]]
     with store._connections.write() as connection:
         connection.run("PRAGMA max_page_count = 1000000")
     remember(store, memory(3, "tea"))
     with store.read("alice") as snapshot:
-        assert worded(snapshot, "tea") == [[1, 3]]
+        assert records_by_term(snapshot, "tea") == [[1, 3]]
 
 
 @check_each(
@@ -265,7 +265,7 @@ def test_a_forked_child_reads_and_writes_with_connections_of_its_own(
         try:
             remember(store, memory(2, "tea"))
             with store.read("alice") as snapshot:
-                told = len(found(snapshot))
+                told = len(nearest_numbers(snapshot))
         except MemolithError:
             told = 100
         os._exit(told)
@@ -273,7 +273,7 @@ def test_a_forked_child_reads_and_writes_with_connections_of_its_own(
     assert os.waitstatus_to_exitcode(status) == 2
     remember(store, memory(3, "tea"))
     with store.read("alice") as snapshot:
-        assert worded(snapshot, "tea") == [[1, 2, 3]]
+        assert records_by_term(snapshot, "tea") == [[1, 2, 3]]
 
 
 def test_an_index_let_go_for_want_of_memory_is_built_again(path: Path) -> None:
@@ -283,7 +283,7 @@ def test_an_index_let_go_for_want_of_memory_is_built_again(path: Path) -> None:
     for _ in range(2):
         for owner in ("alice", "bob"):
             with store.read(owner) as snapshot:
-                assert worded(snapshot, "tea") == [[1]]
+                assert records_by_term(snapshot, "tea") == [[1]]
     assert len(store._indexes._states) == 1
     store.close()
 
@@ -291,15 +291,15 @@ def test_an_index_let_go_for_want_of_memory_is_built_again(path: Path) -> None:
 def test_an_owner_made_smaller_for_good_is_indexed_anew(store: SqliteStore) -> None:
     remember(store, memory(1, "tea"), memory(2, "tea"))
     with store.read("alice") as snapshot:
-        assert found(snapshot) == [1, 2]
+        assert nearest_numbers(snapshot) == [1, 2]
     with store._connections.write() as connection:
         for table in ("items", "passages", "terms"):
             connection.run(f"DELETE FROM {table} WHERE item = 1")  # noqa: S608
         connection.run("UPDATE owners SET generation = generation + 1, revision = revision + 1")
         connection.run("COMMIT")
     with store.read("alice") as snapshot:
-        assert found(snapshot) == [2]
-        assert worded(snapshot, "tea") == [[2]]
+        assert nearest_numbers(snapshot) == [2]
+        assert records_by_term(snapshot, "tea") == [[2]]
 
 
 def test_a_snapshot_older_than_the_index_gets_its_own(store: SqliteStore) -> None:
@@ -309,9 +309,9 @@ def test_a_snapshot_older_than_the_index_gets_its_own(store: SqliteStore) -> Non
         for number in range(2, 9):
             remember(store, memory(number, "tea"))
             with store.read("alice") as new:
-                assert len(found(new)) == number
-        assert found(old) == [1]
-        assert worded(old, "tea") == [[1]]
+                assert len(nearest_numbers(new)) == number
+        assert nearest_numbers(old) == [1]
+        assert records_by_term(old, "tea") == [[1]]
         assert old.postings(["tea"], NOW).total == 1
 
 
@@ -341,8 +341,8 @@ def test_long_texts_do_not_crowd_out_the_rest(store: SqliteStore) -> None:
     with store.write("alice") as tx:
         tx.insert([(memory(1), entry(*near)), *far])
     with store.read("alice") as snapshot:
-        assert found(snapshot, near=(1,), limit=5)[0] == 1
-        assert len(found(snapshot, near=(1,), limit=5)) == 5
+        assert nearest_numbers(snapshot, near=(1,), limit=5)[0] == 1
+        assert len(nearest_numbers(snapshot, near=(1,), limit=5)) == 5
 
 
 def test_the_cache_forgets_the_owner_asked_for_least_lately(store: SqliteStore) -> None:
@@ -351,12 +351,12 @@ def test_the_cache_forgets_the_owner_asked_for_least_lately(store: SqliteStore) 
     cache: IndexCache = store._indexes
     for owner in ("alice", "bob"):
         with store.read(owner) as snapshot:
-            assert len(found(snapshot)) == 1
+            assert len(nearest_numbers(snapshot)) == 1
     cache._limit_bytes = cache._size + 10
     with store.read("alice") as snapshot:
-        assert len(found(snapshot)) == 1
+        assert len(nearest_numbers(snapshot)) == 1
     with store.read("carol") as snapshot:
-        assert len(found(snapshot)) == 1
+        assert len(nearest_numbers(snapshot)) == 1
     names = {1: "alice", 2: "bob", 3: "carol"}
     assert [names[number] for number in cache._states] == ["alice", "carol"]
 
@@ -368,11 +368,11 @@ def test_what_an_index_keeps_while_it_is_asked_counts(store: SqliteStore) -> Non
     cache: IndexCache = store._indexes
     for owner in ("alice", "bob"):
         with store.read(owner) as snapshot:
-            assert len(found(snapshot, limit=5)) == 5
+            assert len(nearest_numbers(snapshot, limit=5)) == 5
     cache._limit_bytes = cache._size + 10
     for owner in ("alice", "bob", "bob"):
         with store.read(owner) as snapshot:
-            assert len(worded(snapshot, "tea")[0]) == 199
+            assert len(records_by_term(snapshot, "tea")[0]) == 199
     assert [*cache._states] == [2]
     assert cache._size == cache._states[2][-1].nbytes
 
@@ -381,24 +381,24 @@ def test_of_an_erased_owner_no_index_is_kept(store: SqliteStore) -> None:
     for owner in ("alice", "bob"):
         remember(store, memory(1, "tea", owner_id=owner), owner_id=owner)
         with store.read(owner) as snapshot:
-            assert worded(snapshot, "tea") == [[1]]
+            assert records_by_term(snapshot, "tea") == [[1]]
     store.erase("alice", at(1))
     cache: IndexCache = store._indexes
     assert [*cache._states] == [2]
     assert cache._size == cache._sizes[2].total_bytes
     with store.read("alice") as snapshot:
-        assert found(snapshot) == []
+        assert nearest_numbers(snapshot) == []
 
 
 def test_no_index_is_kept_of_before_rows_were_removed_for_good(store: SqliteStore) -> None:
     remember(store, memory(1, "tea"))
     with store.read("alice") as old:
-        assert found(old) == [1]
+        assert nearest_numbers(old) == [1]
         with store._connections.write() as connection:
             connection.run("UPDATE owners SET generation = generation + 1, revision = revision + 1")
             connection.run("COMMIT")
         with store.read("alice") as new:
-            assert found(new) == [1]
-        assert worded(old, "tea") == [[1]]
+            assert nearest_numbers(new) == [1]
+        assert records_by_term(old, "tea") == [[1]]
     (states,) = store._indexes._states.values()
     assert [state.version.generation for state in states] == [1]

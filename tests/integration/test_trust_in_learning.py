@@ -9,7 +9,7 @@ import pytest
 
 from memolith import Memolith, Message, OwnerMemory
 from memolith.adapters.models.openai import OpenAIChat
-from memolith.demo.model_server import Asked, ModelServer
+from memolith.demo.model_server import ModelServer, ReceivedRequest
 from memolith.domain.memories import Memory, Origin, State
 from memolith.domain.messages import Role
 from memolith.errors import ServiceFailed
@@ -53,7 +53,7 @@ def model(server: ModelServer) -> OpenAIChat:
 def noting(fact: str) -> Any:
     """Return the rule of a model that notes down one fact, as who the user is."""
 
-    def rule(asked: Asked) -> Any:
+    def rule(asked: ReceivedRequest) -> Any:
         if '"user_profile"' in asked.system:
             names = ("user_profile", "preferences", "ongoing_topics", "key_history")
             return {name: [ORDER] for name in names}

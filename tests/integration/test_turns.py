@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from memolith import Memolith
-from memolith.demo.model_server import Asked
+from memolith.demo.model_server import ReceivedRequest
 from memolith.domain.owners import WorkKind
 from memolith.services.work import EXCHANGES_PER_TURN, LEASE_S
 from memolith.testing.fakes import SettableClock
@@ -27,7 +27,7 @@ def clock() -> SettableClock:
     return SettableClock(START)
 
 
-def facts_of(asked: Asked) -> dict[str, Any]:
+def facts_of(asked: ReceivedRequest) -> dict[str, Any]:
     said = _NUMBER.search(asked.user)
     assert said is not None
     kind = {"type": "knowledge", "from": [1]}
@@ -58,7 +58,7 @@ class Gate:
         self._came = threading.Semaphore(0)
         self.asked: list[str] = []
 
-    def __call__(self, asked: Asked) -> Any:
+    def __call__(self, asked: ReceivedRequest) -> Any:
         said = _NUMBER.search(asked.user)
         assert said is not None
         self.asked.append(said[2])
@@ -99,7 +99,7 @@ def test_what_was_asked_when_it_is_to_stop_is_kept_and_no_more_is_asked(
         stop.set()
         gate.open()
         working.result(_PATIENCE_S)
-        asked = len(server.asked)
+        asked = len(server.requests)
         assert asked == _AT_ONCE
         assert learned(memory, "ann") == list(range(asked))
         assert memory.backlog(owner="ann").pending_messages == 2 * (20 - asked)
@@ -118,7 +118,7 @@ class Ticking(SettableClock):
 def test_a_claim_is_held_for_as_long_as_the_work_takes() -> None:
     clock, opened, rivals = Ticking(START), list[Memolith](), list[object]()
 
-    def rival(asked: Asked) -> Any:
+    def rival(asked: ReceivedRequest) -> Any:
         if '"facts"' not in asked.system:
             return {"summary": "Of boxes."}
         claims = opened[0]._app.store.leases

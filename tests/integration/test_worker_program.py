@@ -15,7 +15,7 @@ import pytest
 
 from memolith import Memolith
 from memolith.config import load
-from memolith.demo.model_server import Asked, ModelServer
+from memolith.demo.model_server import ModelServer, ReceivedRequest
 from memolith.domain.owners import WorkKind
 from memolith.services.work import LEASE_S
 from support.databases import PLACES
@@ -37,7 +37,7 @@ class Gate:
         self._came = threading.Semaphore(0)
         self.told: list[str] = []
 
-    def __call__(self, asked: Asked) -> Any:
+    def __call__(self, asked: ReceivedRequest) -> Any:
         said = _SAID.search(asked.user)
         assert said is not None
         self.told.append(said[0])

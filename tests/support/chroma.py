@@ -23,7 +23,7 @@ from memolith.adapters.crypto.ciphers import PlainCipher
 from memolith.domain.recall import SearchFilter
 from memolith.ports.store import Store, Transaction
 from memolith.testing.builders import DIMENSION, at, memory, short_entry
-from memolith.testing.store_search import found
+from memolith.testing.store_search import nearest_numbers
 
 _STARTS_WITHIN_S = 60.0
 
@@ -135,7 +135,7 @@ def sent(store: ChromaStore) -> None:
 
 def nearest(store: Store, owner: str = "alice", limit: int = 1_000) -> list[int]:
     with store.read(owner) as snapshot:
-        return found(snapshot, NOW, (1.0,), limit)
+        return nearest_numbers(snapshot, NOW, (1.0,), limit)
 
 
 def collection_of(store: ChromaStore, owner: str = "alice") -> str:

@@ -19,7 +19,7 @@ from memolith import Memolith, Memory, Message, OwnerMemory
 from memolith.adapters.models.openai import OpenAIChat
 from memolith.api.owner import DEFAULT_SESSION
 from memolith.config import load
-from memolith.demo.model_server import Asked, ModelServer
+from memolith.demo.model_server import ModelServer, ReceivedRequest
 from memolith.domain.memories import Origin, State
 from memolith.domain.messages import Role
 from memolith.import_export import jsonl
@@ -95,7 +95,7 @@ class Aftermath:
     recalled: tuple[Memory | Message, ...]
     base_memory: tuple[str, ...]
     context: str
-    asked: tuple[Asked, ...] = field(repr=False)
+    asked: tuple[ReceivedRequest, ...] = field(repr=False)
     exchange: frozenset[str]
 
     @property
@@ -164,7 +164,7 @@ def _aftermath(
     case: Injection,
 ) -> Aftermath:
     own = memory.owner(case.name)
-    before = len(server.asked)
+    before = len(server.requests)
     kind = own.equivalent_kind("identity")
     planted = tuple(own.remember(each, kind=kind) for each in KNOWN)
     own.set_base_memory(BASE_MEMORY)
@@ -190,7 +190,7 @@ def _aftermath(
         ),
         base_memory=tuple(each.content for each in own.base_memory_versions()),
         context=own.context(case.facts[0], token_budget=100_000),
-        asked=server.asked[before:],
+        asked=server.requests[before:],
         exchange=exchange,
     )
 
@@ -299,8 +299,8 @@ _MARKS = re.compile(
 
 def _unfenced(after: Aftermath) -> Iterator[str]:
     for asked in after.asked:
-        if [turn.role for turn in asked.turns] != ["system", "user"]:
-            yield f"turns: {[turn.role for turn in asked.turns]}"
+        if [turn.role for turn in asked.messages] != ["system", "user"]:
+            yield f"turns: {[turn.role for turn in asked.messages]}"
         if after.case.is_in(asked.system):
             yield "the payload is in the system message"
         yield from _broken_fences(asked.user)

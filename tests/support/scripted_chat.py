@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from memolith.demo.model_server import Asked, ModelServer
+from memolith.demo.model_server import ModelServer, ReceivedRequest
 
 FACT = "The user lives in Oslo."
 
@@ -23,9 +23,9 @@ class Model:
 
     answers: dict[str, Any] = field(default_factory=dict)
     facts: Any = None
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[ReceivedRequest] = field(default_factory=list)
 
-    def __call__(self, asked: Asked) -> Any:
+    def __call__(self, asked: ReceivedRequest) -> Any:
         """Return the response."""
         if not asked.is_stream:
             return {"facts": list(_facts(asked))} if self.facts is None else self.facts
@@ -37,10 +37,10 @@ class Model:
     @property
     def told(self) -> list[tuple[str, str]]:
         """Messages of the last prompt, without the system message."""
-        return [(turn.role, turn.content) for turn in self.asked[-1].turns[1:]]
+        return [(turn.role, turn.content) for turn in self.asked[-1].messages[1:]]
 
 
-def _facts(asked: Asked) -> Iterator[dict[str, Any]]:
+def _facts(asked: ReceivedRequest) -> Iterator[dict[str, Any]]:
     if "I live in Oslo" in asked.user:
         yield fact(FACT)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from memolith import Memolith, OwnerMemory
 from memolith.config import load
-from memolith.demo.model_server import Asked, ModelServer, Rule
+from memolith.demo.model_server import ModelServer, ReceivedRequest, Rule
 from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
 from support.scripted_learning import client
 
@@ -19,12 +19,12 @@ _SENTENCE = re.compile(r"[^.]+\.")
 _NOTE = re.compile(r"^> - (.+)$", re.MULTILINE)
 
 
-def turns(asked: Asked) -> list[str]:
+def turns(asked: ReceivedRequest) -> list[str]:
     """Return the messages of the transcript in a prompt."""
     return _TURN.findall(asked.user)
 
 
-def summarising(asked: Asked) -> Any:
+def summarising(asked: ReceivedRequest) -> Any:
     """Summarise by the first words of the first messages, and add all of it to documents."""
     if asked.texts:
         return None

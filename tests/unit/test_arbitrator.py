@@ -25,7 +25,7 @@ def test_a_port_and_a_function_are_asked_alike() -> None:
 def test_the_known_text_comes_first() -> None:
     script = ScriptedArbitrator([YES])
     TimedArbitrator(script, 5.0).arbitrate("known", "new")
-    assert script.asked == [("known", "new")]
+    assert script.calls == [("known", "new")]
 
 
 def test_who_takes_too_long_has_failed_and_may_be_asked_again() -> None:

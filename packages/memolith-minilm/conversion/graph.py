@@ -25,7 +25,7 @@ class Graph:
         """Create an empty graph."""
         self._nodes: list[onnx.NodeProto] = []
         self._constants: dict[str, NDArray[np.generic]] = {}
-        self._once: dict[str, str] = {}
+        self._outputs: dict[str, str] = {}
 
     def constant(self, name: str, value: NDArray[np.generic]) -> str:
         """Add a constant unless its name exists, and return the name."""
@@ -46,11 +46,11 @@ class Graph:
         """Add a node with one output, and return the name of the output."""
         return self.add_split(operator, *inputs, outputs=1, domain=domain, **attributes)[0]
 
-    def once(self, operator: str, *inputs: str, key: str) -> str:
+    def add_once(self, operator: str, *inputs: str, key: str) -> str:
         """Add a node unless its key exists, and return the name of its output."""
-        if key not in self._once:
-            self._once[key] = self.add(operator, *inputs)
-        return self._once[key]
+        if key not in self._outputs:
+            self._outputs[key] = self.add(operator, *inputs)
+        return self._outputs[key]
 
     def add_split(
         self,

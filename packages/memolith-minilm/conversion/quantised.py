@@ -80,22 +80,24 @@ class ByteProducts:
     def __call__(self, graph: Graph, rows: str, kind: Kind, matrix: Floats, name: str) -> str:
         """Add `rows @ matrix` to the graph."""
         if not self.apart or kind != "stream":
-            return self._in_bytes(graph, rows, _ZERO[kind], matrix, name)
+            return self._multiply_bytes(graph, rows, _ZERO[kind], matrix, name)
         few = list(self.apart)
         rest, others = matrix.copy(), np.ones(len(matrix), np.float32)
         rest[few] = 0
         others[few] = 0
         within = graph.add("Mul", rows, graph.constant("others", others))
-        scaled = self._in_bytes(graph, within, _ZERO[kind], rest, name)
+        scaled = self._multiply_bytes(graph, within, _ZERO[kind], rest, name)
         taken = graph.add("Gather", rows, graph.integers(*few), axis=1)
         return graph.add("Gemm", taken, graph.constant(f"{name} apart", matrix[few]), scaled)
 
-    def _in_bytes(self, graph: Graph, rows: str, zero: int, matrix: Floats, name: str) -> str:
+    def _multiply_bytes(self, graph: Graph, rows: str, zero: int, matrix: Floats, name: str) -> str:
         integers, column_scale = self.columns(matrix)
         scale = _row_scale(graph, rows, zero)
         byte = graph.constant(f"byte {zero}", np.array(zero, np.uint8))
         # One zero point per row. The number of rows is the same in every product.
-        bytes_ = graph.once("Expand", byte, graph.once("Shape", scale, key="rows"), key=byte)
+        bytes_ = graph.add_once(
+            "Expand", byte, graph.add_once("Shape", scale, key="rows"), key=byte
+        )
         raw = graph.add(
             "MatMulIntegerToFloat",
             graph.add("QuantizeLinear", rows, scale, bytes_, axis=0),

@@ -16,7 +16,7 @@ _erf = np.vectorize(math.erf, otypes=[np.float32])
 def embed(weights: Weights, ids: Sequence[int]) -> Floats:
     """Return the embedding of a text, of length 1, from its token ids with [CLS] and [SEP]."""
     words = weights["embeddings.word_embeddings.weight"][list(ids)]
-    rows = _normalised(weights, "embeddings.LayerNorm", words + positions(weights)[: len(ids)])
+    rows = _layer_norm(weights, "embeddings.LayerNorm", words + positions(weights)[: len(ids)])
     for number in range(LAYERS):
         rows = _layer(weights, f"encoder.layer.{number}", rows)
     mean = rows.mean(axis=0)
@@ -27,11 +27,11 @@ def embed(weights: Weights, ids: Sequence[int]) -> Floats:
 def _layer(weights: Weights, name: str, rows: Floats) -> Floats:
     seen = _attention(weights, name, rows)
     linear = _linear(weights, f"{name}.attention.output.dense", seen)
-    rows = _normalised(weights, f"{name}.attention.output.LayerNorm", rows + linear)
+    rows = _layer_norm(weights, f"{name}.attention.output.LayerNorm", rows + linear)
     wide = _linear(weights, f"{name}.intermediate.dense", rows)
     active = 0.5 * wide * (1 + _erf(wide / np.float32(math.sqrt(2))))
     narrow = _linear(weights, f"{name}.output.dense", active)
-    return _normalised(weights, f"{name}.output.LayerNorm", rows + narrow)
+    return _layer_norm(weights, f"{name}.output.LayerNorm", rows + narrow)
 
 
 def _attention(weights: Weights, name: str, rows: Floats) -> Floats:
@@ -51,7 +51,7 @@ def _linear(weights: Weights, name: str, rows: Floats) -> Floats:
     return out
 
 
-def _normalised(weights: Weights, name: str, rows: Floats) -> Floats:
+def _layer_norm(weights: Weights, name: str, rows: Floats) -> Floats:
     centred = rows - rows.mean(axis=-1, keepdims=True)
     variance = (centred**2).mean(axis=-1, keepdims=True)
     unit = centred / np.sqrt(variance + EPSILON)

@@ -104,7 +104,7 @@ class ScriptedArbitrator:
 
     def __init__(self, answers: Sequence[Verdict] = ()) -> None:
         """Set the answers."""
-        self.asked: list[tuple[str, str]] = []
+        self.calls: list[tuple[str, str]] = []
         self._answers = list(answers)
 
     def arbitrate(self, existing: str, candidate: str) -> Verdict:
@@ -113,7 +113,7 @@ class ScriptedArbitrator:
         Raises:
             ServiceFailed: No answer is left.
         """
-        self.asked.append((existing, candidate))
+        self.calls.append((existing, candidate))
         if not self._answers:
             raise ServiceFailed("scripted arbitrator", "has no answer left")
         return self._answers.pop(0)

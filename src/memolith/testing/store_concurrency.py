@@ -12,8 +12,8 @@ from memolith.domain.memories import Action, Event
 from memolith.errors import Conflict, StoreUnavailable, WrongEmbeddingModel
 from memolith.ports.store import Store
 from memolith.testing.builders import DIMENSION, at, memory, message, record_id, short_entry, vector
-from memolith.testing.store_records import HOSTILE, listed, numbers_of, remember, say
-from memolith.testing.store_search import NOW, found, worded
+from memolith.testing.store_records import HOSTILE, list_ids, numbers_of, remember, say
+from memolith.testing.store_search import NOW, nearest_numbers, records_by_term
 
 _THREADS = 8
 _PATIENCE_S = 60
@@ -49,11 +49,11 @@ class TransactionContract:
             assert snapshot.memories([record_id(1), record_id(2)]) == [memory(1, "tea")]
             assert snapshot.messages() == []
             assert snapshot.sessions() == []
-            assert worded(snapshot, "tea", "pot") == [[1], []]
+            assert records_by_term(snapshot, "tea", "pot") == [[1], []]
         assert profile_of(store, "alice") is None
         remember(store, memory(4, "tea"))
         with store.read("alice") as snapshot:
-            assert worded(snapshot, "tea") == [[1, 4]]
+            assert records_by_term(snapshot, "tea") == [[1, 4]]
 
     def test_store_error_caught_in_transaction_still_rolls_back(self, store: Store) -> None:
         remember(store, memory(1))
@@ -62,7 +62,7 @@ class TransactionContract:
             with pytest.raises(Conflict):
                 tx.insert([(memory(3), short_entry("x")), (memory(1), short_entry("x"))])
         with store.read("alice") as snapshot:
-            assert listed(snapshot) == [record_id(1)]
+            assert list_ids(snapshot) == [record_id(1)]
             assert snapshot.counter == 1
 
     def test_empty_transaction_creates_no_owner(self, store: Store) -> None:
@@ -101,7 +101,7 @@ class TransactionContract:
             assert [session.id for session in tx.sessions()] == ["s1"]
             assert len(tx.participants()) == 1
             assert tx.statistics().total_count == 1
-            assert listed(tx, tags=("a",)) == [record_id(1)]
+            assert list_ids(tx, tags=("a",)) == [record_id(1)]
             tx.amend(memory(1, "tea", key="other"))
             assert tx.find_by_key("k") is None
 
@@ -109,8 +109,8 @@ class TransactionContract:
         remember(store, memory(1, "tea"))
         with store.write("alice") as tx:
             tx.insert([(memory(2, "tea"), short_entry("tea", 1))])
-            assert worded(tx, "tea")[0][:1] == [1]
-            assert found(tx, near=(1,))[:1] == [1]
+            assert records_by_term(tx, "tea")[0][:1] == [1]
+            assert nearest_numbers(tx, near=(1,))[:1] == [1]
 
     def test_profile_is_stored_with_the_first_write(self, store: Store) -> None:
         assert profile_of(store, "alice") is None
@@ -181,9 +181,9 @@ class OwnersContract:
             assert snapshot.find_by_content("pot") == []
             assert [one.name for one in snapshot.participants()] == ["alice"]
             assert numbers_of(snapshot.messages()) == [2]
-            assert listed(snapshot, tags=("t",)) == [record_id(1)]
-            assert worded(snapshot, "tea", "pot", "new") == [[1, 2], [], []]
-            assert found(snapshot) == [1, 2]
+            assert list_ids(snapshot, tags=("t",)) == [record_id(1)]
+            assert records_by_term(snapshot, "tea", "pot", "new") == [[1, 2], [], []]
+            assert nearest_numbers(snapshot) == [1, 2]
 
     def test_search_results_do_not_depend_on_other_owners(self, store: Store) -> None:
         texts = ["tea pot", "tea", "cup of tea", "water", "pot"]
@@ -254,20 +254,20 @@ class ConcurrencyContract:
         remember(store, memory(1, "tea"))
         say(store, message(5, "tea", sequence=1))
         with store.read("alice") as before, store.read("alice") as later:
-            assert found(before) == [1, 5]
+            assert nearest_numbers(before) == [1, 5]
             remember(store, memory(2, "tea"))
             with store.write("alice") as tx:
                 tx.revise(memory(1, "pot", version=2, updated_at=at(9)), short_entry("pot", 1))
                 tx.close_messages([record_id(5)], at(9))
             store.record_access("alice", {record_id(1): (1, at(70))})
             with store.read("alice") as now:
-                assert worded(now, "tea", "pot") == [[2], [1]]
+                assert records_by_term(now, "tea", "pot") == [[2], [1]]
             for snapshot in (before, later):
                 assert snapshot.counter == 2
                 assert snapshot.memories([record_id(1), record_id(2)]) == [memory(1, "tea")]
                 assert numbers_of(snapshot.messages()) == [5]
-                assert found(snapshot) == [1, 5]
-                assert worded(snapshot, "tea", "pot") == [[1, 5], []]
+                assert nearest_numbers(snapshot) == [1, 5]
+                assert records_by_term(snapshot, "tea", "pot") == [[1, 5], []]
                 assert snapshot.postings(["tea"], NOW).total == 2
                 numbers = snapshot.item_numbers([record_id(1)], NOW)
                 assert snapshot.usage_stats(numbers).access_count.tolist() == [0]
@@ -293,7 +293,7 @@ class ConcurrencyContract:
             said = snapshot.messages(session_id="s1")
             assert [one.sequence for one in said] == list(range(1, 10 * _THREADS + 1))
             assert snapshot.counter == 10 * _THREADS
-            assert len(found(snapshot)) == 10 * _THREADS
+            assert len(nearest_numbers(snapshot)) == 10 * _THREADS
             assert snapshot.postings(["tea"], NOW).total == 10 * _THREADS
 
     def test_eight_threads_read_and_write_eight_owners(self, store: Store) -> None:
@@ -303,10 +303,10 @@ class ConcurrencyContract:
                 number = 1 + turn
                 remember(store, memory(number, "tea", owner_id=own), owner_id=own)
                 with store.read(own) as snapshot:
-                    assert len(found(snapshot)) == number
-                    assert worded(snapshot, "tea") == [list(range(1, number + 1))]
+                    assert len(nearest_numbers(snapshot)) == number
+                    assert records_by_term(snapshot, "tea") == [list(range(1, number + 1))]
                 with store.read(other) as snapshot:
-                    assert len(found(snapshot)) == snapshot.counter
+                    assert len(nearest_numbers(snapshot)) == snapshot.counter
 
         _run(live)
         assert store.owners() == [f"owner{worker}" for worker in range(_THREADS)]
@@ -318,7 +318,7 @@ class ConcurrencyContract:
             while not done.is_set():
                 with store.read("alice") as snapshot:
                     counter = snapshot.counter
-                    assert len(found(snapshot)) == 2 * counter
+                    assert len(nearest_numbers(snapshot)) == 2 * counter
                     assert snapshot.postings(["tea"], NOW).total == 2 * counter
                     assert snapshot.statistics().total_count == 2 * counter
 
@@ -336,7 +336,7 @@ class ConcurrencyContract:
 
 def _ids_found(store: Store) -> list[int]:
     with store.read("alice") as snapshot:
-        return found(snapshot)
+        return nearest_numbers(snapshot)
 
 
 def _run(work: Callable[[int], None]) -> None:

@@ -198,7 +198,7 @@ def records(snapshot: Snapshot) -> dict[str, Any]:
     }
 
 
-def searched(
+def search_results(
     snapshot: Snapshot, scope: SearchFilter, near: tuple[int, int, int], limit: int
 ) -> dict[str, Any]:
     """Return everything that a snapshot returns for a search."""

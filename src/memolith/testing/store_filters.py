@@ -12,7 +12,7 @@ from memolith.domain.messages import Role
 from memolith.ports.store import Store
 from memolith.testing.builders import at, memory, message, record_id, short_entry, vector
 from memolith.testing.store_records import remember
-from memolith.testing.store_search import NOW, added, found, logged, worded
+from memolith.testing.store_search import NOW, insert, log, nearest_numbers, records_by_term
 
 
 class ScopeContract:
@@ -22,7 +22,7 @@ class ScopeContract:
     def filled(self, store: Store) -> Store:
         """Return a store with five memories and two messages, all about tea."""
         near = short_entry("tea", 1)
-        added(
+        insert(
             store,
             (memory(1, tags=("a", "b")), near),
             (memory(2, kind="event", tags=("a",), session_id="s1"), near),
@@ -30,7 +30,7 @@ class ScopeContract:
             (memory(4, happened_at=at(700)), near),
             (memory(5, state=State.FORGOTTEN), near),
         )
-        logged(store, (message(6, sequence=1), near), (message(7, sequence=2), near))
+        log(store, (message(6, sequence=1), near), (message(7, sequence=2), near))
         return store
 
     @pytest.mark.parametrize(
@@ -64,9 +64,9 @@ class ScopeContract:
         scope = replace(NOW, **choice)
         ids = [record_id(n) for n in range(1, 8)]
         with filled.read("alice") as snapshot:
-            assert found(snapshot, scope) == expected
-            assert found(snapshot, scope, limit=2) == expected[:2]
-            assert worded(snapshot, "tea", scope=scope) == [expected]
+            assert nearest_numbers(snapshot, scope) == expected
+            assert nearest_numbers(snapshot, scope, limit=2) == expected[:2]
+            assert records_by_term(snapshot, "tea", scope=scope) == [expected]
             passed = snapshot.item_numbers(ids, scope) >= 0
             within = snapshot.items(snapshot.items_in_scope(scope)).record_id
         assert [n for n, kept in zip(range(1, 8), passed, strict=True) if kept] == expected
@@ -74,7 +74,7 @@ class ScopeContract:
 
     def test_amended_fields_are_filtered_by_their_new_values(self, filled: Store) -> None:
         with filled.read("alice") as snapshot:
-            assert found(snapshot, replace(NOW, tags=("c",))) == []
+            assert nearest_numbers(snapshot, replace(NOW, tags=("c",))) == []
         with filled.write("alice") as tx:
             tx.amend(memory(1, kind="event", tags=("c",), session_id="s9", happened_at=at(900)))
         with filled.read("alice") as snapshot:
@@ -83,15 +83,15 @@ class ScopeContract:
                 {"session_id": "s9"},
                 {"since": at(900)},
             ):
-                assert found(snapshot, replace(NOW, **choice)) == [1]
-            assert found(snapshot, replace(NOW, kinds=frozenset({"event"}))) == [1, 2]
-            assert found(snapshot, replace(NOW, tags=("a",))) == [2]
+                assert nearest_numbers(snapshot, replace(NOW, **choice)) == [1]
+            assert nearest_numbers(snapshot, replace(NOW, kinds=frozenset({"event"}))) == [1, 2]
+            assert nearest_numbers(snapshot, replace(NOW, tags=("a",))) == [2]
 
     def test_current_version_is_found_despite_clock_skew(self, store: Store) -> None:
         remember(store, memory(1, updated_at=at(5_000)))
         with store.read("alice") as snapshot:
-            assert found(snapshot) == [1]
-            assert found(snapshot, replace(NOW, as_of=at(999))) == []
+            assert nearest_numbers(snapshot) == [1]
+            assert nearest_numbers(snapshot, replace(NOW, as_of=at(999))) == []
 
     def test_old_versions_are_found_only_as_of_their_time(self, store: Store) -> None:
         remember(store, memory(1, "tea"))
@@ -99,8 +99,8 @@ class ScopeContract:
             tx.revise(memory(1, "pot", version=2, updated_at=at(60)), short_entry("pot", 0, 1))
         then = replace(NOW, as_of=at(59))
         with store.read("alice") as snapshot:
-            assert worded(snapshot, "tea", "pot") == [[], [1]]
-            assert worded(snapshot, "tea", "pot", scope=then) == [[1], []]
+            assert records_by_term(snapshot, "tea", "pot") == [[], [1]]
+            assert records_by_term(snapshot, "tea", "pot", scope=then) == [[1], []]
             assert len(snapshot.nearest(vector(1), 9, NOW)) == 1
             assert len(snapshot.nearest(vector(1), 9, then)) == 1
 
@@ -117,21 +117,25 @@ class ScopeContract:
         active, superseded, expired, faded, evicted, forgotten = range(2, 8)
         scope = replace(NOW, now=at(600), dormant=True)
         with resting.read("alice") as snapshot:
-            assert found(snapshot, replace(scope, dormant=False)) == [active]
+            assert nearest_numbers(snapshot, replace(scope, dormant=False)) == [active]
             for now in (600, 1_000):
                 dormant = replace(scope, now=at(now))
-                assert found(snapshot, dormant) == [1, active, expired, faded, evicted]
-                assert worded(snapshot, "tea", scope=dormant) == [found(snapshot, dormant)]
+                assert nearest_numbers(snapshot, dormant) == [1, active, expired, faded, evicted]
+                assert records_by_term(snapshot, "tea", scope=dormant) == [
+                    nearest_numbers(snapshot, dormant)
+                ]
             ids = [record_id(n) for n in range(1, 8)]
             numbers = snapshot.item_numbers(ids, scope)
             assert (numbers < 0).tolist() == [n in (superseded, forgotten) for n in range(1, 8)]
             query = vector(1)
             there = numbers[numbers >= 0]
             assert len(snapshot.similarities(query, there).cosine) == len(there)
-            assert found(snapshot, replace(scope, tags=("a",))) == [faded]
-            assert found(snapshot, replace(scope, kinds=frozenset({"event"}))) == []
+            assert nearest_numbers(snapshot, replace(scope, tags=("a",))) == [faded]
+            assert nearest_numbers(snapshot, replace(scope, kinds=frozenset({"event"}))) == []
             then = replace(scope, as_of=at(99))
-            assert found(snapshot, then) == found(snapshot, replace(then, dormant=False))
+            assert nearest_numbers(snapshot, then) == nearest_numbers(
+                snapshot, replace(then, dormant=False)
+            )
 
     def test_only_the_newest_version_of_a_dormant_memory_is_found(self, store: Store) -> None:
         remember(store, memory(1, "tea"))
@@ -139,29 +143,29 @@ class ScopeContract:
             tx.revise(memory(1, "pot", version=2, updated_at=at(60)), short_entry("pot", 1))
         scope = replace(NOW, dormant=True)
         with store.read("alice") as snapshot:
-            assert worded(snapshot, "tea", "pot", scope=scope) == [[], [1]]
+            assert records_by_term(snapshot, "tea", "pot", scope=scope) == [[], [1]]
         with store.write("alice") as tx:
             tx.amend(memory(1, version=2, state=State.FADED, updated_at=at(70)))
         with store.read("alice") as snapshot:
-            assert worded(snapshot, "tea", "pot") == [[], []]
-            assert worded(snapshot, "tea", "pot", scope=scope) == [[], [1]]
+            assert records_by_term(snapshot, "tea", "pot") == [[], []]
+            assert records_by_term(snapshot, "tea", "pot", scope=scope) == [[], [1]]
             assert snapshot.postings(["pot"], scope).document_frequency.tolist() == [0]
 
     def test_revived_memory_is_found_once_and_forgotten_one_is_not(self, store: Store) -> None:
         remember(store, memory(1, "tea", state=State.EVICTED), memory(2, "tea"))
         scope = replace(NOW, dormant=True)
         with store.read("alice") as snapshot:
-            assert found(snapshot, scope) == [1, 2]
+            assert nearest_numbers(snapshot, scope) == [1, 2]
         with store.write("alice") as tx:
             tx.revise(memory(1, "tea", version=2, updated_at=at(60)), short_entry("tea", 1))
             tx.amend(memory(2, state=State.EXPIRED, updated_at=at(60)))
         with store.read("alice") as snapshot:
-            assert found(snapshot) == [1]
-            assert sorted(found(snapshot, scope)) == [1, 2]
+            assert nearest_numbers(snapshot) == [1]
+            assert sorted(nearest_numbers(snapshot, scope)) == [1, 2]
         with store.write("alice") as tx:
             tx.amend(memory(2, state=State.FORGOTTEN, updated_at=at(70)))
         with store.read("alice") as snapshot:
-            assert found(snapshot, scope) == [1]
+            assert nearest_numbers(snapshot, scope) == [1]
 
     def test_suspicious_items_not_from_the_user_can_be_excluded(self, store: Store) -> None:
         """Only unreviewed items are excluded."""
@@ -169,7 +173,7 @@ class ScopeContract:
         marked = replace(plain, features=replace(plain.features, traits=Trait.SUSPICIOUS))
         traits = Trait.SUSPICIOUS | Trait.REVIEWED | Trait.PLACE
         reviewed = replace(plain, features=replace(plain.features, traits=traits))
-        added(
+        insert(
             store,
             (memory(1, origin=Origin.TOOL), plain),
             (memory(2, origin=Origin.TOOL), marked),
@@ -178,13 +182,13 @@ class ScopeContract:
         )
         said = ((5, Role.USER), (6, Role.ASSISTANT), (7, Role.PARTICIPANT))
         for sequence, (number, role) in enumerate(said, start=1):
-            logged(store, (message(number, sequence=sequence, role=role), marked))
+            log(store, (message(number, sequence=sequence, role=role), marked))
         with store.read("alice") as snapshot:
-            assert found(snapshot, NOW) == [1, 2, 3, 4, 5, 6, 7]
+            assert nearest_numbers(snapshot, NOW) == [1, 2, 3, 4, 5, 6, 7]
             scope = replace(NOW, include_quarantined=False)
-            assert found(snapshot, scope) == [1, 3, 4, 5]
-            assert worded(snapshot, "tea", scope=scope) == [[1, 3, 4, 5]]
-            assert found(snapshot, replace(scope, as_of=at(50))) == [1, 3, 4, 5]
+            assert nearest_numbers(snapshot, scope) == [1, 3, 4, 5]
+            assert records_by_term(snapshot, "tea", scope=scope) == [[1, 3, 4, 5]]
+            assert nearest_numbers(snapshot, replace(scope, as_of=at(50))) == [1, 3, 4, 5]
             items = snapshot.items_with_traits(Trait.SUSPICIOUS, scope)
             assert list(snapshot.items(items).record_id) == [record_id(n) for n in (3, 4, 5)]
             assert len(snapshot.items_with_traits(Trait.SUSPICIOUS | Trait.PLACE, NOW)) == 6
@@ -197,20 +201,20 @@ class ScopeContract:
             tx.link([Link(record_id(4), record_id(n), "summary_of") for n in (1, 3)])
             tx.link([Link(record_id(4), record_id(2), "near")])
         with store.read("alice") as snapshot:
-            assert found(snapshot) == [2, 3, 4]
-            assert found(snapshot, replace(NOW, include_compressed=True)) == [1, 2, 3, 4]
-            assert found(snapshot, replace(NOW, as_of=at(49))) == [1, 2, 3]
+            assert nearest_numbers(snapshot) == [2, 3, 4]
+            assert nearest_numbers(snapshot, replace(NOW, include_compressed=True)) == [1, 2, 3, 4]
+            assert nearest_numbers(snapshot, replace(NOW, as_of=at(49))) == [1, 2, 3]
         with store.write("alice") as tx:
             tx.amend(memory(4, kind="summary", state=State.FORGOTTEN, updated_at=at(70)))
         with store.read("alice") as snapshot:
-            assert found(snapshot) == [1, 2, 3]
-            assert found(snapshot, replace(NOW, as_of=at(69))) == [2, 3, 4]
+            assert nearest_numbers(snapshot) == [1, 2, 3]
+            assert nearest_numbers(snapshot, replace(NOW, as_of=at(69))) == [2, 3, 4]
 
     def test_new_link_affects_the_next_search(self, store: Store) -> None:
         remember(store, memory(1, compressed=True), memory(2))
         with store.read("alice") as snapshot:
-            assert found(snapshot) == [1, 2]
+            assert nearest_numbers(snapshot) == [1, 2]
         with store.write("alice") as tx:
             tx.link([Link(record_id(2), record_id(1), "summary_of")])
         with store.read("alice") as snapshot:
-            assert found(snapshot) == [2]
+            assert nearest_numbers(snapshot) == [2]

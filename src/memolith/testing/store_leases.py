@@ -24,7 +24,7 @@ def _take(
     return store.leases.acquire(owner, work, now=at(seconds), lease_s=_LEASE_S)
 
 
-def _taken(
+def _take_lease(
     store: Store, seconds: float, work: WorkKind = _LEARN, owner: str = "alice"
 ) -> WorkLease:
     claim = _take(store, seconds, work, owner)
@@ -58,12 +58,14 @@ class ClaimsContract:
         return store
 
     def test_lease_contains_owner_and_kind_of_work(self, settled: Store) -> None:
-        claim = _taken(settled, 0, _CONSOLIDATE)
+        claim = _take_lease(settled, 0, _CONSOLIDATE)
         assert (claim.owner_id, claim.work, claim.attempts) == ("alice", _CONSOLIDATE, 0)
 
     def test_owner_has_one_lease_per_kind_of_work(self, settled: Store) -> None:
         tokens = {
-            _taken(settled, 0, work, owner).token for work in WorkKind for owner in ("alice", "bob")
+            _take_lease(settled, 0, work, owner).token
+            for work in WorkKind
+            for owner in ("alice", "bob")
         }
         assert len(tokens) == 4
         for work in WorkKind:
@@ -81,14 +83,14 @@ class ClaimsContract:
     def test_work_of_any_owner_id_can_be_leased(self, store: Store, owner: str) -> None:
         _let_wait(store, 1, owner)
         assert _owners(store, _LEARN, 0) == [owner]
-        claim = _taken(store, 0, owner=owner)
+        claim = _take_lease(store, 0, owner=owner)
         assert _holds(store, claim)
         store.leases.fail(claim, retry_at=at(5))
-        assert _taken(store, 5, owner=owner).attempts == 1
+        assert _take_lease(store, 5, owner=owner).attempts == 1
 
     def test_expired_lease_is_lost_once_taken_over(self, settled: Store) -> None:
-        first = _taken(settled, 0)
-        second = _taken(settled, 10)
+        first = _take_lease(settled, 0)
+        second = _take_lease(settled, 10)
         assert not _holds(settled, first)
         assert _holds(settled, second)
         assert not settled.leases.renew(first, now=at(11), lease_s=_LEASE_S)
@@ -99,53 +101,53 @@ class ClaimsContract:
         assert settled.leases.renew(second, now=at(11), lease_s=_LEASE_S)
 
     def test_expired_lease_stays_valid_until_taken_over(self, settled: Store) -> None:
-        claim = _taken(settled, 0)
+        claim = _take_lease(settled, 0)
         assert settled.leases.renew(claim, now=at(50), lease_s=_LEASE_S)
         assert _holds(settled, claim)
         assert _take(settled, 59) is None
-        assert _taken(settled, 60).token != claim.token
+        assert _take_lease(settled, 60).token != claim.token
 
     def test_takeover_is_not_a_failed_attempt(self, settled: Store) -> None:
-        settled.leases.fail(_taken(settled, 0), retry_at=at(0))
-        assert [_taken(settled, n).attempts for n in (0, 10, 20)] == [1, 1, 1]
+        settled.leases.fail(_take_lease(settled, 0), retry_at=at(0))
+        assert [_take_lease(settled, n).attempts for n in (0, 10, 20)] == [1, 1, 1]
 
     def test_released_work_is_free_and_its_attempts_are_reset(self, settled: Store) -> None:
-        settled.leases.fail(_taken(settled, 0), retry_at=at(0))
-        claim = _taken(settled, 0)
+        settled.leases.fail(_take_lease(settled, 0), retry_at=at(0))
+        claim = _take_lease(settled, 0)
         settled.leases.release(claim)
         assert not _holds(settled, claim)
         assert not settled.leases.renew(claim, now=at(0), lease_s=_LEASE_S)
         settled.leases.fail(claim, retry_at=None)
-        assert _taken(settled, 0).attempts == 0
+        assert _take_lease(settled, 0).attempts == 0
 
     def test_failed_work_waits_until_its_retry_time_and_counts_the_attempt(
         self, settled: Store
     ) -> None:
-        claim = _taken(settled, 0)
+        claim = _take_lease(settled, 0)
         settled.leases.fail(claim, retry_at=at(5))
         assert not _holds(settled, claim)
         assert _take(settled, 4.999_999) is None
         settled.leases.fail(claim, retry_at=at(99))
-        again = _taken(settled, 5)
+        again = _take_lease(settled, 5)
         assert again.attempts == 1
         settled.leases.fail(again, retry_at=at(7))
-        assert _taken(settled, 7).attempts == 2
+        assert _take_lease(settled, 7).attempts == 2
 
     def test_parked_work_waits_for_an_explicit_retry(self, settled: Store) -> None:
-        settled.leases.fail(_taken(settled, 0), retry_at=None)
-        settled.leases.fail(_taken(settled, 0, owner="bob"), retry_at=None)
+        settled.leases.fail(_take_lease(settled, 0), retry_at=None)
+        settled.leases.fail(_take_lease(settled, 0, owner="bob"), retry_at=None)
         assert _take(settled, 1e9) is None
         settled.leases.retry("alice")
-        assert _taken(settled, 0).attempts == 0
+        assert _take_lease(settled, 0).attempts == 0
         assert _take(settled, 1e9, owner="bob") is None
 
     def test_retry_makes_postponed_work_due_at_once(self, settled: Store) -> None:
-        settled.leases.fail(_taken(settled, 0), retry_at=at(100))
+        settled.leases.fail(_take_lease(settled, 0), retry_at=at(100))
         settled.leases.retry("alice")
-        assert _taken(settled, 1).attempts == 0
+        assert _take_lease(settled, 1).attempts == 0
 
     def test_retry_does_not_take_leased_work(self, settled: Store) -> None:
-        claim = _taken(settled, 0)
+        claim = _take_lease(settled, 0)
         settled.leases.retry("alice")
         assert _holds(settled, claim)
         assert _take(settled, 1) is None
@@ -153,13 +155,13 @@ class ClaimsContract:
     def test_owners_are_sorted_and_leased_ones_are_excluded(self, settled: Store) -> None:
         remember(settled, memory(1, owner_id="Zoe"), owner_id="Zoe")
         assert _owners(settled, _CONSOLIDATE, 0) == ["Zoe", "alice", "bob"]
-        claim = _taken(settled, 0, _CONSOLIDATE)
+        claim = _take_lease(settled, 0, _CONSOLIDATE)
         assert _owners(settled, _CONSOLIDATE, 9) == ["Zoe", "bob"]
         assert _owners(settled, _CONSOLIDATE, 10) == ["Zoe", "alice", "bob"]
         settled.leases.fail(claim, retry_at=at(20))
         assert _owners(settled, _CONSOLIDATE, 19) == ["Zoe", "bob"]
         assert _owners(settled, _CONSOLIDATE, 20) == ["Zoe", "alice", "bob"]
-        settled.leases.fail(_taken(settled, 20, _CONSOLIDATE), retry_at=None)
+        settled.leases.fail(_take_lease(settled, 20, _CONSOLIDATE), retry_at=None)
         assert _owners(settled, _CONSOLIDATE, 1e9) == ["Zoe", "bob"]
 
     def test_owners_with_learning_work_have_due_messages(self, settled: Store) -> None:
@@ -176,7 +178,7 @@ class ClaimsContract:
             tx.close_messages([record_id(15)], at(100))
         assert _owners(settled, _LEARN, 0) == ["alice"]
         assert _owners(settled, _LEARN, 5) == ["alice", "bob"]
-        _taken(settled, 5, owner="bob")
+        _take_lease(settled, 5, owner="bob")
         assert _owners(settled, _LEARN, 5) == ["alice"]
         assert _owners(settled, _CONSOLIDATE, 5) == ["alice", "bob", "carol", "dave", "erin"]
 
@@ -202,10 +204,10 @@ class ClaimsContract:
             )
 
     def test_leases_change_no_counter_and_create_no_event(self, settled: Store) -> None:
-        claim = _taken(settled, 0)
+        claim = _take_lease(settled, 0)
         settled.leases.renew(claim, now=at(1), lease_s=_LEASE_S)
         settled.leases.fail(claim, retry_at=at(1))
-        settled.leases.release(_taken(settled, 1))
+        settled.leases.release(_take_lease(settled, 1))
         assert _counter(settled) == 1
         with settled.read("alice") as snapshot:
             history = snapshot.history(record_id(1))
@@ -213,8 +215,8 @@ class ClaimsContract:
         assert history.events == ()
 
     def test_erasing_an_owner_removes_its_leases(self, settled: Store) -> None:
-        claim = _taken(settled, 0)
-        settled.leases.fail(_taken(settled, 0, _CONSOLIDATE), retry_at=None)
+        claim = _take_lease(settled, 0)
+        settled.leases.fail(_take_lease(settled, 0, _CONSOLIDATE), retry_at=None)
         settled.erase("alice", at(1))
         assert _take(settled, 1) is None
         assert not settled.leases.renew(claim, now=at(1), lease_s=_LEASE_S)
@@ -224,10 +226,10 @@ class ClaimsContract:
         settled.readmit("alice")
         remember(settled, memory(1))
         assert not _holds(settled, claim)
-        assert _taken(settled, 1, _CONSOLIDATE).attempts == 0
+        assert _take_lease(settled, 1, _CONSOLIDATE).attempts == 0
 
     def test_lease_is_held_only_in_transactions_of_its_owner(self, settled: Store) -> None:
-        claim = _taken(settled, 0)
+        claim = _take_lease(settled, 0)
         with settled.write("bob") as tx:
             assert not tx.holds_lease(claim)
             assert not tx.holds_lease(replace(claim, owner_id="bob"))
@@ -238,11 +240,11 @@ class ClaimsContract:
             assert tx.holds_lease(claim)
 
     def test_lease_is_not_taken_over_before_its_holder_commits(self, settled: Store) -> None:
-        claim = _taken(settled, 0)
+        claim = _take_lease(settled, 0)
         with ThreadPoolExecutor(1) as pool:
             with settled.write("alice") as tx:
                 assert tx.holds_lease(claim)
-                other = pool.submit(_taken, settled, 20)
+                other = pool.submit(_take_lease, settled, 20)
                 tx.insert([(memory(2), short_entry("x"))])
                 assert tx.holds_lease(claim)
             second = other.result()

@@ -33,7 +33,7 @@ from memolith.ports.store import IndexEntry, Snapshot, Store, Transaction
 from memolith.ports.work import WorkLease
 from memolith.testing import store_contract as some
 from memolith.testing.builders import DIMENSION, at
-from memolith.testing.store_contract import plain, records, searched
+from memolith.testing.store_contract import plain, records, search_results
 
 _works = st.sampled_from(WorkKind)
 _sessions = st.sampled_from((*some.SESSIONS, "s3"))
@@ -254,7 +254,7 @@ class StoreMachine(WorkRules, RuleBasedStateMachine):
         """Create a new version of a memory."""
 
         def write(tx: Transaction) -> None:
-            id_ = _picked(_memory_ids_of(tx), pick, memory.id)
+            id_ = _pick(_memory_ids_of(tx), pick, memory.id)
             version = max((one.version for one in tx.memories([id_])), default=0) + step
             tx.revise(replace(memory, id=id_, owner_id=owner, version=version), own)
 
@@ -265,7 +265,7 @@ class StoreMachine(WorkRules, RuleBasedStateMachine):
         """Amend a memory within its version."""
 
         def write(tx: Transaction) -> None:
-            id_ = _picked(_memory_ids_of(tx), pick, memory.id)
+            id_ = _pick(_memory_ids_of(tx), pick, memory.id)
             tx.amend(replace(memory, id=id_, owner_id=owner))
 
         self._write(owner, write)
@@ -290,7 +290,7 @@ class StoreMachine(WorkRules, RuleBasedStateMachine):
         """Create a new version of a message."""
 
         def write(tx: Transaction) -> None:
-            id_ = _picked(_message_ids_of(tx), pick, said.id)
+            id_ = _pick(_message_ids_of(tx), pick, said.id)
             version = max((one.version for one in tx.original_messages([id_])), default=0) + step
             tx.revise_message(replace(said, id=id_, version=version), own, at_)
 
@@ -301,7 +301,7 @@ class StoreMachine(WorkRules, RuleBasedStateMachine):
         """Reindex a message."""
 
         def write(tx: Transaction) -> None:
-            tx.reindex(_picked(_message_ids_of(tx), pick, id_), own)
+            tx.reindex(_pick(_message_ids_of(tx), pick, id_), own)
 
         self._write(owner, write)
 
@@ -450,7 +450,7 @@ class StoreMachine(WorkRules, RuleBasedStateMachine):
     def compare_held(self, scope: SearchFilter, near: tuple[int, int, int], limit: int) -> None:
         """Compare kept snapshots, which must not have changed."""
         for under_test, reference in self._held:
-            self._same(under_test, reference, lambda one: searched(one, scope, near, limit))
+            self._same(under_test, reference, lambda one: search_results(one, scope, near, limit))
             self._same(under_test, reference, records)
 
     @rule()
@@ -469,7 +469,7 @@ class StoreMachine(WorkRules, RuleBasedStateMachine):
     ) -> None:
         """Compare a search."""
         with self.store.read(owner) as under_test, self.reference.read(owner) as reference:
-            self._same(under_test, reference, lambda one: searched(one, scope, near, limit))
+            self._same(under_test, reference, lambda one: search_results(one, scope, near, limit))
 
     @invariant()
     def same_records(self) -> None:
@@ -489,7 +489,7 @@ class StoreMachine(WorkRules, RuleBasedStateMachine):
         near = (self._turn % 5 - 2, self._turn % 7 - 3, 1)
         for owner in some.OWNERS:
             with self.store.read(owner) as under_test, self.reference.read(owner) as reference:
-                self._same(under_test, reference, lambda one: searched(one, scope, near, 5))
+                self._same(under_test, reference, lambda one: search_results(one, scope, near, 5))
 
     def teardown(self) -> None:
         """Close both stores."""
@@ -546,7 +546,7 @@ def _message_ids_of(snapshot: Snapshot) -> list[str]:
     return [one.id for one in snapshot.original_messages(some.IDS)]
 
 
-def _picked(there: Sequence[str], pick: int | None, otherwise: str) -> str:
+def _pick(there: Sequence[str], pick: int | None, otherwise: str) -> str:
     return there[pick % len(there)] if there and pick is not None else otherwise
 
 

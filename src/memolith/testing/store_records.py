@@ -62,7 +62,7 @@ def say(store: Store, *messages: Message, session_id: str = "s1", owner_id: str 
         tx.log(session_id, [(one, short_entry(one.content, 1)) for one in messages])
 
 
-def listed(snapshot: Snapshot, **options: object) -> list[str]:
+def list_ids(snapshot: Snapshot, **options: object) -> list[str]:
     """Return the ids of a first page."""
     chosen: dict[str, object] = {"states": ALL, "kinds": None, "tags": (), "limit": 100}
     page = snapshot.page(cursor=None, **{**chosen, **options})  # type: ignore[arg-type] # tests give what fits
@@ -85,7 +85,7 @@ class MemoriesContract:
             assert snapshot.sessions() == []
             assert snapshot.participants() == []
             assert snapshot.history(record_id(1)) is None
-            assert listed(snapshot) == []
+            assert list_ids(snapshot) == []
         assert store.owners() == []
 
     def test_memory_round_trips(self, store: Store) -> None:
@@ -156,8 +156,8 @@ class MemoriesContract:
             assert snapshot.find_by_content(text) == [kept, said]
             assert snapshot.messages(session_id=text) == [said]
             assert snapshot.external_ids(text, [text, text + "?"]) == {text}
-            assert listed(snapshot, tags=(text,), kinds=frozenset({text})) == [record_id(1)]
-            assert listed(snapshot, tags=("%",)) == []
+            assert list_ids(snapshot, tags=(text,), kinds=frozenset({text})) == [record_id(1)]
+            assert list_ids(snapshot, tags=("%",)) == []
 
     @pytest.mark.parametrize("id_", ["", "7", record_id(1).upper() + " ", "{" + record_id(1) + "}"])
     def test_id_must_be_a_uuid(self, store: Store, id_: str) -> None:
@@ -207,17 +207,17 @@ class MemoriesContract:
         now = SearchFilter(now=at(99))
         with store.read("alice") as snapshot:
 
-            def found(text: str, limit: int, scope: SearchFilter) -> list[int]:
+            def find(text: str, limit: int, scope: SearchFilter) -> list[int]:
                 numbers = snapshot.items_with_content(text, limit, scope)
                 return [int(id_[-12:], 16) for id_ in snapshot.items(numbers).record_id]
 
-            assert found("same", 9, now) == [3, 2, 10, 12]
-            assert found("same", 3, now) == [3, 2, 10]
-            assert found("same", 0, now) == []
-            assert found("same", 1, replace(now, session_id="s2")) == [12]
-            assert found("same", 9, replace(now, kinds=frozenset({EPISODE}))) == [10, 12]
-            assert found("sam", 9, now) == []
-            assert found("new", 9, now) == [6]
+            assert find("same", 9, now) == [3, 2, 10, 12]
+            assert find("same", 3, now) == [3, 2, 10]
+            assert find("same", 0, now) == []
+            assert find("same", 1, replace(now, session_id="s2")) == [12]
+            assert find("same", 9, replace(now, kinds=frozenset({EPISODE}))) == [10, 12]
+            assert find("sam", 9, now) == []
+            assert find("new", 9, now) == [6]
         with store.read("bob") as snapshot:
             assert len(snapshot.items_with_content("same", 9, now)) == 0
 
@@ -315,8 +315,8 @@ class MemoriesContract:
             assert snapshot.find_by_key("k") == kept
             assert snapshot.derived_memories([record_id(5)]) == {}
             assert snapshot.derived_memories([record_id(7)]) == {record_id(7): [kept]}
-            assert listed(snapshot, tags=("b", "c")) == [kept.id]
-            assert listed(snapshot, tags=("a",)) == []
+            assert list_ids(snapshot, tags=("b", "c")) == [kept.id]
+            assert list_ids(snapshot, tags=("a",)) == []
 
     def test_amend_to_inactive_closes_the_version(self, store: Store) -> None:
         remember(store, memory(1, key="k"))
@@ -363,7 +363,7 @@ class MemoriesContract:
         for number, created in ((2, 5), (9, 1), (7, 5), (3, 9), (1, 5)):
             remember(store, memory(number, created_at=at(created)))
         with store.read("alice") as snapshot:
-            assert listed(snapshot) == [record_id(n) for n in (3, 7, 2, 1, 9)]
+            assert list_ids(snapshot) == [record_id(n) for n in (3, 7, 2, 1, 9)]
 
     def test_pages_are_contiguous(self, store: Store) -> None:
         remember(store, *(memory(n, created_at=at(n % 3)) for n in range(1, 8)))
@@ -375,7 +375,7 @@ class MemoriesContract:
                 assert (len(page.memories), page.total) == (size, 7)
                 seen += [one.id for one in page.memories]
                 cursor = page.cursor
-            assert seen == listed(snapshot)
+            assert seen == list_ids(snapshot)
         assert cursor is None
 
     def test_pages_are_stable_while_memories_are_added(self, store: Store) -> None:
@@ -403,13 +403,13 @@ class MemoriesContract:
             memory(3, kind="fact", state=State.FORGOTTEN, tags=("a", "b")),
         )
         with store.read("alice") as snapshot:
-            assert listed(snapshot, kinds=frozenset({"fact"})) == [record_id(3), record_id(1)]
-            assert listed(snapshot, kinds=frozenset()) == []
-            assert listed(snapshot, states=frozenset({State.ACTIVE})) == [
+            assert list_ids(snapshot, kinds=frozenset({"fact"})) == [record_id(3), record_id(1)]
+            assert list_ids(snapshot, kinds=frozenset()) == []
+            assert list_ids(snapshot, states=frozenset({State.ACTIVE})) == [
                 record_id(2),
                 record_id(1),
             ]
-            assert listed(snapshot, tags=("b", "a")) == [record_id(3), record_id(1)]
+            assert list_ids(snapshot, tags=("b", "a")) == [record_id(3), record_id(1)]
             page = snapshot.page(
                 states=ALL, kinds=frozenset({"fact"}), tags=("a",), limit=1, cursor=None
             )

@@ -40,7 +40,7 @@ def other_vector(*values: float) -> NDArray[np.int8]:
     return quantise(np.array([*values, *[0.0] * (OTHER.dimension - len(values))]))
 
 
-def by_length(bare: UnembeddedPassage) -> NDArray[np.int8]:
+def vector_by_length(bare: UnembeddedPassage) -> NDArray[np.int8]:
     """Return a vector whose direction depends on the length of the text."""
     return other_vector(1, len(bare.text))
 
@@ -52,7 +52,7 @@ def vectors_of(store: Store) -> SupportsReembedding:
 
 
 def give(
-    store: Store, make: Make = by_length, *, owner_id: str = "alice", limit: int = _ALL
+    store: Store, make: Make = vector_by_length, *, owner_id: str = "alice", limit: int = _ALL
 ) -> int:
     """Store new vectors for some of an owner's passages; return how many."""
     bare = vectors_of(store).passages_missing_vectors(owner_id, limit)
@@ -61,13 +61,13 @@ def give(
     return len(vectors)
 
 
-def give_all(store: Store, make: Make = by_length) -> None:
+def give_all(store: Store, make: Make = vector_by_length) -> None:
     """Store new vectors for all owners' passages."""
     for owner_id in vectors_of(store).owners_missing_vectors():
         give(store, make, owner_id=owner_id)
 
 
-def reembed(store: Store, make: Make = by_length) -> None:
+def reembed(store: Store, make: Make = vector_by_length) -> None:
     """Re-embed the store, and expect the new model from then on."""
     vectors_of(store).begin_reembedding(OTHER)
     give_all(store, make)
@@ -247,14 +247,14 @@ class ReembeddingContract:
             tx.insert([(memory(2, "tea"), same[1])])
         (bare,) = vectors_of(store).passages_missing_vectors("alice", _ALL).passages
         assert bare.vector is not None
-        assert bare.vector.tolist() == by_length(bare).tolist()
+        assert bare.vector.tolist() == vector_by_length(bare).tolist()
         give(store)
         assert vectors_of(store).switch_vectors()
         store.expect_embedder(OTHER.name, None)
         with store.read("alice") as snapshot:
             known = snapshot.vectors([b"d" * 16])
             assert {digest: one.tolist() for digest, one in known.items()} == {
-                b"d" * 16: by_length(bare).tolist()
+                b"d" * 16: vector_by_length(bare).tolist()
             }
 
     def test_vectors_of_another_length_are_rejected(self, store: Store) -> None:
@@ -270,7 +270,7 @@ class ReembeddingContract:
         bare = vectors_of(store).passages_missing_vectors("alice", _ALL)
         with store.write("alice") as tx:
             tx.purge([record_id(1)])
-        made = {each.position: by_length(each) for each in bare.passages}
+        made = {each.position: vector_by_length(each) for each in bare.passages}
         assert not vectors_of(store).add_vectors("alice", bare, made)
         give_all(store)
         store.erase("bob", at(9))
@@ -298,7 +298,7 @@ class ReembeddingContract:
         give(store, limit=2)
         assert vectors_of(store).abandon_reembedding()
         assert not vectors_of(store).abandon_reembedding()
-        made = {each.position: by_length(each) for each in bare.passages}
+        made = {each.position: vector_by_length(each) for each in bare.passages}
         assert not vectors_of(store).add_vectors("bob", bare, made)
         assert vectors_of(store).has_unused_vectors
         third = EmbeddingModel("third", OTHER.dimension)

@@ -30,7 +30,7 @@ NOW = SearchFilter(now=at(1_000))
 EVERYTHING = 1_000
 
 
-def found(
+def nearest_numbers(
     snapshot: Snapshot,
     scope: SearchFilter = NOW,
     near: tuple[float, ...] = (1,),
@@ -41,7 +41,7 @@ def found(
     return [int(id_.replace("-", ""), 16) for id_ in snapshot.items(numbers).record_id]
 
 
-def worded(snapshot: Snapshot, *terms: str, scope: SearchFilter = NOW) -> list[list[int]]:
+def records_by_term(snapshot: Snapshot, *terms: str, scope: SearchFilter = NOW) -> list[list[int]]:
     """Return the records that contain each term."""
     postings = snapshot.postings(terms, scope)
     numbers = postings.passages[postings.slot] >> PART_BITS
@@ -52,13 +52,13 @@ def worded(snapshot: Snapshot, *terms: str, scope: SearchFilter = NOW) -> list[l
     ]
 
 
-def added(store: Store, *pairs: tuple[Memory, IndexEntry]) -> None:
+def insert(store: Store, *pairs: tuple[Memory, IndexEntry]) -> None:
     """Store memories with the given entries."""
     with store.write("alice") as tx:
         tx.insert(pairs)
 
 
-def logged(store: Store, *pairs: tuple[Message, IndexEntry]) -> None:
+def log(store: Store, *pairs: tuple[Message, IndexEntry]) -> None:
     """Log messages with the given entries, in the session of the first."""
     with store.write("alice") as tx:
         tx.log(pairs[0][0].session_id, pairs)
@@ -68,7 +68,7 @@ class NearnessContract:
     """Vector search."""
 
     def test_nearest_are_ordered_and_limited(self, store: Store) -> None:
-        added(
+        insert(
             store,
             (memory(1), short_entry("a", 1, 3)),
             (memory(2), short_entry("b", 1, 1)),
@@ -76,13 +76,13 @@ class NearnessContract:
             (memory(4), short_entry("d", -1)),
         )
         with store.read("alice") as snapshot:
-            assert found(snapshot) == [2, 3, 1, 4]
-            assert found(snapshot, limit=2) == [2, 3]
-            assert found(snapshot, limit=0) == []
+            assert nearest_numbers(snapshot) == [2, 3, 1, 4]
+            assert nearest_numbers(snapshot, limit=2) == [2, 3]
+            assert nearest_numbers(snapshot, limit=0) == []
 
     def test_min_cosine_excludes_distant_items(self, store: Store) -> None:
         near = {1: (1, 0), 2: (1, 1), 3: (0, 1), 4: (-1, 0), 5: (1, 0.1)}
-        added(store, *((memory(n), short_entry("x", *at)) for n, at in near.items()))
+        insert(store, *((memory(n), short_entry("x", *at)) for n, at in near.items()))
         with store.read("alice") as snapshot:
 
             def enough(cosine: float, limit: int = 9, query: tuple[float, ...] = (1,)) -> list[int]:
@@ -99,41 +99,41 @@ class NearnessContract:
             assert enough(0.1, query=(0,)) == []
 
     def test_ties_are_broken_by_the_lower_number(self, store: Store) -> None:
-        added(store, *((memory(n), short_entry("x", 1, 1)) for n in (5, 3, 9, 1, 7)))
-        added(store, (memory(2), short_entry("x", 1)), (memory(8), short_entry("x", 1)))
+        insert(store, *((memory(n), short_entry("x", 1, 1)) for n in (5, 3, 9, 1, 7)))
+        insert(store, (memory(2), short_entry("x", 1)), (memory(8), short_entry("x", 1)))
         with store.read("alice") as snapshot:
-            assert found(snapshot) == [2, 8, 5, 3, 9, 1, 7]
-            assert found(snapshot, limit=4) == [2, 8, 5, 3]
+            assert nearest_numbers(snapshot) == [2, 8, 5, 3, 9, 1, 7]
+            assert nearest_numbers(snapshot, limit=4) == [2, 8, 5, 3]
 
     def test_item_is_ranked_once_by_its_nearest_passage(self, store: Store) -> None:
-        added(
+        insert(
             store,
             (memory(1), entry(passage(near=(0, 1)), passage(near=(1, 0.1)), passage(near=(1, 2)))),
             (memory(2), entry(passage(near=(1, 1)), passage(near=(1, 1)))),
         )
         with store.read("alice") as snapshot:
-            assert found(snapshot) == [1, 2]
-            assert found(snapshot, limit=2) == [1, 2]
+            assert nearest_numbers(snapshot) == [1, 2]
+            assert nearest_numbers(snapshot, limit=2) == [1, 2]
 
     def test_items_without_a_vector_are_never_found(self, store: Store) -> None:
-        added(store, (memory(1), entry(passage({"a": 1}))), (memory(2), entry()))
-        added(store, (memory(3), entry(passage(), passage(near=(1,)))))
+        insert(store, (memory(1), entry(passage({"a": 1}))), (memory(2), entry()))
+        insert(store, (memory(3), entry(passage(), passage(near=(1,)))))
         with store.read("alice") as snapshot:
-            assert found(snapshot) == [3]
+            assert nearest_numbers(snapshot) == [3]
 
     def test_zero_vector_is_orthogonal_to_all(self, store: Store) -> None:
-        added(
+        insert(
             store,
             (memory(1), short_entry("a", 0)),
             (memory(2), short_entry("b", 1)),
             (memory(3), short_entry("c", -1)),
         )
         with store.read("alice") as snapshot:
-            assert found(snapshot) == [2, 1, 3]
-            assert found(snapshot, near=(0,)) == [1, 2, 3]
+            assert nearest_numbers(snapshot) == [2, 1, 3]
+            assert nearest_numbers(snapshot, near=(0,)) == [1, 2, 3]
 
     def test_query_of_another_length_is_rejected(self, store: Store) -> None:
-        added(store, (memory(1), short_entry("a", 1)))
+        insert(store, (memory(1), short_entry("a", 1)))
         query = np.ones(DIMENSION - 1, dtype=np.int8)
         with store.read("alice") as snapshot, pytest.raises(InvalidInput):
             snapshot.nearest(query, 1, NOW)
@@ -141,7 +141,7 @@ class NearnessContract:
     def test_similarities_are_the_cosines_of_all_passages_in_order(self, store: Store) -> None:
         rng = np.random.default_rng(7)
         rows = [tuple(row) for row in rng.normal(size=(6, DIMENSION))]
-        added(
+        insert(
             store,
             (memory(1), entry(passage(near=rows[0]), passage(near=rows[1]))),
             (memory(2), entry(passage())),
@@ -158,7 +158,7 @@ class NearnessContract:
         assert got.cosine.tolist() == expected.tolist()
 
     def test_queries_of_a_snapshot_are_independent(self, store: Store) -> None:
-        added(store, (memory(1), short_entry("a", 1)), (memory(2), short_entry("b", -1)))
+        insert(store, (memory(1), short_entry("a", 1)), (memory(2), short_entry("b", -1)))
         with store.read("alice") as snapshot:
             numbers = snapshot.item_numbers([record_id(1), record_id(2)], NOW)
             one, other = vector(1), vector(-1)
@@ -170,7 +170,7 @@ class NearnessContract:
     def test_centroid_is_the_mean_direction_of_matching_memories(self, store: Store) -> None:
         rng = np.random.default_rng(3)
         rows = [tuple(row) for row in rng.normal(size=(4, DIMENSION))]
-        added(
+        insert(
             store,
             (memory(1), entry(passage(near=rows[0]), passage(), passage(near=rows[1]))),
             (memory(2, kind="event"), entry(passage(near=rows[2]), passage(near=(0,)))),
@@ -191,14 +191,14 @@ class NearnessContract:
     def test_no_centroid_without_nonzero_vectors(self, store: Store) -> None:
         with store.read("alice") as snapshot:
             assert snapshot.centroid(NOW) is None
-        added(store, (memory(1), entry(passage(near=(0,)))), (memory(2), entry(passage({"a": 1}))))
+        insert(store, (memory(1), entry(passage(near=(0,)))), (memory(2), entry(passage({"a": 1}))))
         say(store, message(4, sequence=1))
         with store.read("alice") as snapshot:
             assert snapshot.centroid(NOW) is None
             assert snapshot.centroid(replace(NOW, kinds=frozenset({EPISODE}))) is None
 
     def test_empty_query_returns_empty_results(self, store: Store) -> None:
-        added(store, (memory(1), short_entry("a", 1)))
+        insert(store, (memory(1), short_entry("a", 1)))
         nothing = np.array([], dtype=np.int64)
         with store.read("alice") as snapshot:
             assert len(snapshot.similarities(vector(1), nothing).cosine) == 0
@@ -215,7 +215,7 @@ class PostingsContract:
     """Keyword search."""
 
     def test_postings_contain_passages_and_frequencies(self, store: Store) -> None:
-        added(
+        insert(
             store,
             (memory(1), entry(passage({"tea": 2, "cup": 1}), passage({"cup": 3}))),
             (memory(2), entry(passage({"pot": 1}))),
@@ -233,7 +233,7 @@ class PostingsContract:
         assert (got.total, got.mean_length) == (4, 8 / 4)
 
     def test_frequencies_count_all_valid_passages_despite_the_filter(self, store: Store) -> None:
-        added(
+        insert(
             store,
             (memory(1), entry(passage({"tea": 1}))),
             (memory(2, kind="event"), entry(passage({"tea": 1, "x": 3}))),
@@ -268,20 +268,20 @@ class PostingsContract:
 
     @pytest.mark.parametrize("term", ["a\0b", "%", "_", "'", "é", "🙂", "x" * 300])
     def test_any_term_is_found_exactly(self, store: Store, term: str) -> None:
-        added(
+        insert(
             store,
             (memory(1), entry(passage({term: 1}))),
             (memory(2), entry(passage({"other": 1}))),
         )
         with store.read("alice") as snapshot:
-            assert worded(snapshot, term, "x") == [[1], []]
+            assert records_by_term(snapshot, term, "x") == [[1], []]
 
 
 class SubstringsContract:
     """Substring search."""
 
     @staticmethod
-    def contained(store: Store, *words: str, scope: SearchFilter = NOW) -> dict[int, int]:
+    def count_words(store: Store, *words: str, scope: SearchFilter = NOW) -> dict[int, int]:
         """Return how many of the texts each memory contains."""
         with store.read("alice") as snapshot:
             numbers, counts = snapshot.find_containing(words, scope)
@@ -301,21 +301,21 @@ class SubstringsContract:
         )
         remember(store, memory(4, "tea", owner_id="bob"), owner_id="bob")
         say(store, message(5, "tea", sequence=1))
-        assert self.contained(store, "tea") == {1: 1, 2: 1}
-        assert self.contained(store, "tea", "green", "rin", "water") == {1: 3, 2: 1}
-        assert self.contained(store, "water") == {}
-        assert self.contained(store) == {}
+        assert self.count_words(store, "tea") == {1: 1, 2: 1}
+        assert self.count_words(store, "tea", "green", "rin", "water") == {1: 3, 2: 1}
+        assert self.count_words(store, "water") == {}
+        assert self.count_words(store) == {}
 
     def test_substring_search_ignores_case(self, store: Store) -> None:
         remember(store, memory(1, "Die STRASSE", key="ÉTÉ"), memory(2, "straße"))
-        assert self.contained(store, "Straße") == {1: 1, 2: 1}
-        assert self.contained(store, "strasse", "été") == {1: 2, 2: 1}
+        assert self.count_words(store, "Straße") == {1: 1, 2: 1}
+        assert self.count_words(store, "strasse", "été") == {1: 2, 2: 1}
 
     @pytest.mark.parametrize("text", ["%", "_", "\\", "*", "?", "[a-z]", ".", "'", "a\0b", "🙂"])
     def test_substring_search_has_no_wildcards(self, store: Store, text: str) -> None:
         remember(store, memory(1, f"so{text}so"), memory(2, "so so"), memory(3, "x", key=text))
-        assert self.contained(store, text) == {1: 1, 3: 1}
-        assert self.contained(store, f"o{text}s") == {1: 1}
+        assert self.count_words(store, text) == {1: 1, 3: 1}
+        assert self.count_words(store, f"o{text}s") == {1: 1}
 
     def test_substring_search_respects_the_filter(self, store: Store) -> None:
         remember(
@@ -328,17 +328,25 @@ class SubstringsContract:
         )
         with store.write("alice") as tx:
             tx.revise(memory(1, "pot", version=2, updated_at=at(60)), short_entry("pot", 1))
-        assert self.contained(store, "tea") == {2: 1}
-        assert self.contained(store, "tea", scope=replace(NOW, as_of=at(59))) == {1: 1, 2: 1, 4: 1}
-        assert self.contained(store, "tea", scope=replace(NOW, dormant=True)) == {2: 1, 4: 1, 6: 1}
-        assert self.contained(store, "tea", scope=replace(NOW, kinds=frozenset({"fact"}))) == {}
+        assert self.count_words(store, "tea") == {2: 1}
+        assert self.count_words(store, "tea", scope=replace(NOW, as_of=at(59))) == {
+            1: 1,
+            2: 1,
+            4: 1,
+        }
+        assert self.count_words(store, "tea", scope=replace(NOW, dormant=True)) == {
+            2: 1,
+            4: 1,
+            6: 1,
+        }
+        assert self.count_words(store, "tea", scope=replace(NOW, kinds=frozenset({"fact"}))) == {}
 
     def test_substring_search_covers_many_memories(self, store: Store) -> None:
         with store.write("alice") as tx:
             pairs = [(memory(n, f"tea {n}"), entry()) for n in range(1, 1_203)]
             tx.insert(pairs)
-        assert len(self.contained(store, "tea")) == 1_202
-        assert self.contained(store, "tea 1202") == {1_202: 1}
+        assert len(self.count_words(store, "tea")) == 1_202
+        assert self.count_words(store, "tea 1202") == {1_202: 1}
 
 
 class ItemsContract:
@@ -347,8 +355,8 @@ class ItemsContract:
     def test_items_have_the_fields_of_their_records(self, store: Store) -> None:
         features = entry(passage({"a": 4}), traits=Trait.QUESTION | Trait.PLACE, words=17)
         said = message(9, sequence=4, speaker="Bob", role=Role.PARTICIPANT)
-        logged(store, (said, features))
-        added(
+        log(store, (said, features))
+        insert(
             store,
             (memory(1, happened_at=at(-7), session_id="s1"), entry()),
             (memory(2, kind="event", origin=Origin.ASSISTANT), entry()),
@@ -461,15 +469,15 @@ class ItemsContract:
                 assert snapshot.neighbours(np.array([two]), -1, scope).tolist() == [one]
                 assert snapshot.neighbours(np.array([one]), 1, scope).tolist() == [two]
                 assert snapshot.neighbours(np.array([three]), -1, scope).tolist() == [two]
-                assert worded(snapshot, "other", "word2", scope=scope) == [[2], [2]]
-                assert found(snapshot, scope, near=(0, 1))[0] == 2
+                assert records_by_term(snapshot, "other", "word2", scope=scope) == [[2], [2]]
+                assert nearest_numbers(snapshot, scope, near=(0, 1))[0] == 2
                 postings = snapshot.postings(["word2"], scope)
                 assert postings.document_frequency.tolist() == [1]
                 assert postings.total == 3
 
     def test_passages_have_span_and_tokens(self, store: Store) -> None:
         first, second = passage({"a": 1}, span=Span(0, 9)), passage({"b": 5}, span=Span(9, 12))
-        added(store, (memory(1), entry(first, second)), (memory(2), entry()))
+        insert(store, (memory(1), entry(first, second)), (memory(2), entry()))
         with store.read("alice") as snapshot:
             one, two = snapshot.item_numbers([record_id(1), record_id(2)], NOW)
             got = snapshot.passages(np.array([two, one]))

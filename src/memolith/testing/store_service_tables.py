@@ -281,7 +281,7 @@ def _take(store: Store, seconds: float, name: str = "decay") -> JobLease | None:
     return store.jobs.acquire(name, now=at(seconds), every_s=_EVERY_S, lease_s=_LEASE_S)
 
 
-def _taken(store: Store, seconds: float, name: str = "decay") -> JobLease:
+def _take_lease(store: Store, seconds: float, name: str = "decay") -> JobLease:
     lease = _take(store, seconds, name)
     assert lease is not None
     return lease
@@ -291,41 +291,41 @@ class JobsContract:
     """Leases and state of scheduled jobs."""
 
     def test_new_job_is_due_without_state(self, store: Store) -> None:
-        lease = _taken(store, 0)
+        lease = _take_lease(store, 0)
         assert (lease.name, lease.state) == ("decay", None)
 
     def test_job_has_one_holder_at_a_time(self, store: Store) -> None:
-        _taken(store, 0)
+        _take_lease(store, 0)
         assert _take(store, 0) is None
         assert _take(store, 9.9) is None
-        assert _taken(store, 0, "expire").name == "expire"
+        assert _take_lease(store, 0, "expire").name == "expire"
 
     def test_finished_job_is_due_again_after_its_interval(self, store: Store) -> None:
-        assert store.jobs.finish(_taken(store, 0), now=at(5))
+        assert store.jobs.finish(_take_lease(store, 0), now=at(5))
         assert _take(store, 6) is None
         assert _take(store, 104.999_999) is None
-        assert _taken(store, 105).state is None
+        assert _take_lease(store, 105).state is None
 
     def test_released_job_stays_due_and_keeps_its_state(self, store: Store) -> None:
-        lease = _taken(store, 0)
+        lease = _take_lease(store, 0)
         assert store.jobs.renew(lease, "half", now=at(1), lease_s=_LEASE_S)
         store.jobs.release(lease)
-        again = _taken(store, 1)
+        again = _take_lease(store, 1)
         assert again.state == "half"
         assert again.token != lease.token
 
     def test_job_lease_can_be_renewed(self, store: Store) -> None:
-        lease = _taken(store, 0)
+        lease = _take_lease(store, 0)
         assert store.jobs.renew(lease, "a", now=at(9), lease_s=_LEASE_S)
         assert _take(store, 15) is None
         assert store.jobs.renew(lease, "b", now=at(18), lease_s=_LEASE_S)
         assert _take(store, 25) is None
-        assert _taken(store, 28).state == "b"
+        assert _take_lease(store, 28).state == "b"
 
     def test_expired_job_lease_is_lost_once_taken_over(self, store: Store) -> None:
-        first = _taken(store, 0)
+        first = _take_lease(store, 0)
         assert store.jobs.renew(first, "half", now=at(1), lease_s=_LEASE_S)
-        second = _taken(store, 11)
+        second = _take_lease(store, 11)
         assert second.state == "half"
         assert not store.jobs.renew(first, "other", now=at(12), lease_s=_LEASE_S)
         assert not store.jobs.finish(first, now=at(12))
@@ -335,36 +335,36 @@ class JobsContract:
         assert store.jobs.finish(second, now=at(13))
 
     def test_expired_job_lease_stays_valid_until_taken_over(self, store: Store) -> None:
-        lease = _taken(store, 0)
+        lease = _take_lease(store, 0)
         assert store.jobs.renew(lease, "late", now=at(50), lease_s=_LEASE_S)
         assert _take(store, 55) is None
         assert store.jobs.finish(lease, now=at(90))
 
     def test_finished_job_is_released(self, store: Store) -> None:
-        lease = _taken(store, 0)
+        lease = _take_lease(store, 0)
         assert store.jobs.renew(lease, "half", now=at(1), lease_s=_LEASE_S)
         assert store.jobs.finish(lease, now=at(2))
         assert not store.jobs.finish(lease, now=at(3))
         assert not store.jobs.renew(lease, "more", now=at(3), lease_s=_LEASE_S)
         store.jobs.release(lease)
-        assert _taken(store, 102).state is None
+        assert _take_lease(store, 102).state is None
 
     @pytest.mark.parametrize("text", HOSTILE)
     def test_any_job_name_and_state_is_accepted(self, store: Store, text: str) -> None:
-        lease = _taken(store, 0, text)
+        lease = _take_lease(store, 0, text)
         assert store.jobs.renew(lease, text, now=at(0), lease_s=_LEASE_S)
-        assert _taken(store, 10, text).state == text
+        assert _take_lease(store, 10, text).state == text
 
     def test_erasing_an_owner_resets_only_job_states(self, store: Store) -> None:
         remember(store, memory(1))
-        lease = _taken(store, 0)
+        lease = _take_lease(store, 0)
         assert store.jobs.renew(lease, "alice", now=at(0), lease_s=_LEASE_S)
         store.erase("alice", at(1))
         assert _take(store, 1) is None
-        assert _taken(store, 10).state is None
+        assert _take_lease(store, 10).state is None
 
     def test_jobs_create_no_owners(self, store: Store) -> None:
-        _taken(store, 0)
+        _take_lease(store, 0)
         assert store.owners() == []
 
     def test_only_one_of_many_threads_gets_a_job(self, store: Store) -> None:

@@ -13,7 +13,7 @@ from fastapi.testclient import TestClient
 from memolith import Memolith
 from memolith.adapters.models.openai import OpenAITranscriber
 from memolith.config import load
-from memolith.demo.model_server import Asked, ModelServer
+from memolith.demo.model_server import ModelServer, ReceivedRequest
 from memolith.server.app import ServerOptions, create_app
 from memolith.server.rest.device import DeviceService
 from memolith.testing.fakes import HashingEmbedder, WordCounter
@@ -31,13 +31,13 @@ class Assistant:
     def __init__(self) -> None:
         self.systems: list[str] = []
 
-    def __call__(self, asked: Asked) -> Any:
+    def __call__(self, asked: ReceivedRequest) -> Any:
         if '"facts"' in asked.system:
             told = "Alex" in asked.user
             facts = [(_NAME, "personal"), (_WORK, "personal")] if told else []
             return {"facts": [{"fact": f, "type": kind, "from": [1]} for f, kind in facts]}
         self.systems.append(asked.system)
-        said = asked.turns[-1].content
+        said = asked.messages[-1].content
         if "remember my name" in said:
             knows = _NAME in asked.system
             return "ACTION: SPEAK\n" + ("Your name is Alex." if knows else "I don't know.")

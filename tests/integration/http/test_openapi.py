@@ -16,7 +16,7 @@ from schemathesis.specs.openapi.schemas import OpenApiSchema
 
 from memolith import Memolith
 from memolith.adapters.models.openai import OpenAITranscriber
-from memolith.demo.model_server import Asked, ModelServer
+from memolith.demo.model_server import ModelServer, ReceivedRequest
 from memolith.server.app import ServerOptions, create_app
 from memolith.server.rest.device import DeviceService
 from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
@@ -44,7 +44,7 @@ _ROUTES = [
 ]
 
 
-def _said(asked: Asked) -> Any:
+def _said(asked: ReceivedRequest) -> Any:
     """Answer in words, or in the form that is asked for."""
     return _like(asked.schema.json) if asked.schema else "ACTION: SPEAK\nYes."
 

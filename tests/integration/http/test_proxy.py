@@ -10,7 +10,13 @@ import openai
 import pytest
 
 from memolith import Memolith
-from memolith.demo.model_server import Answer, Asked, ModelServer, cut_off, refused
+from memolith.demo.model_server import (
+    Answer,
+    ModelServer,
+    ReceivedRequest,
+    error_answer,
+    truncated_answer,
+)
 from memolith.server.proxy.openai import OpenAIUpstream
 from memolith.server.proxy.service import ProxyOptions
 from memolith.testing.fakes import HashingEmbedder, WordCounter
@@ -25,10 +31,10 @@ def upstream(server: ModelServer) -> OpenAIUpstream:
     return OpenAIUpstream("scripted", server.openai_url, KEY)
 
 
-def answer(asked: Asked) -> Any:
+def answer(asked: ReceivedRequest) -> Any:
     """Answer what a model would that reads its prompt."""
     if "broken" in asked.user:
-        return cut_off("This is a long answer that will never come to its end at all.")
+        return truncated_answer("This is a long answer that will never come to its end at all.")
     return f"Noted: {asked.user}"
 
 
@@ -53,7 +59,7 @@ def test_what_was_said_in_one_conversation_is_told_in_another(
     raw = client.chat.completions.with_raw_response.create(
         model="scripted", messages=[{"role": "user", "content": WHO}]
     )
-    assert "Alex" in model.asked[-1].system
+    assert "Alex" in model.requests[-1].system
     ids = raw.headers["X-Memolith-Memories"].split(",")
     found = {each.id for each in service.alice.context_with_results(WHO).results}
     assert ids
@@ -154,7 +160,7 @@ def test_off_remembers_nothing_and_tells_nothing(service: Proxied, model: ModelS
     service.alice.remember("Alex works at NASA", kind="fact")
     client = service.client(**{"X-Memolith-Memory": "off"})
     said(client, [user(WHO)])
-    assert model.asked[-1].system == ""
+    assert model.requests[-1].system == ""
     assert service.log() == []
 
 
@@ -183,7 +189,7 @@ def test_so_it_is_with_the_beginning_of_a_conversation(service: Proxied, header:
 def test_read_only_tells_and_learns_nothing(service: Proxied, model: ModelServer) -> None:
     service.alice.remember("Alex works at NASA", kind="fact")
     said(service.client(**{"X-Memolith-Memory": "read-only"}), [user("Where does Alex work?")])
-    assert "NASA" in model.asked[-1].system
+    assert "NASA" in model.requests[-1].system
     assert service.log() == []
 
 
@@ -212,7 +218,7 @@ def test_switched_off_everything_passes_through_as_it_came(model: ModelServer) -
             headers={"Content-Type": "application/json"},
         )
         assert sent.json()["choices"][0]["message"]["content"] == "Noted: Hi"
-        assert model.asked[-1].headers["content-length"] == str(len(body))
+        assert model.requests[-1].headers["content-length"] == str(len(body))
         assert service.log() == []
 
 
@@ -220,14 +226,14 @@ def test_our_key_is_never_sent_on_and_the_services_own_is(
     service: Proxied, model: ModelServer
 ) -> None:
     said(service.client("memolith_secret"), [user(NAME)])
-    assert model.asked[-1].key == KEY
-    assert "memolith_secret" not in str(model.asked[-1])
+    assert model.requests[-1].key == KEY
+    assert "memolith_secret" not in str(model.requests[-1])
 
 
 def test_unknown_fields_and_several_choices_pass(service: Proxied, model: ModelServer) -> None:
     more = {"logprobs": True, "n": 2, "seed": 7, "extra_body": {"top_k": 40, "new": {"a": [1]}}}
     said(service.client(), [user(NAME)], **more)
-    body = model.asked[-1].body
+    body = model.requests[-1].body
     assert (body["logprobs"], body["n"], body["seed"]) == (True, 2, 7)
     assert (body["top_k"], body["new"]) == (40, {"a": [1]})
     assert service.log() == [("user", NAME)], "which of several was taken, the next request tells"
@@ -264,13 +270,13 @@ def test_only_the_models_that_are_named_may_be_asked_for(model: ModelServer) -> 
         head = {"Content-Type": "application/json", "X-Memolith-Memory": "off"}
         asked = httpx.post(f"{service.url}/v1/chat/completions", content=body, headers=head)
         assert asked.status_code == 200
-        assert "Model" not in model.asked[-1].body
-        assert model.asked[-1].body["model"] == "small"
+        assert "Model" not in model.requests[-1].body
+        assert model.requests[-1].body["model"] == "small"
 
 
 @pytest.mark.parametrize("status", [400, 404, 422, 429, 500, 503])
 def test_what_the_model_says_against_it_is_passed_on(status: int) -> None:
-    script = [refused(status, message="no", retry_after_s=7)]
+    script = [error_answer(status, message="no", retry_after_s=7)]
     with ModelServer(script) as server, proxied(upstream(server)) as service:
         with pytest.raises(openai.APIStatusError) as caught:
             said(service.client(), [user(NAME)])
@@ -310,8 +316,8 @@ def test_tools_and_their_results_pass_and_results_are_the_tools() -> None:
             {"role": "tool", "tool_call_id": message.tool_calls[0].id, "content": "Rain, 7 C"}
         )
         assert said(client, history, tools=tools) == "It rains in Oslo."
-        assert server.asked[-1].body["tools"] == tools
-        assert server.asked[-1].body["messages"][-2:] == history[-2:]
+        assert server.requests[-1].body["tools"] == tools
+        assert server.requests[-1].body["messages"][-2:] == history[-2:]
         assert service.log() == [
             ("user", "Is it raining in Oslo?"),
             ("tool", "Rain, 7 C"),
@@ -339,7 +345,7 @@ def test_images_pass_untouched(service: Proxied, model: ModelServer) -> None:
     picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
     told = {"role": "user", "content": [{"type": "text", "text": "What is this?"}, picture]}
     said(service.client(), [told])
-    assert model.asked[-1].body["messages"][-1] == told
+    assert model.requests[-1].body["messages"][-1] == told
     assert service.log()[0] == ("user", "What is this?")
 
 
@@ -348,8 +354,8 @@ def test_memory_joins_what_the_client_tells_the_model(service: Proxied, model: M
     for content in ("Be brief.", [{"type": "text", "text": "Be brief."}]):
         system = {"role": "system", "content": content}
         said(service.client(), [system, user("Where does Alex work?")])
-        asked = model.asked[-1]
-        assert len(asked.turns) == 2
+        asked = model.requests[-1]
+        assert len(asked.messages) == 2
         assert asked.system.startswith("Be brief.")
         assert "NASA" in asked.system
 
@@ -385,7 +391,7 @@ def test_two_owners_never_mix(model: ModelServer) -> None:
         said(service.client(keys["alice"]), [user(NAME)], user="bob")
         service.learned()
         said(service.client(keys["bob"]), [user(WHO)], user="alice")
-        assert "Alex" not in model.asked[-1].system
+        assert "Alex" not in model.requests[-1].system
         assert "Alex" not in str(service.engine.owner("bob").recall("Alex NASA").memories)
         with pytest.raises(openai.PermissionDeniedError):
             said(service.client(keys["bob"], **{"X-Owner-Id": "alice"}), [user(WHO)])

@@ -8,16 +8,22 @@ from typing import Any
 import openai
 import pytest
 
-from memolith.demo.model_server import Answer, Asked, ModelServer, cut_off, refused
+from memolith.demo.model_server import (
+    Answer,
+    ModelServer,
+    ReceivedRequest,
+    error_answer,
+    truncated_answer,
+)
 from memolith.server.proxy.anthropic import AnthropicUpstream
 from support.chat_proxy import Proxied, proxied, said, streamed, user
 
 KEY = "sk-ant-0123456789abcdef"
 
 
-def answer(asked: Asked) -> Any:
+def answer(asked: ReceivedRequest) -> Any:
     if "broken" in asked.user:
-        return cut_off("This is a long answer that will never come to its end at all.")
+        return truncated_answer("This is a long answer that will never come to its end at all.")
     if "weather" in asked.user:
         return Answer("Let me look.", calls=(("weather", '{"city": "Oslo"}'),))
     return f"Noted: {asked.user}"
@@ -44,8 +50,8 @@ def test_it_answers_and_remembers(service: Proxied, model: ModelServer, asking: 
     system = {"role": "system", "content": "Be brief."}
     text = f"I live in Oslo, and use {asking.__name__}."
     assert asking(service.client(), [system, user(text)]) == f"Noted: {text}"
-    assert model.asked[-1].key == KEY
-    assert model.asked[-1].system.startswith("Be brief.")
+    assert model.requests[-1].key == KEY
+    assert model.requests[-1].system.startswith("Be brief.")
     assert {("user", text), ("assistant", f"Noted: {text}")} <= set(service.log())
 
 
@@ -65,7 +71,7 @@ def test_tools_are_called_and_their_results_told(service: Proxied, model: ModelS
     history.append(plain.message.model_dump(exclude_none=True))
     history.append({"role": "tool", "tool_call_id": "call_0", "content": "Rain"})
     said(client, [*history, user("Thanks.")], tools=[tool], tool_choice="required")
-    body = model.asked[-1].body
+    body = model.requests[-1].body
     assert body["tools"] == [{"name": "weather", "input_schema": schema}]
     assert body["tool_choice"] == {"type": "any"}
     assert [each["role"] for each in body["messages"]] == ["user", "assistant", "user"]
@@ -79,7 +85,7 @@ def test_images_and_limits_are_told_in_its_words(service: Proxied, model: ModelS
     parts = [{"type": "image_url", "image_url": {"url": url}} for url in images]
     told = {"role": "user", "content": [{"type": "text", "text": "What is it?"}, *parts]}
     said(service.client(), [told], max_tokens=99, stop="END", temperature=0.5)
-    body = model.asked[-1].body
+    body = model.requests[-1].body
     assert [part["source"] for part in body["messages"][0]["content"][1:]] == [
         {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="},
         {"type": "url", "url": "https://example.org/a.png"},
@@ -115,7 +121,7 @@ def test_what_it_does_not_do_is_refused(service: Proxied) -> None:
 
 @pytest.mark.parametrize("status", [400, 429, 529])
 def test_what_it_says_against_it_is_passed_on(status: int) -> None:
-    script = [refused(status, message="no", retry_after_s=7)] * 2
+    script = [error_answer(status, message="no", retry_after_s=7)] * 2
     with ModelServer(script) as server, proxied(upstream(server)) as service:
         for asking in (said, streamed):
             with pytest.raises(openai.APIStatusError) as caught:

@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from memolith import Memolith
-from memolith.demo.model_server import Answer, Asked, ModelServer
-from memolith.demo.model_server.openai import streamed as events
+from memolith.demo.model_server import Answer, ModelServer, ReceivedRequest
+from memolith.demo.model_server.openai import stream_reply as events
 from memolith.errors import ServiceFailed
 from memolith.ports.models import TextRole
 from memolith.server.proxy.openai import OpenAIUpstream
@@ -140,7 +140,7 @@ def test_a_client_that_leaves_ends_the_models_reply_and_half_of_it_is_not_learne
 
 def test_a_stream_that_is_cut_anywhere_leaves_no_half_sentence_learned() -> None:
     reply = "You live in Oslo, where it rains."
-    asked = Asked("openai", "", "m")
+    asked = ReceivedRequest("openai", "", "m")
     whole = b"".join(events(asked, Answer(reply))).decode()
     cuts = [*range(0, len(whole), 61), len(whole)]
     with (

@@ -12,7 +12,7 @@ from pydantic import SecretStr
 
 from memolith import Memolith
 from memolith.adapters.models.openai import OpenAIChat
-from memolith.demo.model_server import Asked, ModelServer
+from memolith.demo.model_server import ModelServer, ReceivedRequest
 from memolith.policies.histories import SUMMARY_MARK
 from memolith.server.proxy.openai import OpenAIUpstream
 from memolith.server.proxy.service import ProxyOptions
@@ -22,7 +22,7 @@ from support.chat_proxy import Proxied, assistant, proxied, said, user
 WINDOW = 512
 
 
-def answer(asked: Asked) -> Any:
+def answer(asked: ReceivedRequest) -> Any:
     if asked.headers["user-agent"] == "memolith":
         return f"Noted: {asked.user}"
     return {"summary": "The user told of many chairs, all of them blue."}
@@ -60,7 +60,7 @@ def service(model: ModelServer) -> Iterator[Proxied]:
 
 def sent(model: ModelServer) -> list[dict[str, Any]]:
     """Return what the model was asked last by a client."""
-    asked = [each for each in model.asked if each.headers["user-agent"] == "memolith"]
+    asked = [each for each in model.requests if each.headers["user-agent"] == "memolith"]
     return list(asked[-1].body["messages"])
 
 
@@ -80,7 +80,7 @@ def test_one_that_is_short_passes_as_it_is(service: Proxied, model: ModelServer)
     history = [*long(2), user("Which chairs?")]
     said(service.client(), history)
     assert sent(model)[-5:] == history
-    assert len(model.asked) == 1
+    assert len(model.requests) == 1
 
 
 @pytest.mark.parametrize("header", ["off", "read-only"])
@@ -112,8 +112,8 @@ def test_langchain_needs_no_change_but_the_address(service: Proxied, model: Mode
 
     tools = [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}]
     chat.bind_tools(tools).invoke([HumanMessage("Where do I live?")])
-    assert model.asked[-1].body["tools"] == tools
-    assert "Oslo" in model.asked[-1].system
+    assert model.requests[-1].body["tools"] == tools
+    assert "Oslo" in model.requests[-1].system
     assert [text for _, text in service.log()][:4] == [
         "I live in Oslo.",
         "Noted: I live in Oslo.",

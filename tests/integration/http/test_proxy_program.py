@@ -8,12 +8,12 @@ from typing import Any
 import httpx
 import pytest
 
-from memolith.demo.model_server import Asked, ModelServer
+from memolith.demo.model_server import ModelServer, ReceivedRequest
 from support.chat_proxy import user
 from support.server_process import environment, served
 
 
-def answer(asked: Asked) -> Any:
+def answer(asked: ReceivedRequest) -> Any:
     if asked.headers["user-agent"] != "memolith":  # Memolith's own question
         return {"facts": []}
     knows = "Alex" in asked.system and "NASA" in asked.system
@@ -47,4 +47,4 @@ def test_what_was_said_just_before_it_was_told_to_end_is_known_after_a_restart(
             assert "meet" in ask(client, "My name is Alex and I work at NASA")
         with served(env) as client:
             assert "NASA" in ask(client, "Do you remember my name?")
-        assert {asked.key for asked in model.asked} == {"sk-upstream"}
+        assert {asked.key for asked in model.requests} == {"sk-upstream"}

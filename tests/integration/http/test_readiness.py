@@ -20,7 +20,7 @@ from memolith.adapters.models.embedding_service import ServiceEmbedder
 from memolith.adapters.models.openai import OpenAIVectorService
 from memolith.adapters.models.resilience import ServiceGuard
 from memolith.config import load
-from memolith.demo.model_server import Answer, Asked, ModelServer, refused
+from memolith.demo.model_server import Answer, ModelServer, ReceivedRequest, error_answer
 from memolith.errors import StoreUnavailable
 from memolith.policies.embedding_models import select_model
 from memolith.policies.retries import BreakerPolicy, RetryPolicy
@@ -155,8 +155,8 @@ def test_a_database_that_was_stopped_and_comes_back_is_told() -> None:
 def test_an_embedding_service_that_fails_is_told_and_what_it_said_is_not(tmp_path: Path) -> None:
     broken = threading.Event()
 
-    def embed(_: Asked) -> Answer | None:
-        return refused(500, message="secret") if broken.is_set() else None
+    def embed(_: ReceivedRequest) -> Answer | None:
+        return error_answer(500, message="secret") if broken.is_set() else None
 
     told = select_model("of-my-own", 0)
     care = ServiceGuard(

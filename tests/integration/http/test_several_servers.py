@@ -15,7 +15,7 @@ from fastapi.testclient import TestClient
 
 from memolith import Memolith
 from memolith.config import load
-from memolith.demo.model_server import Asked, ModelServer
+from memolith.demo.model_server import ModelServer, ReceivedRequest
 from memolith.server.app import ServerOptions, create_app
 from memolith.server.serve import build_proxy_options, build_upstream
 from memolith.testing.fakes import HashingEmbedder, WordCounter
@@ -41,7 +41,7 @@ class Two:
         return {"Authorization": f"Bearer {made.secret}"}
 
 
-def answer(asked: Asked) -> Any:
+def answer(asked: ReceivedRequest) -> Any:
     if asked.headers["user-agent"] != "memolith":  # Memolith's own question
         return {"facts": []}
     return "I see."
@@ -144,6 +144,6 @@ def test_a_conversation_goes_on_at_the_other_and_is_learned_from_once(two: Two) 
     until(lambda: len(said()) == 6)
     until(lambda: two.keys.owner("dave").backlog().pending_messages == 0)
     assert [each for each in said() if each != "I see."] == texts
-    learned = [each.user for each in two.model.asked if each.schema is not None]
+    learned = [each.user for each in two.model.requests if each.schema is not None]
     assert learned
     assert len(set(learned)) == len(learned) <= len(texts)

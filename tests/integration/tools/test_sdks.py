@@ -12,7 +12,7 @@ from anthropic import Anthropic, AsyncAnthropic
 from openai import OpenAI
 
 from memolith import Memolith, tools
-from memolith.demo.model_server import Answer, Asked, ModelServer
+from memolith.demo.model_server import Answer, ModelServer, ReceivedRequest
 from memolith.errors import InvalidConfiguration
 
 NOTES = "/memories/notes.md"
@@ -37,7 +37,7 @@ def calls_by_anthropic(*calls: dict[str, Any], name: str = "memory") -> Answer:
     return Answer(raw=json.dumps(message))
 
 
-def results(asked: Asked) -> list[dict[str, Any]]:
+def results(asked: ReceivedRequest) -> list[dict[str, Any]]:
     """Return the tools' results that a request carries last."""
     content = asked.body["messages"][-1]["content"]
     return [each for each in content if each["type"] == "tool_result"]
@@ -54,11 +54,11 @@ MEMORY_CALLS: Sequence[dict[str, Any]] = (
 
 
 def check_run(server: ModelServer, memory: Memolith, said: str) -> None:
-    told = [results(asked)[0] for asked in server.asked[1:]]
+    told = [results(asked)[0] for asked in server.requests[1:]]
     assert said == "Noted."
     assert [bool(each.get("is_error")) for each in told] == [False] * 4 + [True, False]
     assert told[-1]["content"].endswith("     1\tLikes tea\n     2\tNo sugar")
-    assert server.asked[0].body["tools"] == [{"type": "memory_20250818", "name": "memory"}]
+    assert server.requests[0].body["tools"] == [{"type": "memory_20250818", "name": "memory"}]
     assert memory.get(key=NOTES, owner="alice").version == 3
 
 
@@ -128,7 +128,7 @@ def test_anthropics_model_calls_the_five_tools(memory: Memolith) -> None:
                     }
                 )
             messages.append({"role": "user", "content": answers})
-        told = results(server.asked[-1])
+        told = results(server.requests[-1])
     assert "Prefers metric units" in told[0]["content"]
     assert (told[1]["is_error"], told[1]["content"]) == (
         True,
@@ -180,7 +180,7 @@ def test_openais_model_calls_the_five_tools(memory: Memolith) -> None:
                 assert each.type == "function"
                 result = tools.call(alice, each.function.name, each.function.arguments)
                 messages.append({"role": "tool", "tool_call_id": each.id, "content": result.text})
-        assert server.asked[0].body["tools"] == tools.openai()
+        assert server.requests[0].body["tools"] == tools.openai()
     said = [each["content"] for each in messages if each["role"] == "tool"]
     assert "Prefers metric units" in said[1]
     assert said[2:] == ["Forgotten. Memories: 1; messages changed: 0.", "Error: no key 'units'"]

@@ -14,7 +14,7 @@ from typing import Any
 
 from corpora.exchanges import KnowingModel, Scripted, load_script
 from memolith import Memolith
-from memolith.demo.model_server import Asked, ModelServer, late
+from memolith.demo.model_server import ModelServer, ReceivedRequest, delayed_answer
 from memolith.services.work import LEASE_S
 from memolith.testing.fakes import SettableClock
 from support.durability.outcomes import deeds, unlearned
@@ -49,11 +49,11 @@ class SlowModel:
         self._lock = threading.Lock()
         self.calls = 0
 
-    def __call__(self, asked: Asked) -> Any:
+    def __call__(self, asked: ReceivedRequest) -> Any:
         with self._lock:
             self.calls += 1
             delay_s = self._random.uniform(0, LONGEST_CALL_S)
-        return late(self._model(asked), delay_s)
+        return delayed_answer(self._model(asked), delay_s)
 
 
 @dataclass(frozen=True, slots=True)

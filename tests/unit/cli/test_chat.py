@@ -10,7 +10,13 @@ from typing import Any
 
 import pytest
 
-from memolith.demo.model_server import Answer, Asked, ModelServer, cut_off, refused
+from memolith.demo.model_server import (
+    Answer,
+    ModelServer,
+    ReceivedRequest,
+    error_answer,
+    truncated_answer,
+)
 from support.scripted_chat import FACT, Model
 
 pytestmark = pytest.mark.usefixtures("server")
@@ -47,9 +53,9 @@ def test_what_fails_leaves_the_users_words_and_says_so_in_a_line(
     memolith: Any, model: Model
 ) -> None:
     model.answers = {
-        "Please refuse": refused(400),
-        "Please break": cut_off(BROKEN),
-        "Please cut": Answer("This is cut", is_whole=False),
+        "Please refuse": error_answer(400),
+        "Please break": truncated_answer(BROKEN),
+        "Please cut": Answer("This is cut", is_complete=False),
         "Say nothing": "",
     }
     answer = memolith("chat", stdin="\n".join(model.answers))
@@ -70,7 +76,7 @@ def test_what_fails_leaves_the_users_words_and_says_so_in_a_line(
 def test_words_that_had_no_answer_go_with_the_next_ones(
     said: Callable[..., str], memolith: Any, model: Model
 ) -> None:
-    model.answers = {"Please refuse": refused(400)}
+    model.answers = {"Please refuse": error_answer(400)}
     assert memolith("chat", stdin="Please refuse").code == 13
     said("And now?")
     assert model.told == [("user", "Please refuse\n\nAnd now?")]
@@ -114,7 +120,7 @@ def test_secrets_leave_the_machine_neither_way(
     model.answers = {"My key is [REDACTED]": f"So it is {key}"}
     answer = memolith.ok("chat", stdin=f"My key is {key}\nAnd?")
     assert "1 secret redacted" in answer.err
-    assert not any(key in str(one.body) for one in server.asked)
+    assert not any(key in str(one.body) for one in server.requests)
     assert ("assistant", "So it is [REDACTED]") in logged(memolith)
 
 
@@ -126,7 +132,7 @@ def test_control_characters_are_shown_and_not_obeyed(
 
 
 def test_programs_get_a_line_for_each_answer(memolith: Any, model: Model) -> None:
-    model.answers = {"Please refuse": refused(400)}
+    model.answers = {"Please refuse": error_answer(400)}
     lines = "I live in Oslo\n/context\nPlease refuse\n/memories"
     answer = memolith("chat", "--profile", "facts", "--json", stdin=lines)
     first, context, failed, found = map(json.loads, answer.out.splitlines())
@@ -148,7 +154,7 @@ def test_without_learning_all_is_logged_and_nothing_learned(
         ("assistant", "You said I live in Oslo"),
     ]
     assert memolith.json("list")["memories"] == []
-    assert all(one.is_stream for one in server.asked)
+    assert all(one.is_stream for one in server.requests)
 
 
 def test_what_begins_with_a_slash_is_a_command_or_a_message(memolith: Any, model: Model) -> None:
@@ -161,7 +167,7 @@ def test_what_begins_with_a_slash_is_a_command_or_a_message(memolith: Any, model
 def test_an_interrupt_ends_the_reply_and_the_program_where_nobody_types(
     memolith: Any, model: Model
 ) -> None:
-    def interrupting(_asked: Asked) -> Answer:
+    def interrupting(_asked: ReceivedRequest) -> Answer:
         os.kill(os.getpid(), signal.SIGINT)
         return Answer("never read", delay_s=30)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from memolith.demo.model_server import ModelServer, refused
+from memolith.demo.model_server import ModelServer, error_answer
 from memolith.testing.fakes import SettableClock
 from support.scripted_chat import FACT, Model, fact
 
@@ -28,7 +28,7 @@ def test_learning_waits_for_the_worker_and_says_so(memolith: Any, server: ModelS
     assert told == (
         "2 messages logged, 0 memories learned\n2 messages pending for `memolith worker`\n"
     )
-    assert server.asked == ()
+    assert server.requests == ()
     assert memolith.ok("worker", "--once").out.startswith("learn: 1 exchange of tester\n")
     assert FACT in memolith.ok("list").out
     assert not any("work" in done for done in memolith.json("worker", "--once"))
@@ -68,7 +68,7 @@ def test_what_fails_too_often_is_parked_and_tried_again_on_request(
     memolith: Any, model: Model, clock: SettableClock
 ) -> None:
     learn(memolith)
-    model.facts = refused(400)
+    model.facts = error_answer(400)
     for _ in range(5):
         memolith.ok("worker", "--once")
         clock.advance(timedelta(hours=2))
@@ -151,4 +151,4 @@ def test_consolidating_says_what_was_made_and_takes_it_back(
 def test_a_demo_asks_no_model(memolith: Any, server: ModelServer) -> None:
     memolith.ok("demo", "--questions", "0")
     assert json.loads(memolith.ok("demo", "--questions", "0", "--json").out)["questions"] == []
-    assert server.asked == ()
+    assert server.requests == ()

@@ -10,17 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memolith.demo.model_server import Answer
-from memolith.demo.model_server.messages import Asked
-from memolith.demo.model_server.openai import plain, streamed
+from memolith.demo.model_server.messages import ReceivedRequest
+from memolith.demo.model_server.openai import build_reply, stream_reply
 from memolith.server.proxy.openai import ModelReply, ReplyAccumulator, parse_reply
 from support.rows import check_each
 
-ASKED = Asked("openai", "/v1/chat/completions", "m")
+ASKED = ReceivedRequest("openai", "/v1/chat/completions", "m")
 TEXT = "My name is Alex. Jeg heter Åse, and I work at NASA."
 
 
 def stream(text: str = TEXT, **more: Any) -> bytes:
-    return b"".join(streamed(ASKED, Answer(text, **more)))
+    return b"".join(stream_reply(ASKED, Answer(text, **more)))
 
 
 def hear(*pieces: bytes) -> ModelReply:
@@ -54,7 +54,9 @@ def test_a_stream_that_is_cut_at_any_byte_is_whole_only_with_all_of_its_text() -
 def test_why_it_ended_says_whether_it_is_whole(finish: str, *, is_whole: bool) -> None:
     answer = Answer(TEXT, finish=finish)
     assert hear(stream(finish=finish)) == ModelReply(TEXT, is_whole)
-    assert parse_reply(json.dumps(plain(ASKED, answer)).encode()) == ModelReply(TEXT, is_whole)
+    assert parse_reply(json.dumps(build_reply(ASKED, answer)).encode()) == ModelReply(
+        TEXT, is_whole
+    )
 
 
 def test_lines_may_end_in_two_ways() -> None:
@@ -65,7 +67,7 @@ def test_of_several_replies_none_is_heard() -> None:
     event = {"choices": [{"index": 1, "delta": {"content": "Or so."}, "finish_reason": "stop"}]}
     told = b"data: " + json.dumps(event).encode() + b"\n\n"
     assert hear(told, stream()) == ModelReply(is_complete=True)
-    both = plain(ASKED, Answer(TEXT))
+    both = build_reply(ASKED, Answer(TEXT))
     both["choices"] *= 2
     assert parse_reply(json.dumps(both).encode()) == ModelReply(is_complete=True)
 

@@ -338,13 +338,13 @@ class EmbeddedChroma:
         """
         from chromadb.errors import ChromaError, NotFoundError
 
-        def told(error: Exception) -> ServiceFailed:
+        def convert_error(error: Exception) -> ServiceFailed:
             if isinstance(error, NotFoundError):
                 raise CollectionNotFound from None
             return ServiceFailed(SERVICE, f"failed ({type(error).__name__})", retryable=True)
 
         return call_service(
-            lambda: call(self._get_client()), (ChromaError, OSError, ValueError), told
+            lambda: call(self._get_client()), (ChromaError, OSError, ValueError), convert_error
         )
 
     def _get_client(self) -> Any:
@@ -523,7 +523,7 @@ class ChromaServer:
         """
         import httpx
 
-        def told(error: Exception) -> ServiceFailed:
+        def convert_error(error: Exception) -> ServiceFailed:
             late = isinstance(error, httpx.TimeoutException)
             return (
                 timeout_failure(SERVICE, self._timeout_s) if late else unreachable_failure(SERVICE)
@@ -538,7 +538,7 @@ class ChromaServer:
             )
             return response
 
-        response = call_service(call, (httpx.HTTPError, httpx.StreamError), told)
+        response = call_service(call, (httpx.HTTPError, httpx.StreamError), convert_error)
         is_missing = response.status_code == _NOT_FOUND
         if not (response.is_success or is_missing):
             raise status_failure(SERVICE, response.status_code, response.headers)

@@ -49,7 +49,7 @@ class LinearSearch:
         self._check_length(vector)
         nearness = {
             item.number: float(cosines(np.stack(stored), vector).max())
-            for item in self._in_scope(scope)
+            for item in self._filter_items(scope)
             if (stored := [p.vector for p in item.passages if p.vector is not None])
         }
         near = (number for number, cosine in nearness.items() if cosine >= min_cosine)
@@ -73,7 +73,7 @@ class LinearSearch:
 
     def centroid(self, scope: SearchFilter) -> NDArray[np.float64] | None:
         """See the port."""
-        memories = [item for item in self._in_scope(scope) if item.kind is not None]
+        memories = [item for item in self._filter_items(scope) if item.kind is not None]
         stored = [p.vector for item in memories for p in item.passages if p.vector is not None]
         return centroid(np.stack(stored)) if stored else None
 
@@ -82,7 +82,7 @@ class LinearSearch:
         valid = _passages(self._valid(scope))
         within = {
             id_: passage
-            for id_, passage in _passages(self._in_scope(scope)).items()
+            for id_, passage in _passages(self._filter_items(scope)).items()
             if any(term in passage.terms for term in terms)
         }
         slots = {id_: slot for slot, id_ in enumerate(sorted(within))}
@@ -113,7 +113,7 @@ class LinearSearch:
         sought = [word.casefold() for word in words]
         counts = {
             item.number: count_contained(sought, self._texts(item))
-            for item in self._in_scope(scope)
+            for item in self._filter_items(scope)
             if item.kind is not None
         }
         found = sorted((number, count) for number, count in counts.items() if count)
@@ -154,24 +154,26 @@ class LinearSearch:
 
     def item_numbers(self, record_ids: Sequence[str], scope: SearchFilter) -> Integers:
         """See the port."""
-        found = {item.record_id: item.number for item in self._in_scope(scope)}
+        found = {item.record_id: item.number for item in self._filter_items(scope)}
         return _integers([found.get(record, -1) for record in record_ids])
 
     def items_with_content(self, content_key: str, limit: int, scope: SearchFilter) -> Integers:
         """See the port."""
-        found = [item for item in self._in_scope(scope) if item.content_key == content_key]
+        found = [item for item in self._filter_items(scope) if item.content_key == content_key]
         found.sort(key=lambda item: (item.kind is None, item.number))
         return _integers([item.number for item in found[: max(0, limit)]])
 
     def items_with_traits(self, traits: Trait, scope: SearchFilter) -> Integers:
         """See the port."""
         return _integers(
-            sorted(item.number for item in self._in_scope(scope) if item.features.traits & traits)
+            sorted(
+                item.number for item in self._filter_items(scope) if item.features.traits & traits
+            )
         )
 
     def items_in_scope(self, scope: SearchFilter) -> Integers:
         """See the port."""
-        return _integers(sorted(item.number for item in self._in_scope(scope)))
+        return _integers(sorted(item.number for item in self._filter_items(scope)))
 
     def neighbours(self, numbers: Integers, step: Literal[-1, 1], scope: SearchFilter) -> Integers:
         """See the port."""
@@ -211,7 +213,7 @@ class LinearSearch:
         items = self._checked_state.items.values()
         return [i for i in items if i.is_valid(None) or self._checked_state.is_dormant(i)]
 
-    def _in_scope(self, scope: SearchFilter) -> list[Item]:
+    def _filter_items(self, scope: SearchFilter) -> list[Item]:
         session = _session_number(self._checked_state, scope)
         dormant = scope.dormant and scope.as_of is None
         return [

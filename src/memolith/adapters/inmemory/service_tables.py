@@ -38,7 +38,7 @@ class InMemoryApiKeys:
         """See the port."""
         self._check_open()
         with self._lock:
-            if key.revoked_at is None and self._in_force(key.name):
+            if key.revoked_at is None and self._active_digests(key.name):
                 raise Conflict(f"an API key named {key.name!r} exists already")
             if digest in self._keys:
                 raise Conflict("this API key exists already")
@@ -58,7 +58,7 @@ class InMemoryApiKeys:
         """See the port."""
         self._check_open()
         with self._lock:
-            found = self._in_force(name)
+            found = self._active_digests(name)
             for digest in found:
                 self._keys[digest] = replace(self._keys[digest], revoked_at=at.astimezone(UTC))
         return bool(found)
@@ -68,7 +68,7 @@ class InMemoryApiKeys:
         with self._lock:
             self._keys = {d: key for d, key in self._keys.items() if key.owner != owner}
 
-    def _in_force(self, name: str) -> list[bytes]:
+    def _active_digests(self, name: str) -> list[bytes]:
         return [d for d, k in self._keys.items() if k.name == name and k.revoked_at is None]
 
 

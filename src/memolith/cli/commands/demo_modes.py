@@ -18,7 +18,7 @@ from memolith.cli.output import build_table, console, format_count, plain_text, 
 from memolith.config import LoadedSettings
 from memolith.config.settings import Chat
 from memolith.demo import DemoConversation, load_facts
-from memolith.demo.model_server import Asked, ModelServer
+from memolith.demo.model_server import ModelServer, ReceivedRequest
 from memolith.domain.memories import Memory
 from memolith.domain.messages import Message, Role
 from memolith.domain.reports import IngestResult
@@ -87,7 +87,7 @@ class _ScriptedRule:
         self._facts = [(messages[fact.message].splitlines()[0], fact) for fact in known.facts]
         self._changes = set(known.changes)
 
-    def __call__(self, asked: Asked) -> object:
+    def __call__(self, asked: ReceivedRequest) -> object:
         if asked.schema is not None and asked.schema.name == "verdict":
             known, new = _QUOTED_MEMORY.findall(asked.user)
             operation = "DELETE" if (known, new) in self._changes else "ADD"

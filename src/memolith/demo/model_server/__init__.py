@@ -6,38 +6,38 @@ simulates network faults.
 
 from __future__ import annotations
 
-from memolith.demo.model_server.messages import Asked
+from memolith.demo.model_server.messages import ReceivedRequest
 from memolith.demo.model_server.rules import (
     Answer,
     Fault,
     Rule,
     Unreliable,
-    by_words,
-    cut_off,
-    dropped,
-    fenced,
-    in_turn,
-    late,
-    malformed,
-    refused,
-    refusing_schemas,
+    answer_in_sequence,
+    delayed_answer,
+    dropped_connection,
+    embed_by_words,
+    error_answer,
+    fenced_answer,
+    malformed_answer,
+    reject_schemas,
+    truncated_answer,
 )
 from memolith.demo.model_server.server import ModelServer
 
 __all__ = [
     "Answer",
-    "Asked",
     "Fault",
     "ModelServer",
+    "ReceivedRequest",
     "Rule",
     "Unreliable",
-    "by_words",
-    "cut_off",
-    "dropped",
-    "fenced",
-    "in_turn",
-    "late",
-    "malformed",
-    "refused",
-    "refusing_schemas",
+    "answer_in_sequence",
+    "delayed_answer",
+    "dropped_connection",
+    "embed_by_words",
+    "error_answer",
+    "fenced_answer",
+    "malformed_answer",
+    "reject_schemas",
+    "truncated_answer",
 ]

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from memolith.demo.model_server.messages import Asked, counts, pieces, turn
+from memolith.demo.model_server.messages import ReceivedRequest, build_message, count_tokens, pieces
 from memolith.ports.models import ResponseSchema
 
 if TYPE_CHECKING:
@@ -21,15 +21,18 @@ _KINDS: Final = {
 }
 
 
-def chat(path: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> Asked:
+def chat(path: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> ReceivedRequest:
     """Parse a chat request. The system text is a separate field in this API."""
-    system = (turn("system", body["system"]),) if body.get("system") else ()
+    system = (build_message("system", body["system"]),) if body.get("system") else ()
     wanted = (body.get("output_config") or {}).get("format")
-    return Asked(
+    return ReceivedRequest(
         "anthropic",
         path,
         body["model"],
-        turns=(*system, *(turn(said["role"], said["content"]) for said in body["messages"])),
+        messages=(
+            *system,
+            *(build_message(said["role"], said["content"]) for said in body["messages"]),
+        ),
         schema=ResponseSchema("", wanted["schema"]) if wanted else None,
         is_stream=bool(body.get("stream")),
         max_tokens=body["max_tokens"],
@@ -39,7 +42,7 @@ def chat(path: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> Aske
     )
 
 
-def plain(asked: Asked, answer: Answer) -> dict[str, Any]:
+def build_reply(asked: ReceivedRequest, answer: Answer) -> dict[str, Any]:
     """Return the body of a complete reply."""
     given, said = _counts(asked, answer)
     return {
@@ -53,7 +56,7 @@ def plain(asked: Asked, answer: Answer) -> dict[str, Any]:
     }
 
 
-def streamed(asked: Asked, answer: Answer) -> Iterator[bytes]:
+def stream_reply(asked: ReceivedRequest, answer: Answer) -> Iterator[bytes]:
     """Yield the events of a streamed reply."""
     given, said = _counts(asked, answer)
     usage = {"input_tokens": given, "output_tokens": 1}
@@ -73,13 +76,13 @@ def streamed(asked: Asked, answer: Answer) -> Iterator[bytes]:
     yield _event("message_stop")
 
 
-def problem(answer: Answer, message: str) -> dict[str, Any]:
+def build_error(answer: Answer, message: str) -> dict[str, Any]:
     """Return the body of an error."""
     kind = answer.code or _KINDS.get(answer.status, "api_error")
     return {"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_1"}
 
 
-def _head(asked: Asked) -> dict[str, Any]:
+def _head(asked: ReceivedRequest) -> dict[str, Any]:
     return {
         "id": "msg_scripted",
         "type": "message",
@@ -92,7 +95,7 @@ def _head(asked: Asked) -> dict[str, Any]:
 
 def _finish(answer: Answer) -> str:
     whole = "tool_use" if answer.calls else "end_turn"
-    return answer.finish or (whole if answer.is_whole else "max_tokens")
+    return answer.finish or (whole if answer.is_complete else "max_tokens")
 
 
 def _uses(answer: Answer) -> list[tuple[dict[str, Any], str]]:
@@ -102,9 +105,9 @@ def _uses(answer: Answer) -> list[tuple[dict[str, Any], str]]:
     ]
 
 
-def _counts(asked: Asked, answer: Answer) -> tuple[int, int]:
+def _counts(asked: ReceivedRequest, answer: Answer) -> tuple[int, int]:
     """Return the token counts. This API always reports them: unknown counts are 0."""
-    return counts(asked, answer) if answer.tells_tokens else (0, 0)
+    return count_tokens(asked, answer) if answer.has_token_counts else (0, 0)
 
 
 def _event(kind: str, **more: Any) -> bytes:

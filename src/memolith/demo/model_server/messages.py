@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 _PIECE = re.compile(r"\S+\s*|\s+")
 
 
-def turn(role: str, content: Any) -> ChatMessage:
+def build_message(role: str, content: Any) -> ChatMessage:
     """Return a message. Content blocks are joined."""
     known: Any = "system" if role == "developer" else role
-    return ChatMessage(known, content if isinstance(content, str) else _joined(content or ()))
+    return ChatMessage(known, content if isinstance(content, str) else _join_text(content or ()))
 
 
-def _joined(blocks: Iterable[Mapping[str, Any]]) -> str:
+def _join_text(blocks: Iterable[Mapping[str, Any]]) -> str:
     return "".join(block["text"] for block in blocks if block.get("type") == "text")
 
 
@@ -31,17 +31,17 @@ def pieces(text: str) -> list[str]:
     return _PIECE.findall(text)
 
 
-def tokens(texts: Iterable[str]) -> list[int]:
+def token_counts(texts: Iterable[str]) -> list[int]:
     """Return the number of tokens of each text."""
     return WordCounter().count(list(texts))
 
 
-def counts(asked: Asked, answer: Answer) -> tuple[int, int]:
+def count_tokens(asked: ReceivedRequest, answer: Answer) -> tuple[int, int]:
     """Return the number of input and output tokens: from the answer, or counted."""
     given, said = answer.input_tokens, answer.output_tokens
     return (
-        sum(tokens(turn.content for turn in asked.turns)) if given is None else given,
-        sum(tokens([answer.text])) if said is None else said,
+        sum(token_counts(turn.content for turn in asked.messages)) if given is None else given,
+        sum(token_counts([answer.text])) if said is None else said,
     )
 
 
@@ -52,7 +52,7 @@ Protocol = Literal["openai", "ollama", "anthropic"]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ReceivedRequest:
     """A request.
 
     Attributes:
@@ -73,7 +73,7 @@ class Asked:
     protocol: Protocol
     path: str
     model: str
-    turns: tuple[ChatMessage, ...] = ()
+    messages: tuple[ChatMessage, ...] = ()
     texts: tuple[str, ...] = ()
     schema: ResponseSchema | None = None
     is_stream: bool = False
@@ -86,12 +86,12 @@ class Asked:
     @property
     def system(self) -> str:
         """The text of the system messages."""
-        return "\n\n".join(turn.content for turn in self.turns if turn.role == "system")
+        return "\n\n".join(turn.content for turn in self.messages if turn.role == "system")
 
     @property
     def user(self) -> str:
         """The text of the last user message."""
-        said = (turn.content for turn in reversed(self.turns) if turn.role == "user")
+        said = (turn.content for turn in reversed(self.messages) if turn.role == "user")
         return next(said, "")
 
     @property

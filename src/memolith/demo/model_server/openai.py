@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from memolith.demo.model_server.messages import Asked, counts, pieces, tokens, turn
+from memolith.demo.model_server.messages import (
+    ReceivedRequest,
+    build_message,
+    count_tokens,
+    pieces,
+    token_counts,
+)
 from memolith.ports.models import ResponseSchema
 
 if TYPE_CHECKING:
@@ -19,15 +25,17 @@ _ID = "chatcmpl-scripted"
 _CREATED = 1_700_000_000
 
 
-def chat(path: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> Asked:
+def chat(path: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> ReceivedRequest:
     """Parse a chat request."""
     wanted = body.get("response_format", {}).get("json_schema")
     limit = body.get("max_completion_tokens", body.get("max_tokens"))
-    return Asked(
+    return ReceivedRequest(
         "openai",
         path,
         body["model"],
-        turns=tuple(turn(message["role"], message.get("content")) for message in body["messages"]),
+        messages=tuple(
+            build_message(message["role"], message.get("content")) for message in body["messages"]
+        ),
         schema=ResponseSchema(wanted["name"], wanted["schema"]) if wanted else None,
         is_stream=bool(body.get("stream")),
         max_tokens=limit,
@@ -37,7 +45,7 @@ def chat(path: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> Aske
     )
 
 
-def plain(asked: Asked, answer: Answer) -> dict[str, Any]:
+def build_reply(asked: ReceivedRequest, answer: Answer) -> dict[str, Any]:
     """Return the body of a complete reply."""
     message: dict[str, Any] = {"role": "assistant", "content": answer.text, "refusal": None}
     if answer.calls:
@@ -46,11 +54,11 @@ def plain(asked: Asked, answer: Answer) -> dict[str, Any]:
     return {
         **_head(asked, "chat.completion"),
         "choices": [choice],
-        **({"usage": _usage(asked, answer)} if answer.tells_tokens else {}),
+        **({"usage": _usage(asked, answer)} if answer.has_token_counts else {}),
     }
 
 
-def streamed(asked: Asked, answer: Answer) -> Iterator[bytes]:
+def stream_reply(asked: ReceivedRequest, answer: Answer) -> Iterator[bytes]:
     """Yield the events of a streamed reply."""
     head = _head(asked, "chat.completion.chunk")
     yield _event({**head, "choices": [_delta({"role": "assistant", "content": ""})]})
@@ -60,17 +68,17 @@ def streamed(asked: Asked, answer: Answer) -> Iterator[bytes]:
         yield _event({**head, "choices": [_delta({"tool_calls": [{"index": place, **call}]})]})
     yield _event({**head, "choices": [_delta({}, _finish(answer))]})
     wanted = (asked.body.get("stream_options") or {}).get("include_usage")
-    if wanted and answer.tells_tokens:
+    if wanted and answer.has_token_counts:
         yield _event({**head, "choices": [], "usage": _usage(asked, answer)})
     yield b"data: [DONE]\n\n"
 
 
-def embeddings(path: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> Asked:
+def embeddings(path: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> ReceivedRequest:
     """Parse an embedding request."""
     given = body["input"]
     if not given:
         raise ValueError("`input` is empty")
-    return Asked(
+    return ReceivedRequest(
         "openai",
         path,
         body["model"],
@@ -81,16 +89,16 @@ def embeddings(path: str, headers: Mapping[str, str], body: Mapping[str, Any]) -
     )
 
 
-def vectors(asked: Asked, answer: Answer) -> dict[str, Any]:
+def vectors(asked: ReceivedRequest, answer: Answer) -> dict[str, Any]:
     """Return the body of an embedding response: numbers, or bytes in base64 on request."""
-    written = _packed if asked.body.get("encoding_format") == "base64" else list
+    written = _encode_base64 if asked.body.get("encoding_format") == "base64" else list
     rows = answer.vectors or ()
-    places = range(len(rows)) if answer.places is None else answer.places
+    places = range(len(rows)) if answer.indexes is None else answer.indexes
     data = [
         {"object": "embedding", "index": place, "embedding": written(row)}
         for place, row in zip(places, rows, strict=True)
     ]
-    count = sum(tokens(asked.texts))
+    count = sum(token_counts(asked.texts))
     usage = {"prompt_tokens": count, "total_tokens": count}
     return {"object": "list", "data": data, "model": asked.model, "usage": usage}
 
@@ -104,13 +112,13 @@ def models(names: Sequence[str]) -> dict[str, Any]:
     return {"object": "list", "data": data}
 
 
-def problem(answer: Answer, message: str) -> dict[str, Any]:
+def build_error(answer: Answer, message: str) -> dict[str, Any]:
     """Return the body of an error."""
     kind = "server_error" if answer.status >= 500 else "invalid_request_error"  # noqa: PLR2004
     return {"error": {"message": message, "type": kind, "param": None, "code": answer.code or None}}
 
 
-def _head(asked: Asked, kind: str) -> dict[str, Any]:
+def _head(asked: ReceivedRequest, kind: str) -> dict[str, Any]:
     return {"id": _ID, "object": kind, "created": _CREATED, "model": asked.model}
 
 
@@ -127,11 +135,11 @@ def _calls(answer: Answer) -> list[dict[str, Any]]:
 
 def _finish(answer: Answer) -> str:
     whole = "tool_calls" if answer.calls else "stop"
-    return answer.finish or (whole if answer.is_whole else "length")
+    return answer.finish or (whole if answer.is_complete else "length")
 
 
-def _usage(asked: Asked, answer: Answer) -> dict[str, int]:
-    given, said = counts(asked, answer)
+def _usage(asked: ReceivedRequest, answer: Answer) -> dict[str, int]:
+    given, said = count_tokens(asked, answer)
     return {"prompt_tokens": given, "completion_tokens": said, "total_tokens": given + said}
 
 
@@ -139,5 +147,5 @@ def _event(value: Mapping[str, Any]) -> bytes:
     return b"data: " + json.dumps(value).encode() + b"\n\n"
 
 
-def _packed(row: Sequence[float]) -> str:
+def _encode_base64(row: Sequence[float]) -> str:
     return base64.b64encode(np.asarray(row, "<f4").tobytes()).decode()

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from memolith.demo.model_server.messages import Asked
+from memolith.demo.model_server.messages import ReceivedRequest
 from memolith.testing.fakes import HashingEmbedder
 
 
@@ -61,11 +61,11 @@ class Answer:
     text: str = ""
     calls: Sequence[tuple[str, str]] = ()
     vectors: Sequence[Sequence[float]] | None = None
-    places: Sequence[int] | None = None
+    indexes: Sequence[int] | None = None
     input_tokens: int | None = None
     output_tokens: int | None = None
-    tells_tokens: bool = True
-    is_whole: bool = True
+    has_token_counts: bool = True
+    is_complete: bool = True
     finish: str = ""
     status: int = 200
     message: str = "it failed"
@@ -77,14 +77,14 @@ class Answer:
     piece_delay_s: float = 0.0
 
     @classmethod
-    def of(cls, given: Any) -> Answer:
+    def from_value(cls, given: Any) -> Answer:
         """Return an answer for an answer, a text, or a value to send as JSON."""
         if isinstance(given, Answer):
             return given
         return cls(given if isinstance(given, str) else json.dumps(given, ensure_ascii=False))
 
 
-def refused(
+def error_answer(
     status: int,
     *,
     message: str = "it failed",
@@ -95,47 +95,49 @@ def refused(
     return Answer(status=status, message=message, code=code, retry_after_s=retry_after_s)
 
 
-def dropped() -> Answer:
+def dropped_connection() -> Answer:
     """Return an answer whose connection closes before the response."""
     return Answer(fault=Fault.NO_REPLY)
 
 
-def cut_off(given: Any) -> Answer:
+def truncated_answer(given: Any) -> Answer:
     """Return an answer whose connection closes in the middle of the body."""
-    return replace(Answer.of(given), fault=Fault.BROKEN)
+    return replace(Answer.from_value(given), fault=Fault.BROKEN)
 
 
-def malformed(given: Any = "this can't be read") -> Answer:
+def malformed_answer(given: Any = "this can't be read") -> Answer:
     """Return an answer with invalid JSON as its body."""
-    return replace(Answer.of(given), fault=Fault.MALFORMED)
+    return replace(Answer.from_value(given), fault=Fault.MALFORMED)
 
 
-def late(given: Any, delay_s: float) -> Answer:
+def delayed_answer(given: Any, delay_s: float) -> Answer:
     """Return an answer with a delay in seconds."""
-    return replace(Answer.of(given), delay_s=delay_s)
+    return replace(Answer.from_value(given), delay_s=delay_s)
 
 
-def fenced(value: Any) -> Answer:
+def fenced_answer(value: Any) -> Answer:
     """Return a value as JSON in a code fence with text around it, as models often do."""
-    return Answer(f"Sure, here it is:\n\n```json\n{Answer.of(value).text}\n```\n\nAnything else?")
+    return Answer(
+        f"Sure, here it is:\n\n```json\n{Answer.from_value(value).text}\n```\n\nAnything else?"
+    )
 
 
 # --- Rules
 
 
-Rule = Callable[[Asked], Any]
+Rule = Callable[[ReceivedRequest], Any]
 """Returns an `Answer`, a text, or a value to send as JSON. None: the next rule decides."""
 
-UNANSWERED: Final = refused(501, message="nobody has said what to answer")
+UNANSWERED: Final = error_answer(501, message="nobody has said what to answer")
 """The answer if no rule matches. Clients do not retry this status."""
 
 
-def in_turn(answers: Iterable[Any]) -> Rule:
+def answer_in_sequence(answers: Iterable[Any]) -> Rule:
     """Return a rule that returns the given answers in order, then None."""
     left = iter(answers)
     lock = threading.Lock()
 
-    def rule(asked: Asked) -> Any:
+    def rule(asked: ReceivedRequest) -> Any:
         del asked
         with lock:
             return next(left, None)
@@ -143,25 +145,25 @@ def in_turn(answers: Iterable[Any]) -> Rule:
     return rule
 
 
-def answered(rules: Sequence[Rule], asked: Asked) -> Answer:
+def first_answer(rules: Sequence[Rule], asked: ReceivedRequest) -> Answer:
     """Return the answer of the first rule that matches."""
     given = (rule(asked) for rule in rules)
     said = next((answer for answer in given if answer is not None), UNANSWERED)
-    return Answer.of(said)
+    return Answer.from_value(said)
 
 
-def refusing_schemas(rule: Rule) -> Rule:
+def reject_schemas(rule: Rule) -> Rule:
     """Return a rule that rejects requests with a schema, with status 400."""
 
-    def guarded(asked: Asked) -> Any:
+    def answer_without_schema(asked: ReceivedRequest) -> Any:
         if asked.schema is not None:
-            return refused(400, message="response_format is not supported")
+            return error_answer(400, message="response_format is not supported")
         return rule(asked)
 
-    return guarded
+    return answer_without_schema
 
 
-def by_words(dimension: int = 384) -> Rule:
+def embed_by_words(dimension: int = 384) -> Rule:
     """Return the default rule for vectors: texts with common words are similar.
 
     Vectors of fewer dimensions are the normalised prefix of the full vectors.
@@ -169,7 +171,7 @@ def by_words(dimension: int = 384) -> Rule:
     embedder = HashingEmbedder(dimension)
     lock = threading.Lock()
 
-    def rule(asked: Asked) -> Answer:
+    def rule(asked: ReceivedRequest) -> Answer:
         with lock:
             found = embedder.embed(asked.texts, role="document")[:, : asked.dimensions]
         lengths = np.linalg.norm(found, axis=1, keepdims=True)
@@ -178,28 +180,28 @@ def by_words(dimension: int = 384) -> Rule:
     return rule
 
 
-Spoiling = Callable[[Answer], Answer]
+Corruption = Callable[[Answer], Answer]
 
 GARBAGE: Final = "¿¡ {{ 7 :: lorem ]] \u2028 null, null"
 """Neither an answer nor JSON."""
 
 
-def failing(answer: Answer) -> Answer:
+def replace_by_error(answer: Answer) -> Answer:
     """Return an answer with status 500."""
     return replace(answer, status=500)
 
 
-def broken(answer: Answer) -> Answer:
+def break_connection(answer: Answer) -> Answer:
     """Return the answer with a connection that closes in the middle."""
     return replace(answer, fault=Fault.BROKEN)
 
 
-def garbled(answer: Answer) -> Answer:
+def replace_by_garbage(answer: Answer) -> Answer:
     """Replace the content of an answer by garbage."""
     return replace(answer, text=GARBAGE, vectors=None if answer.vectors is None else [])
 
 
-def lateness(delay_s: float) -> Spoiling:
+def delay_by(delay_s: float) -> Corruption:
     """Return a function that delays an answer, in seconds."""
     return lambda answer: replace(answer, delay_s=delay_s)
 
@@ -221,7 +223,7 @@ class Unreliable:
         seed: int,
         rate: float = 1 / 3,
         delay_s: float = 1.0,
-        ways: Sequence[Spoiling] = (),
+        corruptions: Sequence[Corruption] = (),
     ) -> None:
         """Corrupt a share of the answers.
 
@@ -233,26 +235,31 @@ class Unreliable:
             ways: The kinds of corruption, chosen with equal probability. Empty: status 500, late,
                 garbage, broken connection.
         """
-        self.spoiled = 0
+        self.corrupted = 0
         self._rule = rule
         self._seed = seed
         self._rate = rate
-        self._ways = ways or (failing, lateness(delay_s), garbled, broken)
-        self._asked: Counter[bytes] = Counter()
+        self._corruptions = corruptions or (
+            replace_by_error,
+            delay_by(delay_s),
+            replace_by_garbage,
+            break_connection,
+        )
+        self._repetitions: Counter[bytes] = Counter()
         self._lock = threading.Lock()
 
-    def __call__(self, asked: Asked) -> Any:
+    def __call__(self, asked: ReceivedRequest) -> Any:
         """Return the answer or its corrupted version."""
-        said = repr((asked.model, asked.turns, asked.texts)).encode()
+        said = repr((asked.model, asked.messages, asked.texts)).encode()
         question = hashlib.blake2b(said, digest_size=16).digest()
         with self._lock:
-            self._asked[question] += 1
-            times = self._asked[question]
+            self._repetitions[question] += 1
+            times = self._repetitions[question]
         chance = random.Random(f"{self._seed} {times} {question.hex()}")  # noqa: S311 - no secret
         if chance.random() >= self._rate:
             return self._rule(asked)
         with self._lock:
-            self.spoiled += 1
+            self.corrupted += 1
         given = self._rule(asked)
-        whole = UNANSWERED if given is None else Answer.of(given)
-        return chance.choice(self._ways)(whole)
+        whole = UNANSWERED if given is None else Answer.from_value(given)
+        return chance.choice(self._corruptions)(whole)

@@ -13,20 +13,20 @@ from types import ModuleType, TracebackType
 from typing import Any, Final, Self
 
 from memolith.demo.model_server import anthropic, ollama, openai
-from memolith.demo.model_server.messages import Asked
+from memolith.demo.model_server.messages import ReceivedRequest
 from memolith.demo.model_server.rules import (
     Answer,
     Fault,
     Rule,
-    answered,
-    by_words,
-    in_turn,
-    refused,
+    answer_in_sequence,
+    embed_by_words,
+    error_answer,
+    first_answer,
 )
 
 OK: Final = 200
 
-Read = Callable[[str, Mapping[str, str], Mapping[str, Any]], "Asked"]
+RequestParser = Callable[[str, Mapping[str, str], Mapping[str, Any]], "ReceivedRequest"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class _Route:
     """The parser of a request and the API of its response."""
 
     protocol: ModuleType
-    read: Read
+    parse: RequestParser
     stream_type: str = ""
 
 
@@ -79,14 +79,14 @@ class ModelServer:
             models: The names in the list of models.
             keys: The accepted API keys. None: any or no key.
         """
-        self._rules = [rule if callable(rule) else in_turn(rule) for rule in rules]
-        self._embed = [*([] if embed is None else [embed]), by_words(dimension)]
+        self._rules = [rule if callable(rule) else answer_in_sequence(rule) for rule in rules]
+        self._embed = [*([] if embed is None else [embed]), embed_by_words(dimension)]
         self.models = tuple(models)
         self.transcripts: dict[str, str] = {}
         """Transcripts of recordings, by file name. Other recordings have an empty one."""
         self._keys = None if keys is None else frozenset(keys)
-        self._asked: list[Asked] = []
-        self._raised: list[Exception] = []
+        self._requests: list[ReceivedRequest] = []
+        self._errors: list[Exception] = []
         self._lock = threading.Lock()
         self.closing = threading.Event()
         self._http = _Http(self)
@@ -104,10 +104,10 @@ class ModelServer:
         return f"{self.url}/v1"
 
     @property
-    def asked(self) -> tuple[Asked, ...]:
+    def requests(self) -> tuple[ReceivedRequest, ...]:
         """The requests so far, in order."""
         with self._lock:
-            return tuple(self._asked)
+            return tuple(self._requests)
 
     def __enter__(self) -> Self:
         """Start answering."""
@@ -122,8 +122,8 @@ class ModelServer:
     ) -> None:
         """Stop the server and close open connections."""
         self.close()
-        if error is None and self._raised:
-            raise self._raised[0]
+        if error is None and self._errors:
+            raise self._errors[0]
 
     def close(self) -> None:
         """Stop the server and close open connections. Calling it twice is not an error."""
@@ -136,18 +136,18 @@ class ModelServer:
         self._http.hang_up()
         self._http.server_close()
 
-    def answer(self, asked: Asked) -> Answer:
+    def answer(self, asked: ReceivedRequest) -> Answer:
         """Record a request and return its answer."""
         with self._lock:
-            self._asked.append(asked)
+            self._requests.append(asked)
         if self._keys is not None and asked.key not in self._keys:
-            return refused(401, message="invalid API key")
+            return error_answer(401, message="invalid API key")
         try:
-            return answered(self._embed if asked.texts else self._rules, asked)
+            return first_answer(self._embed if asked.texts else self._rules, asked)
         except Exception as error:  # noqa: BLE001 - raised by `__exit__`
             with self._lock:
-                self._raised.append(error)
-            return refused(501, message="a rule raised an error")
+                self._errors.append(error)
+            return error_answer(501, message="a rule raised an error")
 
 
 class _Http(ThreadingHTTPServer):
@@ -230,15 +230,15 @@ class _Handler(BaseHTTPRequestHandler):
             return
         headers = {name.lower(): value for name, value in self.headers.items()}
         try:
-            asked = route.read(path, headers, json.loads(sent))
+            asked = route.parse(path, headers, json.loads(sent))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             self._send_json(
-                400, route.protocol.problem(refused(400), f"invalid request: {error!r}")
+                400, route.protocol.build_error(error_answer(400), f"invalid request: {error!r}")
             )
             return
         self._answer(route, asked)
 
-    def _answer(self, route: _Route, asked: Asked) -> None:
+    def _answer(self, route: _Route, asked: ReceivedRequest) -> None:
         answer = self.server.models.answer(asked)
         self.server.models.closing.wait(answer.delay_s)
         if answer.fault is Fault.NO_REPLY:
@@ -250,16 +250,16 @@ class _Handler(BaseHTTPRequestHandler):
         elif asked.is_stream:
             self._stream(route, asked, answer)
         else:
-            written = route.protocol.vectors if asked.texts else route.protocol.plain
+            written = route.protocol.vectors if asked.texts else route.protocol.build_reply
             whole = written(asked, answer)
             self._send_plain(json.dumps(whole).encode(), answer.fault)
 
-    def _fail(self, route: _Route, asked: Asked, answer: Answer) -> None:
+    def _fail(self, route: _Route, asked: ReceivedRequest, answer: Answer) -> None:
         repeated = asked.user or " ".join(asked.texts)
         message = f"{answer.message}: you, {asked.key or 'nobody'}, said: {repeated}"
         wait = answer.retry_after_s
         more = {} if wait is None else {"Retry-After": f"{wait:g}"}
-        self._send_json(answer.status, route.protocol.problem(answer, message), more)
+        self._send_json(answer.status, route.protocol.build_error(answer, message), more)
 
     def _send_json(
         self, status: int, value: Mapping[str, Any], more: Mapping[str, str] | None = None
@@ -276,10 +276,10 @@ class _Handler(BaseHTTPRequestHandler):
         if fault is Fault.BROKEN:
             self._break_off()
 
-    def _stream(self, route: _Route, asked: Asked, answer: Answer) -> None:
+    def _stream(self, route: _Route, asked: ReceivedRequest, answer: Answer) -> None:
         self._begin(OK, route.stream_type, {"Transfer-Encoding": "chunked"})
-        events = list(route.protocol.streamed(asked, answer))
-        for event in _spoiled(events, answer.fault):
+        events = list(route.protocol.stream_reply(asked, answer))
+        for event in _inject_fault(events, answer.fault):
             self.server.models.closing.wait(answer.piece_delay_s)
             self.wfile.write(b"%x\r\n%b\r\n" % (len(event), event))
         if answer.fault is Fault.BROKEN:
@@ -298,10 +298,10 @@ class _Handler(BaseHTTPRequestHandler):
         _end(self.connection)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Log nothing. `ModelServer.asked` has the requests."""
+        """Log nothing. `ModelServer.requests` has the requests."""
 
 
-def _spoiled(events: Sequence[bytes], fault: Fault | None) -> Iterator[bytes]:
+def _inject_fault(events: Sequence[bytes], fault: Fault | None) -> Iterator[bytes]:
     """Yield the events of a stream with a fault."""
     half = (len(events) + 1) // 2
     if fault is None:
