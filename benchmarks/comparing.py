@@ -146,25 +146,25 @@ class Filled:
     folder: Path
 
 
-def compare(into: Measured, peer: Filled, given: Workload, memolith: Filled) -> None:
+def compare(into: Measured, peer: Filled, workload: Workload, memolith: Filled) -> None:
     """Measure a peer with a full store, alternating with Memolith on its own copy.
 
     Raises:
         PeerFailed: One of them failed; earlier results are kept.
     """
-    beside = Filled(memolith.program, peer.folder / "beside")
-    shutil.copytree(memolith.folder / STORE, beside.folder / STORE)
-    both = {"memolith": beside}
+    memolith_copy = Filled(memolith.program, peer.folder / "beside")
+    shutil.copytree(memolith.folder / STORE, memolith_copy.folder / STORE)
+    programs = {"memolith": memolith_copy}
     if peer.folder != memolith.folder:
-        both["peer"] = peer
-    _start(into, both, given)
-    _use(into, both, given)
+        programs["peer"] = peer
+    _start(into, programs, workload)
+    _use(into, programs, workload)
 
 
 # --- Filling
 
 
-def fill(into: Measured, peer: Filled, given: Workload, minutes: float) -> None:
+def fill(into: Measured, peer: Filled, workload: Workload, minutes: float) -> None:
     """Store all memories in bulk.
 
     If that would take hours, most are inserted directly, and only the rest is timed.
@@ -173,21 +173,21 @@ def fill(into: Measured, peer: Filled, given: Workload, minutes: float) -> None:
         PeerFailed: It failed or took too long.
     """
     progress(f"{into.peer}, {into.size:,}: filling")
-    started, done, timed = perf_counter(), 0, 0
+    started, stored, timed = perf_counter(), 0, 0
     seconds = processor = 0.0
     with Process(peer.program, peer.folder) as process:
         seeds: bool = process.ask("seeds").result
-        for what, owner, texts in _everything(given, seeds=seeds):
-            left = minutes * 60.0 - (perf_counter() - started)
+        for operation, owner, texts in _everything(workload, seeds=seeds):
+            remaining_s = minutes * 60.0 - (perf_counter() - started)
             try:
-                answer = _add(process, owner, texts, given, max(left, 1.0), what)
+                answer = _add(process, owner, texts, workload, max(remaining_s, 1.0), operation)
             except PeerFailed as failed:
                 if perf_counter() - started < minutes * 60.0:
                     raise
-                why = f"filling took over {minutes:g} minutes: {done:,} of {given.total:,} stored"
-                raise PeerFailed(why) from failed
-            done += len(texts)
-            if what == "add":
+                share = f"{stored:,} of {workload.total:,} stored"
+                raise PeerFailed(f"filling took over {minutes:g} minutes: {share}") from failed
+            stored += len(texts)
+            if operation == "add":
                 timed += len(texts)
                 seconds, processor = seconds + answer.seconds, processor + answer.processor
         closing = process.ask("close", timeout_s=minutes * 60.0)
@@ -195,15 +195,15 @@ def fill(into: Measured, peer: Filled, given: Workload, minutes: float) -> None:
     into.adds_a_second, into.adds_a_processor_second = timed / seconds, timed / processor
 
 
-def _everything(given: Workload, *, seeds: bool) -> Iterator[tuple[str, str, Sequence[str]]]:
+def _everything(workload: Workload, *, seeds: bool) -> Iterator[tuple[str, str, Sequence[str]]]:
     """Yield the operation, owner and texts of each batch."""
-    end = len(given.texts) - SEEDED_BUT
-    by_doors, otherwise = (given.texts[end:], given.texts[:end]) if seeds else (given.texts, [])
-    what = "seed" if seeds else "add"
-    for owner, texts in (*given.others.items(), (OWNER, otherwise)):
+    end = len(workload.texts) - SEEDED_BUT
+    added, seeded = (workload.texts[end:], workload.texts[:end]) if seeds else (workload.texts, [])
+    operation = "seed" if seeds else "add"
+    for owner, texts in (*workload.others.items(), (OWNER, seeded)):
         for batch in batches(texts, BATCH):
-            yield what, owner, batch
-    for batch in batches(by_doors, BATCH):
+            yield operation, owner, batch
+    for batch in batches(added, BATCH):
         yield "add", OWNER, batch
 
 
@@ -211,34 +211,38 @@ def _add(
     process: Process,
     owner: str,
     texts: Sequence[str],
-    given: Workload,
+    workload: Workload,
     timeout_s: float = PATIENCE_S,
-    what: str = "add",
+    operation: str = "add",
 ) -> Answer:
-    vectors = encode_base64(given.vectors(texts))
-    return process.ask(what, owner=owner, texts=list(texts), vectors=vectors, timeout_s=timeout_s)
+    vectors = encode_base64(workload.vectors(texts))
+    return process.ask(
+        operation, owner=owner, texts=list(texts), vectors=vectors, timeout_s=timeout_s
+    )
 
 
 # --- Start
 
 
-def _start(into: Measured, both: Mapping[str, Filled], given: Workload) -> None:
+def _start(into: Measured, programs: Mapping[str, Filled], workload: Workload) -> None:
     """Time new processes to their first result."""
     progress(f"{into.peer}, {into.size:,}: starting")
-    taken = _rounds(
+    answers_by_name = _rounds(
         STARTS + 1,
-        {name: partial(_first_answer, each, given) for name, each in both.items()},
+        {name: partial(_first_answer, each, workload) for name, each in programs.items()},
         unmeasured=1,
     )
-    times = {name: Times([each.seconds for each in answers]) for name, answers in taken.items()}
+    times = {
+        name: Times([each.seconds for each in answers]) for name, answers in answers_by_name.items()
+    }
     mine = times.get("peer", times["memolith"])
     into.start_s, into.start_ratio = mine.median, _ratio(mine, times["memolith"])
 
 
-def _first_answer(each: Filled, given: Workload, number: int) -> Answer:
+def _first_answer(each: Filled, workload: Workload, number: int) -> Answer:
     started = perf_counter()
     with Process(each.program, each.folder) as process:
-        answer = _search(process, OWNER, given.queries[number], given)
+        answer = _search(process, OWNER, workload.queries[number], workload)
         seconds = perf_counter() - started
         process.ask("close")
     return Answer(seconds, answer.processor, answer.result)
@@ -247,88 +251,92 @@ def _first_answer(each: Filled, given: Workload, number: int) -> Answer:
 # --- Search, writes and isolation
 
 
-def _use(into: Measured, both: Mapping[str, Filled], given: Workload) -> None:
-    store = both.get("peer", both["memolith"]).folder / STORE
+def _use(into: Measured, programs: Mapping[str, Filled], workload: Workload) -> None:
+    store = programs.get("peer", programs["memolith"]).folder / STORE
     in_folder = sum(file.stat().st_size for file in store.rglob("*") if file.is_file())
     with ExitStack() as running:
         processes = {
             name: running.enter_context(Process(each.program, each.folder))
-            for name, each in both.items()
+            for name, each in programs.items()
         }
         peer = processes.get("peer", processes["memolith"])
         progress(f"{into.peer}, {into.size:,}: searching")
-        _searches(into, processes, given)
-        into.recall = _recall(peer, given)
-        into.bytes_each = (peer.ask("weight").result or in_folder) / given.total
+        _searches(into, processes, workload)
+        into.recall = _recall(peer, workload)
+        into.bytes_each = (peer.ask("weight").result or in_folder) / workload.total
         progress(f"{into.peer}, {into.size:,}: adding")
-        _adds(into, processes, given)
-        _reaches(into, peer, given)
+        _adds(into, processes, workload)
+        _reaches(into, peer, workload)
         peer.ask("close")
 
 
-def _searches(into: Measured, processes: Mapping[str, Process], given: Workload) -> None:
-    taken = _rounds(
+def _searches(into: Measured, processes: Mapping[str, Process], workload: Workload) -> None:
+    answers_by_name = _rounds(
         WARMING + SEARCHES,
-        {name: partial(_search_by, process, given) for name, process in processes.items()},
+        {name: partial(_search_by, process, workload) for name, process in processes.items()},
         unmeasured=WARMING,
     )
-    mine = taken.get("peer", taken["memolith"])
-    walls = {name: Times([each.seconds for each in answers]) for name, answers in taken.items()}
+    mine = answers_by_name.get("peer", answers_by_name["memolith"])
+    walls = {
+        name: Times([each.seconds for each in answers]) for name, answers in answers_by_name.items()
+    }
     times = walls.get("peer", walls["memolith"])
-    own = set(given.texts)
+    owner_texts = set(workload.texts)
     into.searches = len(mine)
     into.p50_ms, into.p95_ms = times.median * 1e3, times.quantile(0.95) * 1e3
     into.processor_ms = Times([each.processor for each in mine]).median * 1e3
     into.search_ratio = _ratio(times, walls["memolith"])
     into.results = sum(len(each.result) for each in mine)
-    into.others_results = sum(text not in own for each in mine for text in each.result)
+    into.others_results = sum(text not in owner_texts for each in mine for text in each.result)
 
 
-def _search(process: Process, owner: str, query: str, given: Workload) -> Answer:
-    vector = encode_base64(given.vectors([query]))
+def _search(process: Process, owner: str, query: str, workload: Workload) -> Answer:
+    vector = encode_base64(workload.vectors([query]))
     return process.ask("search", owner=owner, text=query, vectors=vector, count=FOUND)
 
 
-def _search_by(process: Process, given: Workload, number: int) -> Answer:
-    return _search(process, OWNER, given.queries[number], given)
+def _search_by(process: Process, workload: Workload, number: int) -> Answer:
+    return _search(process, OWNER, workload.queries[number], workload)
 
 
-def _recall(process: Process, given: Workload) -> float:
+def _recall(process: Process, workload: Workload) -> float:
     """Return the share of results that are as near as the tenth of an exact scan."""
-    rows = {text: row for row, text in enumerate(given.texts)}
+    rows = {text: row for row, text in enumerate(workload.texts)}
     shares, started = [], perf_counter()
-    for query in given.queries[:COMPARED]:
-        (vector,) = given.vectors([query])
-        asked = encode_base64(vector)
-        found = process.ask("nearest", owner=OWNER, text=query, vectors=asked, count=NEAREST)
-        cosines = given.matrix @ vector
+    for query in workload.queries[:COMPARED]:
+        (vector,) = workload.vectors([query])
+        encoded = encode_base64(vector)
+        answer = process.ask("nearest", owner=OWNER, text=query, vectors=encoded, count=NEAREST)
+        cosines = workload.matrix @ vector
         least = np.partition(cosines, -NEAREST)[-NEAREST] - NEAR_ENOUGH
-        near = [cosines[rows[text]] >= least for text in found.result if text in rows]
+        near = [cosines[rows[text]] >= least for text in answer.result if text in rows]
         shares.append(sum(near) / NEAREST)
         if perf_counter() - started > PHASE_S:
             break
     return float(np.mean(shares))
 
 
-def _add_one(process: Process, given: Workload, number: int) -> Answer:
-    return _add(process, OWNER, [given.added[number]], given)
+def _add_one(process: Process, workload: Workload, number: int) -> Answer:
+    return _add(process, OWNER, [workload.added[number]], workload)
 
 
-def _adds(into: Measured, processes: Mapping[str, Process], given: Workload) -> None:
-    taken = _rounds(
+def _adds(into: Measured, processes: Mapping[str, Process], workload: Workload) -> None:
+    answers_by_name = _rounds(
         FIRST_ADDS + ADDS,
-        {name: partial(_add_one, process, given) for name, process in processes.items()},
+        {name: partial(_add_one, process, workload) for name, process in processes.items()},
         unmeasured=FIRST_ADDS,
     )
-    walls = {name: Times([each.seconds for each in answers]) for name, answers in taken.items()}
+    walls = {
+        name: Times([each.seconds for each in answers]) for name, answers in answers_by_name.items()
+    }
     mine = walls.get("peer", walls["memolith"])
     into.add_ms, into.add_ratio = mine.median * 1e3, _ratio(mine, walls["memolith"])
 
 
-def _reaches(into: Measured, process: Process, given: Workload) -> None:
+def _reaches(into: Measured, process: Process, workload: Workload) -> None:
     """Try to read and delete another owner's memory."""
-    into.nobodys_results = len(_search(process, NOBODY, given.queries[0], given).result)
-    (one,) = _add(process, OWNER, ["Nobody else is to read this sentence."], given).result
+    into.nobodys_results = len(_search(process, NOBODY, workload.queries[0], workload).result)
+    (one,) = _add(process, OWNER, ["Nobody else is to read this sentence."], workload).result
     if process.ask("supports_ids").result:
         into.reads_others = process.ask("get", owner=OTHER, id=one).result is not None
         process.ask("delete", owner=OTHER, id=one)
@@ -342,14 +350,14 @@ def _rounds(
     count: int, steps: Mapping[str, Callable[[int], Answer]], *, unmeasured: int
 ) -> dict[str, list[Answer]]:
     """Run every step once a round until the rounds or the time of the phase are used up."""
-    taken: dict[str, list[Answer]] = {name: [] for name in steps}
+    answers_by_name: dict[str, list[Answer]] = {name: [] for name in steps}
     started = perf_counter()
     for number in range(count):
         if number >= unmeasured + LEAST and perf_counter() - started > PHASE_S:
             break
         for name, step in steps.items():
-            taken[name].append(step(number))
-    return {name: answers[unmeasured:] for name, answers in taken.items()}
+            answers_by_name[name].append(step(number))
+    return {name: answers[unmeasured:] for name, answers in answers_by_name.items()}
 
 
 def _ratio(mine: Times, memoliths: Times) -> Ratio:

@@ -75,9 +75,9 @@ class Columns:
 
     def neighbour(self, rows: Integers, step: int) -> Integers:
         """Return the message `step` places away in the session of each row, or −1."""
-        there = np.clip(rows + step, 0, len(self.ids) - 1)
-        same = (there == rows + step) & (self.session[there] == self.session[rows])
-        return np.where(same, there, -1)
+        neighbours = np.clip(rows + step, 0, len(self.ids) - 1)
+        same = (neighbours == rows + step) & (self.session[neighbours] == self.session[rows])
+        return np.where(same, neighbours, -1)
 
     def keyword_scores(self, terms: Sequence[str]) -> Floats:
         """Return the BM25 score of each message's best passage."""
@@ -91,25 +91,25 @@ class Columns:
         if not terms:
             return np.zeros(len(rows))
         matches, size = TermMatches.from_postings(self.get_postings(terms)), len(self.ids)
-        found = matches.postings
-        held = max_score_by_item(
-            found.term, self.message[found.slot], matches.scores, len(terms), size
+        postings = matches.postings
+        scores = max_score_by_item(
+            postings.term, self.message[postings.slot], matches.scores, len(terms), size
         )
         steps = range(-WINDOW_REACH, WINDOW_REACH + 1)
-        near = np.stack([self.neighbour(rows, step) for step in steps])
-        return score_windows(held, [abs(step) for step in steps], near)
+        windows = np.stack([self.neighbour(rows, step) for step in steps])
+        return score_windows(scores, [abs(step) for step in steps], windows)
 
     def get_postings(self, terms: Sequence[str]) -> Postings:
         """Return the postings of the terms; at least one term must occur."""
         none = np.empty(0, dtype=np.int64), np.empty(0)
-        found = [self.postings.get(term, none) for term in terms]
+        postings = [self.postings.get(term, none) for term in terms]
         return Postings(
             passages=np.arange(len(self.message)),
             lengths=self.lengths,
-            term=np.repeat(np.arange(len(found)), [len(slots) for slots, _ in found]),
-            slot=np.concatenate([slots for slots, _ in found]),
-            frequency=np.concatenate([often for _, often in found]),
-            document_frequency=np.array([len(slots) for slots, _ in found]),
+            term=np.repeat(np.arange(len(postings)), [len(slots) for slots, _ in postings]),
+            slot=np.concatenate([slots for slots, _ in postings]),
+            frequency=np.concatenate([often for _, often in postings]),
+            document_frequency=np.array([len(slots) for slots, _ in postings]),
             total=len(self.message),
             mean_length=float(self.lengths.mean()),
         )
@@ -128,7 +128,7 @@ def columns(conversation: Conversation, embedder: Embedder, counter: TokenCounte
         [(span.extract(message.content), tokens) for span, tokens in cut]
         for message, cut in zip(messages, spans, strict=True)
     ]
-    told = [extract_features(message.content, tokens=0) for message in messages]
+    features = [extract_features(message.content, tokens=0) for message in messages]
     session = np.repeat(np.arange(len(sizes)), sizes)
     texts = [
         build_embedded_text(message.speaker, text)
@@ -144,8 +144,8 @@ def columns(conversation: Conversation, embedder: Embedder, counter: TokenCounte
         speaker=np.array([people.index((m.speaker, m.role or Role.USER)) for m in messages]),
         role=[message.role or Role.USER for message in messages],
         at=np.array([round(m.at.timestamp() * 1e6) if m.at else 0 for m in messages]),
-        traits=np.array([int(each.traits) for each in told]),
-        words=np.array([each.words for each in told]),
+        traits=np.array([int(each.traits) for each in features]),
+        words=np.array([each.words for each in features]),
         message=np.repeat(np.arange(len(parts)), [len(cut) for cut in parts]),
         vectors=embedder.embed(texts, role="document"),
         lengths=np.array([sum(each.values()) for each in terms], dtype=np.float64),
@@ -159,29 +159,29 @@ def _windows(
     session: Integers,
 ) -> list[Mapping[str, int]]:
     """Return the keywords of every passage; single passages include the previous message."""
-    own = [
+    passage_terms = [
         [count_passage_terms(speaker, text) for text, _ in cut]
         for speaker, cut in zip(speakers, parts, strict=True)
     ]
     windows: list[Mapping[str, int]] = []
-    for row, terms in enumerate(own):
+    for row, terms in enumerate(passage_terms):
         follows = row > 0 and session[row] == session[row - 1]
-        if follows and len(terms) == len(own[row - 1]) == 1:
+        if follows and len(terms) == len(passage_terms[row - 1]) == 1:
             tokens, before = parts[row][0][1], parts[row - 1][0][1]
-            windows.append(add_window_terms(terms[0], tokens, own[row - 1][0], before))
+            windows.append(add_window_terms(terms[0], tokens, passage_terms[row - 1][0], before))
         else:
             windows.extend(terms)
     return windows
 
 
 def _postings(terms: Sequence[Mapping[str, int]]) -> dict[str, tuple[Integers, Floats]]:
-    held: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    hits_by_term: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for slot, words in enumerate(terms):
         for term, often in Counter(words).items():
-            held[term].append((slot, often))
+            hits_by_term[term].append((slot, often))
     return {
         term: (np.array([s for s, _ in hits]), np.array([o for _, o in hits], dtype=np.float64))
-        for term, hits in held.items()
+        for term, hits in hits_by_term.items()
     }
 
 
@@ -190,14 +190,14 @@ def part(of: Columns, rows: Integers) -> Columns:
 
     Passages keep the keywords of the previous message, as whole sessions do.
     """
-    place = np.full(len(of.ids), -1)
-    place[rows] = np.arange(len(rows))
-    kept = place[of.message] >= 0
-    slot = np.cumsum(kept) - 1
+    positions = np.full(len(of.ids), -1)
+    positions[rows] = np.arange(len(rows))
+    is_kept = positions[of.message] >= 0
+    slot = np.cumsum(is_kept) - 1
     postings = {
-        term: (slot[slots[there]], often[there])
+        term: (slot[slots[is_present]], often[is_present])
         for term, (slots, often) in of.postings.items()
-        if (there := kept[slots]).any()
+        if (is_present := is_kept[slots]).any()
     }
     return Columns(
         ids=[of.ids[row] for row in rows],
@@ -209,9 +209,9 @@ def part(of: Columns, rows: Integers) -> Columns:
         at=of.at[rows],
         traits=of.traits[rows],
         words=of.words[rows],
-        message=place[of.message[kept]],
-        vectors=of.vectors[kept],
-        lengths=of.lengths[kept],
+        message=positions[of.message[is_kept]],
+        vectors=of.vectors[is_kept],
+        lengths=of.lengths[is_kept],
         postings=postings,
     )
 
@@ -229,12 +229,12 @@ def candidates(
     nearest = max_by_row(of.message, cosine, size, np.nan)
     text = of.keyword_scores(query.terms)
     places = np.arange(size)
-    worded = select_best(text, places, pool)
-    near = select_best(np.nan_to_num(nearest, nan=-1.0), places, pool)
-    found = np.concatenate(
-        [near, worded[text[worded] > 0], *_best_per_period(of, query, nearest, text)]
+    matching = select_best(text, places, pool)
+    nearest_items = select_best(np.nan_to_num(nearest, nan=-1.0), places, pool)
+    items = np.concatenate(
+        [nearest_items, matching[text[matching] > 0], *_best_per_period(of, query, nearest, text)]
     )
-    rows = np.unique(found)
+    rows = np.unique(items)
     before, after = of.neighbour(rows, -1), of.neighbour(rows, 1)
     return rows, Candidates(
         similarity=similarity[rows],
@@ -268,14 +268,16 @@ def _best_per_period(
 ) -> Iterator[Integers]:
     """Yield the best of each latest period that a question names, as the engine does."""
     for first, end in sorted(query.periods)[-MAX_PERIODS:]:
-        there = np.flatnonzero((first <= of.at) & (of.at < end))
-        if len(there) <= CANDIDATES_PER_PERIOD:
-            yield there
+        in_period = np.flatnonzero((first <= of.at) & (of.at < end))
+        if len(in_period) <= CANDIDATES_PER_PERIOD:
+            yield in_period
             continue
-        worded = there[text[there] > 0]
-        yield worded[select_best(text[worded], worded, CANDIDATES_PER_PERIOD)]
-        yield there[
-            select_best(np.nan_to_num(nearest[there], nan=-1.0), there, CANDIDATES_PER_PERIOD)
+        matching = in_period[text[in_period] > 0]
+        yield matching[select_best(text[matching], matching, CANDIDATES_PER_PERIOD)]
+        yield in_period[
+            select_best(
+                np.nan_to_num(nearest[in_period], nan=-1.0), in_period, CANDIDATES_PER_PERIOD
+            )
         ]
 
 
@@ -304,10 +306,10 @@ class CachedEmbedder:
         """Return the vectors of texts, cached if possible."""
         if self._folder is None:
             return self._embedder.embed(texts, role=role)
-        named = "\0".join([self.name, role, *texts]).encode()
-        path = self._folder / f"{hashlib.blake2b(named, digest_size=12).hexdigest()}.npy"
+        key = "\0".join([self.name, role, *texts]).encode()
+        path = self._folder / f"{hashlib.blake2b(key, digest_size=12).hexdigest()}.npy"
         if not path.exists():
             self._folder.mkdir(parents=True, exist_ok=True)
             np.save(path, self._embedder.embed(texts, role=role))
-        kept: NDArray[np.float32] = np.load(path)
-        return kept
+        vectors: NDArray[np.float32] = np.load(path)
+        return vectors

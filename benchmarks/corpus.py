@@ -62,12 +62,14 @@ _FRAMES = (
 
 def vocabulary() -> list[str]:
     """Return `WORDS` words, the most frequent first."""
-    said = " ".join(m.content for session in load_conversation().sessions for m in session.messages)
-    counted = Counter(re.findall(r"[a-z]+", said.lower()))
+    sample = " ".join(
+        m.content for session in load_conversation().sessions for m in session.messages
+    )
+    counted = Counter(re.findall(r"[a-z]+", sample.lower()))
     spoken = [word for word, _ in sorted(counted.items(), key=lambda pair: (-pair[1], pair[0]))]
     onsets, rhymes = "bdfghjklmnprstvwz", ("a", "e", "i", "o", "u", "an", "el", "ir", "on", "us")
-    made = ("".join(parts) for parts in product(onsets, rhymes, onsets, rhymes))
-    rare = [word for word in made if word not in counted]
+    syllables = ("".join(parts) for parts in product(onsets, rhymes, onsets, rhymes))
+    rare = [word for word in syllables if word not in counted]
     np.random.default_rng(SEED).shuffle(rare)
     return [*spoken, *rare][:WORDS]
 
@@ -136,9 +138,9 @@ def messages(texts: Sequence[str]) -> list[Message]:
 
 def log(memory: memolith.OwnerMemory, texts: Sequence[str]) -> None:
     """Log each text as a message, in sessions of `PER_SESSION`."""
-    said = messages(texts)
-    for start in range(0, len(said), PER_SESSION):
-        memory.log(said[start : start + PER_SESSION], session=f"session {start // PER_SESSION}")
+    logged = messages(texts)
+    for start in range(0, len(logged), PER_SESSION):
+        memory.log(logged[start : start + PER_SESSION], session=f"session {start // PER_SESSION}")
 
 
 # --- Stores

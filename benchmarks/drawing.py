@@ -145,18 +145,18 @@ def _lines(axes: Axes, plot: Plot, found: Sequence[Row]) -> Iterator[tuple[str, 
 
 def _write_names(axes: Axes, ends: Mapping[str, End]) -> None:
     """Write the names at the right edge without overlaps, each connected to its line."""
-    left, right = axes.get_xlim()
-    step = (right / left) ** (1 / 40)
+    x_min, x_max = axes.get_xlim()
+    step = (x_max / x_min) ** (1 / 40)
     lowest, highest = axes.get_ylim()
-    apart = max(APART, (highest / lowest) ** (1 / 24))
-    place = 0.0
+    min_ratio = max(APART, (highest / lowest) ** (1 / 24))
+    position = 0.0
     for name, end in sorted(ends.items(), key=lambda each: each[1].y):
-        place = max(end.y, place * apart)
+        position = max(end.y, position * min_ratio)
         thin = {"color": end.colour, "clip_on": False}
-        axes.plot([end.x, right * step], [end.y, place], linewidth=0.5, alpha=0.6, **thin)
-        axes.plot(right * step, place, end.mark, markersize=5, **thin)
-        axes.text(right * step**1.8, place, name, fontsize=8, va="center")
-    axes.set(xlim=(left, right), ylim=(lowest, highest))
+        axes.plot([end.x, x_max * step], [end.y, position], linewidth=0.5, alpha=0.6, **thin)
+        axes.plot(x_max * step, position, end.mark, markersize=5, **thin)
+        axes.text(x_max * step**1.8, position, name, fontsize=8, va="center")
+    axes.set(xlim=(x_min, x_max), ylim=(lowest, highest))
 
 
 def draw_recall(measured: Mapping[str, Any]) -> Figure:

@@ -59,18 +59,21 @@ def read_sample(path: Path, number: int) -> Sample:
     turns = [
         turn for part in sample["conversation"].values() if isinstance(part, list) for turn in part
     ]
-    place = {turn["dia_id"]: row for row, turn in enumerate(turns)}
-    named = [
+    row_by_id = {turn["dia_id"]: row for row, turn in enumerate(turns)}
+    references = [
         (each["question"], re.findall(r"D\d+:\d+", str(each["evidence"])))
         for each in sample["qa"]
         if "answer" in each
     ]
-    found = [(question, {place[id_] for id_ in ids if id_ in place}) for question, ids in named]
-    asked = [(question, evidence) for question, evidence in found if evidence]
+    questions = [
+        (question, {row_by_id[id_] for id_ in ids if id_ in row_by_id})
+        for question, ids in references
+    ]
+    answerable = [(question, evidence) for question, evidence in questions if evidence]
     return Sample(
         messages=[_ids(f"{turn['speaker']}: {turn['text']}") for turn in turns],
-        questions=[_ids(question) for question, _ in asked],
-        evidence=[evidence for _, evidence in asked],
+        questions=[_ids(question) for question, _ in answerable],
+        evidence=[evidence for _, evidence in answerable],
     )
 
 
@@ -198,23 +201,23 @@ def formats(path: Path, number: int) -> Table:
     sample = read_sample(path, number)
     models, sizes = {}, {}
     with tempfile.TemporaryDirectory() as folder:
-        for place, (name, write) in enumerate(_models().items()):
+        for position, (name, write) in enumerate(_models().items()):
             progress(name)
-            file = Path(folder, f"{place}.onnx")
+            file = Path(folder, f"{position}.onnx")
             save(write(), file)
-            sizes[name] = sum(each.stat().st_size for each in Path(folder).glob(f"{place}.*"))
+            sizes[name] = sum(each.stat().st_size for each in Path(folder).glob(f"{position}.*"))
             models[name] = Model(file)
-        made = {
+        vectors = {
             name: Vectors(model.each(sample.messages), model.each(sample.questions))
             for name, model in models.items()
         }
     steps = {name: _step(model, sample.questions) for name, model in models.items()}
     times = run_interleaved(9, steps)
-    exact, *_ = made.values()
+    exact, *_ = vectors.values()
     rows = [
-        _row(name, sizes[name], made[name], exact, sample)
+        _row(name, sizes[name], vectors[name], exact, sample)
         | {
-            "differs in a batch by": _batch_difference(models[name], made[name], sample),
+            "differs in a batch by": _batch_difference(models[name], vectors[name], sample),
             "ms a question": 1e3 * times[name].cpu.quantile(0) / len(sample.questions),
         }
         for name in models
@@ -233,9 +236,9 @@ def _step(model: Model, texts: Sequence[Ids]) -> Step:
     return lambda _: model.each(texts)
 
 
-def _row(name: str, size: int, made: Vectors, exact: Vectors, sample: Sample) -> dict[str, Any]:
-    cosines = np.sum(made.messages * exact.messages, axis=1)
-    pairs = zip(made.best(10), exact.best(10), strict=True)
+def _row(name: str, size: int, vectors: Vectors, exact: Vectors, sample: Sample) -> dict[str, Any]:
+    cosines = np.sum(vectors.messages * exact.messages, axis=1)
+    pairs = zip(vectors.best(10), exact.best(10), strict=True)
     same = np.mean([len(np.intersect1d(one, other)) for one, other in pairs]) / 10
     return {
         "format": name,
@@ -243,14 +246,14 @@ def _row(name: str, size: int, made: Vectors, exact: Vectors, sample: Sample) ->
         "cosine to float32, mean": f"{cosines.mean():.4f}",
         "least": f"{cosines.min():.4f}",
         "same ten, %": f"{100 * same:.1f}",
-        "R@10, %": f"{100 * made.recall(sample.evidence):.1f}",
+        "R@10, %": f"{100 * vectors.recall(sample.evidence):.1f}",
     }
 
 
-def _batch_difference(model: Model, made: Vectors, sample: Sample) -> str:
+def _batch_difference(model: Model, vectors: Vectors, sample: Sample) -> str:
     size = 16 * (len(sample.messages) // 16)
     batched = model.batches(sample.messages[:size])
-    return f"{np.abs(batched - made.messages[:size]).max():.0e}"
+    return f"{np.abs(batched - vectors.messages[:size]).max():.0e}"
 
 
 # --- Pace
@@ -287,12 +290,12 @@ def pace() -> Table:
     return Table("pace", rows, note)
 
 
-def _pace_row(name: str, taken: StepTimes, count: int) -> dict[str, Any]:
+def _pace_row(name: str, times: StepTimes, count: int) -> dict[str, Any]:
     return {
         "way": name,
-        "sentences per s, median": count / taken.wall.median,
-        "best": count / taken.wall.quantile(0),
-        "CPU, ms each": 1e3 * taken.cpu.median / count,
+        "sentences per s, median": count / times.wall.median,
+        "best": count / times.wall.quantile(0),
+        "CPU, ms each": 1e3 * times.cpu.median / count,
     }
 
 
@@ -337,8 +340,8 @@ def start() -> Table:
         "numpy": process(sys.executable, "-c", "import numpy"),
         "vector": process(sys.executable, "-c", _FIRST_VECTOR),
     }
-    taken = run_interleaved(15, steps)
-    numpy_, vector = taken["numpy"].cpu, taken["vector"].cpu
+    times = run_interleaved(15, steps)
+    numpy_, vector = times["numpy"].cpu, times["vector"].cpu
     parts = np.array([_parts() for _ in range(15)])
     rows = [
         {"step": name, "ms": 1e3 * float(seconds)}
@@ -347,7 +350,7 @@ def start() -> Table:
     note = (
         f"Up to its first vector, a process takes {ratio(vector.ratios_to(numpy_))} times the CPU "
         f"time of `python -c 'import numpy'`, {1e3 * numpy_.median:.0f} ms, and "
-        f"{ratio(taken['vector'].wall.ratios_to(taken['numpy'].wall))} times the wall-clock time: "
+        f"{ratio(times['vector'].wall.ratios_to(times['numpy'].wall))} times the wall-clock time: "
         "medians (quartiles) of 15 rounds."
     )
     return Table("start", rows, note)
@@ -369,10 +372,14 @@ def main() -> int:
     compared.add_argument("--sample", type=int, default=0, help="index of the conversation, from 0")
     parts.add_parser("pace", help="measure sentences per second")
     parts.add_parser("start", help="measure a new process up to its first vector")
-    asked = reading.parse_args()
-    if asked.part == "formats" and not asked.file.is_file():
-        reading.error(f"{asked.file} does not exist; LoCoMo is published by snap-research/locomo")
-    table = formats(asked.file, asked.sample) if asked.part == "formats" else _OTHERS[asked.part]()
+    options = reading.parse_args()
+    if options.part == "formats" and not options.file.is_file():
+        reading.error(f"{options.file} does not exist; LoCoMo is published by snap-research/locomo")
+    table = (
+        formats(options.file, options.sample)
+        if options.part == "formats"
+        else _OTHERS[options.part]()
+    )
     print(table.markdown())
     return 0
 

@@ -28,12 +28,12 @@ def encryption(sizes: Sequence[int], corpus: Corpus) -> Table:
     """Compare time and size of a plain and an encrypted store of each size."""
     rows: list[dict[str, object]] = []
     for size in sizes:
-        kept = {PLAIN: get_store(size, corpus), SEALED: get_encrypted_store(size, corpus)}
+        prepared = {PLAIN: get_store(size, corpus), SEALED: get_encrypted_store(size, corpus)}
         progress(f"encryption: {size:,}")
         with ExitStack() as folders:
             stores = {
                 name: store.copy_to(Path(folders.enter_context(tempfile.TemporaryDirectory())))
-                for name, store in kept.items()
+                for name, store in prepared.items()
             }
             measured = [_weights(stores, corpus), *_times(stores, corpus)]
         rows += [{"owner has": f"{size:,}", **row} for row in measured]
@@ -43,7 +43,7 @@ def encryption(sizes: Sequence[int], corpus: Corpus) -> Table:
 def _times(stores: Stores, corpus: Corpus) -> list[dict[str, object]]:
     queries = corpus.queries(stores[PLAIN].texts, 2 * QUERIES)
     texts = corpus.texts(WRITES, stream=_OF_TEXTS)
-    said = messages(corpus.texts(IMPORTS * BATCH, stream=_OF_IMPORTS))
+    imported = messages(corpus.texts(IMPORTS * BATCH, stream=_OF_IMPORTS))
     first = run_interleaved(
         FIRST_RECALLS,
         {name: partial(_first_recall, store, queries[0]) for name, store in stores.items()},
@@ -56,11 +56,11 @@ def _times(stores: Stores, corpus: Corpus) -> list[dict[str, object]]:
         one.remember(texts[number], owner="memories")
 
     def log(one: Memolith, number: int) -> None:
-        some = said[number * BATCH : (number + 1) * BATCH]
+        some = imported[number * BATCH : (number + 1) * BATCH]
         one.log(some, owner="messages", session=f"new {number}")
 
     embedder = Known()
-    embedder.embed([*queries, *texts, *(each.content for each in said)], role="document")
+    embedder.embed([*queries, *texts, *(each.content for each in imported)], role="document")
     with ExitStack() as closing:
         opened = {name: closing.enter_context(s.open(embedder)) for name, s in stores.items()}
         recalled = _rounds(opened, 2 * QUERIES, recall, unmeasured=QUERIES)
@@ -87,22 +87,24 @@ def _first_recall(store: FilledStore, query: str, _number: int) -> None:
 
 
 def _row(
-    what: str, taken: Mapping[str, StepTimes], figure: Callable[[StepTimes], float]
+    operation: str, times: Mapping[str, StepTimes], figure: Callable[[StepTimes], float]
 ) -> dict[str, object]:
     return {
-        "operation": what,
-        "plain": figure(taken[PLAIN]),
-        "encrypted": figure(taken[SEALED]),
-        "encrypted ÷ plain": ratio(taken[SEALED].cpu.ratios_to(taken[PLAIN].cpu)),
+        "operation": operation,
+        "plain": figure(times[PLAIN]),
+        "encrypted": figure(times[SEALED]),
+        "encrypted ÷ plain": ratio(times[SEALED].cpu.ratios_to(times[PLAIN].cpu)),
     }
 
 
 def _weights(stores: Stores, corpus: Corpus) -> dict[str, object]:
-    own = stores[PLAIN].texts
+    stored_texts = stores[PLAIN].texts
     more = [text for _, texts in others(stores[PLAIN], corpus) for text in texts]
-    written = 2 * sum(len(text.encode()) for text in own) + sum(len(t.encode()) for t in more)
+    written = 2 * sum(len(text.encode()) for text in stored_texts) + sum(
+        len(t.encode()) for t in more
+    )
     plain, sealed = (
-        round((stores[name].path.stat().st_size - written) / (2 * len(own) + len(more)))
+        round((stores[name].path.stat().st_size - written) / (2 * len(stored_texts) + len(more)))
         for name in (PLAIN, SEALED)
     )
     return {

@@ -48,20 +48,20 @@ def prepare(name: str, folder: Path = FOLDER) -> Environment:
     Raises:
         NotInstalled: It could not be created.
     """
-    place = folder / name
-    known = _load_state(name, folder)
-    if not known:
-        _make(place, PINNED / f"{name}.txt")
-        known = {"for": _requirements_digest(name), "megabytes": _weight(place) / _MEGABYTE}
-        (place / _STAMP).write_text(json.dumps(known))
-    return Environment(place / "bin" / "python", known["megabytes"])
+    path = folder / name
+    state = _load_state(name, folder)
+    if not state:
+        _make(path, PINNED / f"{name}.txt")
+        state = {"for": _requirements_digest(name), "megabytes": _weight(path) / _MEGABYTE}
+        (path / _STAMP).write_text(json.dumps(state))
+    return Environment(path / "bin" / "python", state["megabytes"])
 
 
 def _load_state(name: str, folder: Path) -> dict[str, Any]:
     """Return the recorded state of an environment, with its current requirements."""
     stamp = folder / name / _STAMP
-    known: dict[str, Any] = json.loads(stamp.read_text()) if stamp.exists() else {}
-    return known if known.get("for") == _requirements_digest(name) else {}
+    state: dict[str, Any] = json.loads(stamp.read_text()) if stamp.exists() else {}
+    return state if state.get("for") == _requirements_digest(name) else {}
 
 
 def _requirements_digest(name: str) -> str:
@@ -82,23 +82,23 @@ def _summary(name: str) -> str:
     return f"{len(lines)} packages, {first.lstrip('# ')}"
 
 
-def _make(place: Path, pinned: Path) -> None:
-    progress(f"creating an environment for {place.name}")
-    shutil.rmtree(place, ignore_errors=True)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    pip = (str(place / "bin" / "python"), "-m", "pip", "install", "--quiet", "--no-compile")
+def _make(path: Path, pinned: Path) -> None:
+    progress(f"creating an environment for {path.name}")
+    shutil.rmtree(path, ignore_errors=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pip = (str(path / "bin" / "python"), "-m", "pip", "install", "--quiet", "--no-compile")
     try:
-        output(sys.executable, "-m", "venv", str(place))
+        output(sys.executable, "-m", "venv", str(path))
         output(*pip, "--requirement", str(pinned))
     except subprocess.CalledProcessError as error:
-        shutil.rmtree(place, ignore_errors=True)
-        said = [line for line in error.stderr.splitlines() if line.startswith("ERROR")]
-        raise NotInstalled(" ".join(said) or str(error)) from error
+        shutil.rmtree(path, ignore_errors=True)
+        errors = [line for line in error.stderr.splitlines() if line.startswith("ERROR")]
+        raise NotInstalled(" ".join(errors) or str(error)) from error
 
 
-def _weight(place: Path) -> int:
+def _weight(path: Path) -> int:
     """Return the size of the installed packages in bytes."""
-    (packages,) = place.glob("lib/python*/site-packages")
+    (packages,) = path.glob("lib/python*/site-packages")
     added = (each for each in packages.iterdir() if not each.name.startswith(_NOT_COUNTED))
     files = (file for each in added for file in (each, *each.rglob("*")))
     return sum(file.stat().st_size for file in files if file.is_file() and not file.is_symlink())
@@ -112,18 +112,18 @@ def megabytes_with(name: str) -> float:
     return sum(_bytes(each) for each in _closure(name, {}).values()) / _MEGABYTE
 
 
-def _closure(name: str, found: dict[str, Distribution]) -> dict[str, Distribution]:
-    if name.lower() in found:
-        return found
+def _closure(name: str, distributions: dict[str, Distribution]) -> dict[str, Distribution]:
+    if name.lower() in distributions:
+        return distributions
     try:
-        found[name.lower()] = one = distribution(name)
+        distributions[name.lower()] = one = distribution(name)
     except PackageNotFoundError:  # for another platform
-        return found
+        return distributions
     for line in one.requires or ():
         needed = Requirement(line)
         if needed.marker is None or needed.marker.evaluate({"extra": ""}):
-            _closure(needed.name, found)
-    return found
+            _closure(needed.name, distributions)
+    return distributions
 
 
 def _bytes(one: Distribution) -> int:

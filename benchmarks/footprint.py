@@ -92,14 +92,14 @@ def start(corpus: Corpus) -> Table:
         ),
     }
     steps = {name: step for name, (step, _) in programs.items()}
-    taken = run_interleaved(START_ROUNDS + 1, steps, unmeasured=1)
-    numpy = taken['python -c "import numpy"']
+    times = run_interleaved(START_ROUNDS + 1, steps, unmeasured=1)
+    numpy = times['python -c "import numpy"']
     rows = [
         {
             "process": name,
-            "ms": taken[name].wall.median * 1e3,
-            "CPU, ms": taken[name].cpu.median * 1e3,
-            "÷ import numpy": ratio(taken[name].cpu.ratios_to(numpy.cpu)),
+            "ms": times[name].wall.median * 1e3,
+            "CPU, ms": times[name].cpu.median * 1e3,
+            "÷ import numpy": ratio(times[name].cpu.ratios_to(numpy.cpu)),
             "target, ms": target,
         }
         for name, (_, target) in programs.items()

@@ -85,11 +85,11 @@ def _direction(text: str) -> NDArray[np.float32]:
 
 def document(megabytes: float, corpus: Corpus) -> Iterator[str]:
     """Yield a handbook of a number of million bytes, by section; all sections differ."""
-    left = round(megabytes * 1e6)
+    remaining = round(megabytes * 1e6)
     for section in _sections(corpus):
-        yield section[:left]
-        left -= len(section)
-        if left <= 0:
+        yield section[:remaining]
+        remaining -= len(section)
+        if remaining <= 0:
             return
 
 
@@ -97,32 +97,34 @@ def _sections(corpus: Corpus) -> Iterator[str]:
     random = np.random.default_rng(SEED)
     number = count(1)
     for stream in count(_OF_DOCUMENTS):
-        said = iter(corpus.texts(_SENTENCES, stream=stream))
-        while some := tuple(islice(said, _OF_SECTION)):
+        sentences = iter(corpus.texts(_SENTENCES, stream=stream))
+        while some := tuple(islice(sentences, _OF_SECTION)):
             yield _section(next(number), some, random)
 
 
-def _section(number: int, said: Sequence[str], random: np.random.Generator) -> str:
+def _section(number: int, sentences: Sequence[str], random: np.random.Generator) -> str:
     """Return a heading, two or three paragraphs, and often a list, code or a table."""
-    title = " ".join(said[0].rstrip(".").split()[:4])
+    title = " ".join(sentences[0].rstrip(".").split()[:4])
     extra = (_list, _code, _table, None)[random.integers(4)]
     cut = int(random.integers(4, 9))
-    parts = [f"## {number}. {title}", " ".join(said[1:cut]), " ".join(said[cut:14])]
-    parts.append(extra(said[14:]) if extra else " ".join(said[14:]))
+    parts = [f"## {number}. {title}", " ".join(sentences[1:cut]), " ".join(sentences[cut:14])]
+    parts.append(extra(sentences[14:]) if extra else " ".join(sentences[14:]))
     return "\n\n".join(parts) + "\n\n"
 
 
-def _list(said: Sequence[str]) -> str:
-    return "\n".join(f"- {each}" for each in said)
+def _list(sentences: Sequence[str]) -> str:
+    return "\n".join(f"- {each}" for each in sentences)
 
 
-def _code(said: Sequence[str]) -> str:
-    lines = (f'    step("{each}", retries={len(each)})' for each in said)
+def _code(sentences: Sequence[str]) -> str:
+    lines = (f'    step("{each}", retries={len(each)})' for each in sentences)
     return "\n".join(("```python", "def run(step):", *lines, "```"))
 
 
-def _table(said: Sequence[str]) -> str:
-    rows = (f"| {' '.join(each.split()[:3])} | {len(each)} | {each.split()[-1]} |" for each in said)
+def _table(sentences: Sequence[str]) -> str:
+    rows = (
+        f"| {' '.join(each.split()[:3])} | {len(each)} | {each.split()[-1]} |" for each in sentences
+    )
     return "\n".join(("| What | Size | Last |", "| --- | --- | --- |", *rows))
 
 
@@ -143,44 +145,44 @@ def _throughput(megabytes: float, corpus: Corpus, embedder: str, profile: str) -
     progress(f"ingest: {megabytes:g} MB, {embedder}, {profile}")
     with tempfile.TemporaryDirectory() as folder:
         text = _file(Path(folder), document(megabytes, corpus))
-        taken = _measure_file(text, embedder_of(embedder), profile)
-    chunks = taken["chunks"]
+        figures = _measure_file(text, embedder_of(embedder), profile)
+    chunks = figures["chunks"]
     return {
         "embedder": embedder,
         "profile": profile,
         "text, MB": megabytes,
         "chunks": chunks,
-        "stored": taken["stored"],
-        "seconds": taken["seconds"],
-        "CPU, s": taken["processor"],
-        "MB per CPU s": megabytes / taken["processor"],
-        "chunks per CPU s": chunks / taken["processor"],
-        "last tenth ÷ first": taken["slowing"],
+        "stored": figures["stored"],
+        "seconds": figures["seconds"],
+        "CPU, s": figures["processor"],
+        "MB per CPU s": megabytes / figures["processor"],
+        "chunks per CPU s": chunks / figures["processor"],
+        "last tenth ÷ first": figures["slowing"],
     }
 
 
 def _measure_file(text: Path, embedder: Embedder, profile: str) -> dict[str, float]:
     """Ingest a file and return the measurements."""
-    fates: Counter[str] = Counter()
+    statuses: Counter[str] = Counter()
     times = []
     path = text.with_suffix(".db")
     with (
         Memolith.open(path, embedder=embedder, profile=profile) as memory,
-        open_text(str(text)) as said,
+        open_text(str(text)) as stream,
     ):
         embedder.embed(["It is loaded before it is timed."], role="document")
         started, used = perf_counter(), process_time()
         begun = used
-        for part in memory.owner("reader").ingest_stream(said):
-            fates.update(each.status for each in part.chunks)
+        for part in memory.owner("reader").ingest_stream(stream):
+            statuses.update(each.status for each in part.chunks)
             times.append((process_time() - begun) / len(part.chunks))
             begun = process_time()
         seconds, processor = perf_counter() - started, process_time() - used
     tenth = max(1, len(times) // 10)
     slowing = float(np.mean(times[-tenth:]) / np.mean(times[:tenth]))
     return {
-        "chunks": fates.total(),
-        "stored": fates["stored"],
+        "chunks": statuses.total(),
+        "stored": statuses["stored"],
         "seconds": seconds,
         "processor": processor,
         "slowing": slowing,
@@ -226,14 +228,14 @@ def stages(megabytes: float, corpus: Corpus, embedders: Sequence[str]) -> Table:
 
 def _shares(megabytes: float, corpus: Corpus, embedder: str, profile: str) -> dict[str, str]:
     progress(f"stages: {megabytes:g} MB, {embedder}, {profile}")
-    chosen, profiler = embedder_of(embedder), cProfile.Profile()
+    selected, profiler = embedder_of(embedder), cProfile.Profile()
     with tempfile.TemporaryDirectory() as folder:
         text = _file(Path(folder), document(megabytes, corpus))
-        profiler.runcall(_measure_file, text, chosen, profile)
+        profiler.runcall(_measure_file, text, selected, profile)
     stats: Profiled = pstats.Stats(profiler).stats  # type: ignore[attr-defined] # not in typeshed
     seconds = _stage_seconds(stats)
-    whole = sum(seconds.values())
-    return {f"{name}, %": f"{100 * spent / whole:.1f}" for name, spent in seconds.items()}
+    total = sum(seconds.values())
+    return {f"{name}, %": f"{100 * spent / total:.1f}" for name, spent in seconds.items()}
 
 
 def _stage_seconds(stats: Profiled) -> dict[str, float]:
@@ -256,8 +258,8 @@ def _stage_seconds(stats: Profiled) -> dict[str, float]:
         - plan
         - _seconds(stats, "indexing.py", "build_entries", caller="_prepare_inputs"),
     }
-    whole = _seconds(stats, "ingest.py", "store_batches")
-    return {**stages_, "other": whole - sum(stages_.values())}
+    total = _seconds(stats, "ingest.py", "store_batches")
+    return {**stages_, "other": total - sum(stages_.values())}
 
 
 def _seconds(stats: Profiled, file: str, name: str, *, caller: str | None = None) -> float:
@@ -266,12 +268,14 @@ def _seconds(stats: Profiled, file: str, name: str, *, caller: str | None = None
     Raises:
         LookupError: There is no such function, or it was not called.
     """
-    ran = [own for at, own in stats.items() if at[0].endswith(f"services/{file}") and at[2] == name]
-    if not ran:
+    entries = [
+        entry for at, entry in stats.items() if at[0].endswith(f"services/{file}") and at[2] == name
+    ]
+    if not entries:
         raise LookupError(f"{name} in {file}")
     if caller is None:
-        return sum(own[3] for own in ran)
-    return sum(by[3] for own in ran for at, by in own[4].items() if at[2] == caller)
+        return sum(entry[3] for entry in entries)
+    return sum(by[3] for entry in entries for at, by in entry[4].items() if at[2] == caller)
 
 
 _STAGES_NOTE = (
@@ -292,8 +296,8 @@ def memory(sizes: Sequence[float]) -> Table:
 
 def _resident(megabytes: float) -> dict[str, object]:
     progress(f"memory: {megabytes:g} MB")
-    told = output(sys.executable, __file__, "--child", f"{megabytes}")
-    return dict(json.loads(told))
+    printed = output(sys.executable, __file__, "--child", f"{megabytes}")
+    return dict(json.loads(printed))
 
 
 def _child(megabytes: float) -> None:
@@ -301,15 +305,15 @@ def _child(megabytes: float) -> None:
     with tempfile.TemporaryDirectory() as folder:
         text = _file(Path(folder), document(megabytes, Corpus()))
         before = _most_resident()
-        taken = _measure_file(text, Stub(), _MEMORY_PROFILE)
+        figures = _measure_file(text, Stub(), _MEMORY_PROFILE)
         row = {
             "text, MB": megabytes,
-            "chunks": taken["chunks"],
+            "chunks": figures["chunks"],
             "store, MB": text.with_suffix(".db").stat().st_size / 1e6,
             "memory before, MB": before,
             "peak memory, MB": _most_resident(),
-            "CPU, s": taken["processor"],
-            "last tenth ÷ first": taken["slowing"],
+            "CPU, s": figures["processor"],
+            "last tenth ÷ first": figures["slowing"],
         }
     print(json.dumps(row))
 
@@ -339,22 +343,22 @@ def main() -> None:
         "--write", type=document_of_tables, metavar="FILE", help="update the tables in FILE"
     )
     parser.add_argument("--child", type=float, help=argparse.SUPPRESS)
-    asked = parser.parse_args()
-    if asked.child is not None:
-        _child(asked.child)
+    options = parser.parse_args()
+    if options.child is not None:
+        _child(options.child)
         return
-    for name in set(asked.parts) - set(PARTS):
+    for name in set(options.parts) - set(PARTS):
         parser.error(f"unknown part {name!r}; choose from {', '.join(PARTS)}")
     corpus = Corpus()
-    given = {"stub": asked.megabytes, "local model": asked.model_megabytes}
-    sizes = {name: given[name] for name in asked.embedders}
+    megabytes = {"stub": options.megabytes, "local model": options.model_megabytes}
+    sizes = {name: megabytes[name] for name in options.embedders}
     measured: Mapping[str, Callable[[], Table]] = {
         "ingest": partial(ingest, sizes, corpus),
-        "ingest-stages": partial(stages, asked.model_megabytes, corpus, asked.embedders),
-        "ingest-memory": partial(memory, asked.sizes),
+        "ingest-stages": partial(stages, options.model_megabytes, corpus, options.embedders),
+        "ingest-memory": partial(memory, options.sizes),
     }
-    for name in asked.parts or PARTS:
-        report(measured[name](), asked.write)
+    for name in options.parts or PARTS:
+        report(measured[name](), options.write)
 
 
 if __name__ == "__main__":

@@ -57,13 +57,13 @@ NOTE = (
 )
 
 
-def answer(asked: ReceivedRequest) -> Any:
+def answer(request: ReceivedRequest) -> Any:
     """Return the user's text as the only fact, after a delay.
 
     The last word is dropped: otherwise the vector would be known from the message.
     """
-    said = _TURN.search(asked.user)
-    contents = [said[1].rpartition(" ")[0]] if said else []
+    match = _TURN.search(request.user)
+    contents = [match[1].rpartition(" ")[0]] if match else []
     facts = [{"content": each, "kind": "fact", "happened": None, "from": [1]} for each in contents]
     return delayed_answer({"facts": facts}, DELAY_S)
 
@@ -74,9 +74,9 @@ def learning(exchanges: int, embedders: list[str]) -> Table:
     with ModelServer(answer) as server:
         for name, owners, at_once in product(embedders, OWNERS, AT_ONCE):
             progress(f"learning: {name}, {owners} owners, {at_once} parallel calls")
-            given = (server.openai_url, name, owners, at_once, exchanges)
-            told = output(sys.executable, __file__, "--child", *map(str, given))
-            rows.append(dict(json.loads(told)))
+            arguments = (server.openai_url, name, owners, at_once, exchanges)
+            printed = output(sys.executable, __file__, "--child", *map(str, arguments))
+            rows.append(dict(json.loads(printed)))
     return Table("learning", rows, NOTE)
 
 
@@ -95,8 +95,8 @@ def _child(url: str, name: str, owners: int, at_once: int, exchanges: int) -> No
             worker=False,
         ) as memory,
     ):
-        said = Corpus().texts(exchanges, stream=_OF_LEARNING)
-        for number, text in enumerate(said):
+        texts = Corpus().texts(exchanges, stream=_OF_LEARNING)
+        for number, text in enumerate(texts):
             memory.learn(text, "I see.", owner=f"owner {number % owners}")
         before, started, used = _most_resident(), perf_counter(), process_time()
         done = sum(each.done for each in memory.work())
@@ -129,12 +129,12 @@ def main() -> None:
         "--write", type=document_of_tables, metavar="FILE", help="update the table in FILE"
     )
     parser.add_argument("--child", nargs=5, help=argparse.SUPPRESS)
-    asked = parser.parse_args()
-    if asked.child is not None:
-        url, name, *numbers = asked.child
+    options = parser.parse_args()
+    if options.child is not None:
+        url, name, *numbers = options.child
         _child(url, name, *map(int, numbers))
         return
-    report(learning(asked.exchanges, asked.embedders), asked.write)
+    report(learning(options.exchanges, options.embedders), options.write)
 
 
 if __name__ == "__main__":

@@ -89,42 +89,42 @@ class Load:
         return sum(self.statuses.values()) + len(self.refused_s)
 
 
-def load(orders: LoadPlan) -> Load:
+def load(plan: LoadPlan) -> Load:
     """Run a load test in another process and return its result."""
-    done = subprocess.run(  # noqa: S603 - our own program
+    completed = subprocess.run(  # noqa: S603 - our own program
         [sys.executable, Path(__file__)],
-        input=json.dumps(asdict(orders)),
+        input=json.dumps(asdict(plan)),
         check=True,
         stdout=subprocess.PIPE,
         text=True,
     )
-    return Load(**json.loads(done.stdout))
+    return Load(**json.loads(completed.stdout))
 
 
-async def _loading(orders: LoadPlan) -> Load:
-    came = Load()
+async def _loading(plan: LoadPlan) -> Load:
+    result = Load()
     started = perf_counter()
-    begin_s = started + orders.unmeasured_s
-    sent = iter(orders.requests) if not orders.seconds else cycle(orders.requests)
-    end_s = started + orders.seconds if orders.seconds else float("inf")
+    begin_s = started + plan.unmeasured_s
+    sent = iter(plan.requests) if not plan.seconds else cycle(plan.requests)
+    end_s = started + plan.seconds if plan.seconds else float("inf")
     clients = [
-        _client(orders, number, sent, (begin_s, end_s), came) for number in range(orders.clients)
+        _client(plan, number, sent, (begin_s, end_s), result) for number in range(plan.clients)
     ]
     await asyncio.gather(*clients)
-    came.seconds = perf_counter() - begin_s
-    return came
+    result.seconds = perf_counter() - begin_s
+    return result
 
 
 async def _client(
-    orders: LoadPlan,
+    plan: LoadPlan,
     number: int,
     sent: Iterator[Request],
     span_s: tuple[float, float],
-    came: Load,
+    result: Load,
 ) -> None:
     begin_s, end_s = span_s
-    head = _head(orders, orders.owners[number % len(orders.owners)])
-    where = urlsplit(orders.url)
+    head = _head(plan, plan.owners[number % len(plan.owners)])
+    where = urlsplit(plan.url)
     connection = None
     while (started := perf_counter()) < end_s and (request := next(sent, None)) is not None:
         try:
@@ -139,19 +139,19 @@ async def _client(
         if ended < begin_s:
             continue
         if status // 100 == 2:  # noqa: PLR2004 - success
-            came.taken_s.append(ended - started)
-            came.without_memory += FAILED in headers
+            result.taken_s.append(ended - started)
+            result.without_memory += FAILED in headers
         elif status in _REFUSED:
-            came.refused_s.append(ended - started)
+            result.refused_s.append(ended - started)
         else:
-            came.statuses[str(status)] = came.statuses.get(str(status), 0) + 1
+            result.statuses[str(status)] = result.statuses.get(str(status), 0) + 1
     if connection is not None:
         connection[1].close()
 
 
-def _head(orders: LoadPlan, owner: str) -> str:
+def _head(plan: LoadPlan, owner: str) -> str:
     return (
-        f"Host: {urlsplit(orders.url).netloc}\r\nAuthorization: Bearer {orders.key}\r\n"
+        f"Host: {urlsplit(plan.url).netloc}\r\nAuthorization: Bearer {plan.key}\r\n"
         f"X-Owner-Id: {owner}\r\nContent-Type: application/json\r\n"
     )
 
@@ -163,18 +163,18 @@ async def _send(
     body = json.dumps(request.body).encode()
     start = f"POST {request.path} HTTP/1.1\r\n{head}X-Memolith-Memory: {request.memory}\r\n"
     writer.write(f"{start}Content-Length: {len(body)}\r\n\r\n".encode() + body)
-    told = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
-    lines = told.lower().split("\r\n")
+    response = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+    lines = response.lower().split("\r\n")
     lengths = [line.partition(":")[2] for line in lines if line.startswith("content-length:")]
     await reader.readexactly(int(lengths[0]))
-    return int(told.split()[1]), told.lower()
+    return int(response.split()[1]), response.lower()
 
 
 def _main() -> None:
-    given = json.load(sys.stdin)
-    requests = [Request(**each) for each in given.pop("requests")]
-    came = asyncio.run(_loading(LoadPlan(requests=requests, **given)))
-    json.dump(asdict(came), sys.stdout)
+    options = json.load(sys.stdin)
+    requests = [Request(**each) for each in options.pop("requests")]
+    result = asyncio.run(_loading(LoadPlan(requests=requests, **options)))
+    json.dump(asdict(result), sys.stdout)
 
 
 if __name__ == "__main__":

@@ -111,13 +111,13 @@ def output(*arguments: str) -> str:
         subprocess.CalledProcessError: It failed.
     """
     kept = {name: value for name, value in environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    done = subprocess.run(arguments, check=True, capture_output=True, text=True, env=kept)  # noqa: S603 - our own programs
-    return done.stdout
+    completed = subprocess.run(arguments, check=True, capture_output=True, text=True, env=kept)  # noqa: S603 - our own programs
+    return completed.stdout
 
 
-def progress(what: str) -> None:
+def progress(message: str) -> None:
     """Print a progress message to stderr."""
-    print(what, file=sys.stderr, flush=True)
+    print(message, file=sys.stderr, flush=True)
 
 
 # --- Tables
@@ -201,9 +201,9 @@ def insert_table(document: str, table: Table) -> str:
         ValueError: The document has no place of that name.
     """
     begin, end = f"<!-- speed:{table.name} -->", f"<!-- /speed:{table.name} -->"
-    before, found, rest = document.partition(begin)
-    _, closed, after = rest.partition(end)
-    if not found or not closed:
+    before, marker, following = document.partition(begin)
+    _, closed, after = following.partition(end)
+    if not marker or not closed:
         raise ValueError(f"the document lacks {begin} … {end}")
     return f"{before}{begin}\n{table.markdown()}\n{end}{after}"
 

@@ -90,40 +90,40 @@ class Memories:
 
     def cases(self) -> list[Case]:
         """Return all questions with their results."""
-        wanted = [each for owner in self._conversations for each in self._trials(owner)]
-        wanted += self._facts()
+        trials = [each for owner in self._conversations for each in self._trials(owner)]
+        trials += self._facts()
         by_memory: dict[str, list[_Trial]] = {}
-        for each in wanted:
+        for each in trials:
             by_memory.setdefault(each.memory, []).append(each)
         return [case for each in by_memory.values() for case in self._run_trials(each)]
 
     def _trials(self, owner: str) -> Iterator[_Trial]:
         """Yield the questions of a conversation with their memories."""
-        own, name = self._conversations[owner], self._sets[owner]
-        for question in own.questions:
-            made = _Trial(question, name, owner, owner, _kind(question))
-            if made.kind != ANSWERED:
-                yield made
+        conversation, name = self._conversations[owner], self._sets[owner]
+        for question in conversation.questions:
+            trial = _Trial(question, name, owner, owner, _kind(question))
+            if trial.kind != ANSWERED:
+                yield trial
                 continue
-            within = self._columns[owner].session[self._evidence(owner, question)]
-            yield made
-            if len({*within.tolist()}) == 1:
-                yield replace(made, session=int(within[0]))
-            yield from self._unanswerable_trials(made, {*within.tolist()})
+            evidence_sessions = self._columns[owner].session[self._evidence(owner, question)]
+            yield trial
+            if len({*evidence_sessions.tolist()}) == 1:
+                yield replace(trial, session=int(evidence_sessions[0]))
+            yield from self._unanswerable_trials(trial, {*evidence_sessions.tolist()})
 
-    def _unanswerable_trials(self, made: _Trial, within: set[int]) -> Iterator[_Trial]:
+    def _unanswerable_trials(self, trial: _Trial, evidence_sessions: set[int]) -> Iterator[_Trial]:
         """Yield a question with memories that lack its answer."""
-        rest = sorted({*self._columns[made.memory].session.tolist()} - within)
-        if rest:
-            yield replace(made, kind=UNSAID, session=self._random.choice(rest))
+        other_sessions = sorted({*self._columns[trial.memory].session.tolist()} - evidence_sessions)
+        if other_sessions:
+            yield replace(trial, kind=UNSAID, session=self._random.choice(other_sessions))
         for kind, same in ((ELSEWHERE, True), (UNLIKE, False)):
             others = [
                 owner
                 for owner, name in self._sets.items()
-                if owner != made.owner and (name == made.data_set) is same
+                if owner != trial.owner and (name == trial.data_set) is same
             ]
             if others:
-                other = replace(made, kind=kind, memory=self._random.choice(others))
+                other = replace(trial, kind=kind, memory=self._random.choice(others))
                 sessions = self._columns[other.memory].session
                 yield other
                 yield replace(other, session=int(self._random.choice(sessions.tolist())))
@@ -133,48 +133,48 @@ class Memories:
 
     def _facts(self) -> Iterator[_Trial]:
         """Yield questions about facts, with memories that contain or lack the fact."""
-        known = cases()
-        facts = _build_conversation([one.fact for one in known])
+        fact_cases = cases()
+        facts = _build_conversation([one.fact for one in fact_cases])
         self._columns[FACTS] = columns(facts, self._embedder, self._counter)
         at = datetime(2026, 1, 1, tzinfo=UTC)
-        sizes = [held for held in FACTS_HELD for _ in range(_FACTS_ASKED // held)]
-        for held in sizes:
-            order = self._random.sample(range(len(known)), len(known))
-            rows = tuple(sorted(order[:held]))
-            for place in order[: 2 * held]:
-                fold = f"{FACTS}-{place % _FOLDS}"
-                kind = ANSWERED if place in rows else ELSEWHERE
-                ids = (str(place),) if place in rows else ()
-                one = Question(known[place].question, "", "", ids, at)
-                made = _Trial(one, FACTS, fold, FACTS, kind, rows=rows)
-                yield made
-                if place in rows:
-                    other = replace(one, text=known[place].other_question, evidence=())
-                    yield replace(made, kind=UNSAID, question=other)
+        sizes = [size for size in FACTS_HELD for _ in range(_FACTS_ASKED // size)]
+        for size in sizes:
+            shuffled = self._random.sample(range(len(fact_cases)), len(fact_cases))
+            rows = tuple(sorted(shuffled[:size]))
+            for position in shuffled[: 2 * size]:
+                fold = f"{FACTS}-{position % _FOLDS}"
+                kind = ANSWERED if position in rows else ELSEWHERE
+                ids = (str(position),) if position in rows else ()
+                one = Question(fact_cases[position].question, "", "", ids, at)
+                trial = _Trial(one, FACTS, fold, FACTS, kind, rows=rows)
+                yield trial
+                if position in rows:
+                    other = replace(one, text=fact_cases[position].other_question, evidence=())
+                    yield replace(trial, kind=UNSAID, question=other)
 
-    def _run_trials(self, wanted: Sequence[_Trial]) -> Iterator[Case]:
+    def _run_trials(self, trials: Sequence[_Trial]) -> Iterator[Case]:
         """Yield the results in one memory."""
-        ranking, whole = StandardRanking(), self._columns[wanted[0].memory]
-        people = whole.participants
+        ranking, all_columns = StandardRanking(), self._columns[trials[0].memory]
+        people = all_columns.participants
         queries = [
-            ranking.prepare(one.question.text, people, one.question.asked_at) for one in wanted
+            ranking.prepare(one.question.text, people, one.question.asked_at) for one in trials
         ]
         vectors = self._embedder.embed([query.dense_text for query in queries], role="query")
-        held: dict[object, Columns] = {None: whole}
-        for one, query, vector in zip(wanted, queries, vectors, strict=True):
+        memory_columns: dict[object, Columns] = {None: all_columns}
+        for one, query, vector in zip(trials, queries, vectors, strict=True):
             key = one.rows or one.session
-            if key not in held:
-                held[key] = part(whole, one.select_rows(whole))
-            of, pool = held[key], ranking.get_pool_size(_TOP)
-            rows, found = candidates(of, query, vector, pool, one.question.asked_at)
-            scores = ranking.score(query, found)
+            if key not in memory_columns:
+                memory_columns[key] = part(all_columns, one.select_rows(all_columns))
+            of, pool = memory_columns[key], ranking.get_pool_size(_TOP)
+            rows, found_rows = candidates(of, query, vector, pool, one.question.asked_at)
+            scores = ranking.score(query, found_rows)
             signs = build_signals(
-                query, found, scores, SearchExtent.from_postings(of.get_postings(query.terms))
+                query, found_rows, scores, SearchExtent.from_postings(of.get_postings(query.terms))
             )
             first = [of.ids[row] for row in rows[np.argsort(-scores.total, kind="stable")[:_TOP]]]
-            asked = AskedQuestion(one.data_set, signs, one.kind == ANSWERED, one.kind == SWAPPED)
+            example = AskedQuestion(one.data_set, signs, one.kind == ANSWERED, one.kind == SWAPPED)
             is_found = not {*first}.isdisjoint(one.question.evidence)
-            yield Case(asked, one.kind, one.size, frozenset({one.owner, one.memory}), is_found)
+            yield Case(example, one.kind, one.size, frozenset({one.owner, one.memory}), is_found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,11 +206,11 @@ class _Trial:
             return f"{len(self.rows)} facts"
         return WHOLE if self.session is None else SESSION
 
-    def select_rows(self, whole: Columns) -> NDArray[np.int64]:
+    def select_rows(self, all_columns: Columns) -> NDArray[np.int64]:
         """Return the messages of the memory."""
         if self.rows:
             return np.array(self.rows)
-        return np.flatnonzero(whole.session == self.session)
+        return np.flatnonzero(all_columns.session == self.session)
 
 
 def _kind(question: Question) -> str:
@@ -232,27 +232,27 @@ def _build_conversation(facts: Sequence[str]) -> Conversation:
 # --- Evaluation
 
 
-def weights(found: Sequence[Case], *, but: frozenset[str] = frozenset()) -> Relevance:
+def weights(results: Sequence[Case], *, but: frozenset[str] = frozenset()) -> Relevance:
     """Return the weights fitted on all questions except those of some conversations."""
     left_out = but - {FACTS}  # facts are excluded by fold
     return fit_relevance(
-        [one.asked for one in found if one.kind in TAUGHT and left_out.isdisjoint(one.groups)]
+        [one.asked for one in results if one.kind in TAUGHT and left_out.isdisjoint(one.groups)]
     )
 
 
-def cross_validate(found: Sequence[Case]) -> list[float]:
+def cross_validate(results: Sequence[Case]) -> list[float]:
     """Return the cross-validated relevance of each case."""
-    made: dict[frozenset[str], Relevance] = {}
-    for groups in {one.groups for one in found}:
-        made[groups] = weights(found, but=groups)
-    return [made[one.groups].likelihood(one.asked.signals) for one in found]
+    fitted: dict[frozenset[str], Relevance] = {}
+    for groups in {one.groups for one in results}:
+        fitted[groups] = weights(results, but=groups)
+    return [fitted[one.groups].likelihood(one.asked.signals) for one in results]
 
 
-def tables(found: Sequence[Case], told: Sequence[float]) -> Iterator[Table]:
+def tables(results: Sequence[Case], estimates: Sequence[float]) -> Iterator[Table]:
     """Yield for each dataset how well the kinds of questions are distinguished."""
-    for data_set in dict.fromkeys(one.asked.data_set for one in found):
+    for data_set in dict.fromkeys(one.asked.data_set for one in results):
         rows: dict[tuple[str, str], list[tuple[float, Case]]] = {}
-        for value, one in zip(told, found, strict=True):
+        for value, one in zip(estimates, results, strict=True):
             if one.asked.data_set == data_set:
                 rows.setdefault((one.size, one.kind), []).append((value, one))
         yield _table(data_set, rows)
@@ -283,30 +283,32 @@ def _precision(answered: Sequence[float], others: Sequence[float]) -> str:
     return f"{100 * right / (right + wrong):.1f}" if right + wrong else ""
 
 
-def harm(found: Sequence[Case], told: Sequence[float]) -> str:
+def harm(results: Sequence[Case], estimates: Sequence[float]) -> str:
     """Return the share of answers lost by `nothing_relevant`, with intervals."""
     lines = []
-    for data_set in dict.fromkeys(one.asked.data_set for one in found):
+    for data_set in dict.fromkeys(one.asked.data_set for one in results):
         wrong = [
             (value < RELEVANCE_THRESHOLD, one.is_found)
-            for value, one in zip(told, found, strict=True)
+            for value, one in zip(estimates, results, strict=True)
             if one.asked.data_set == data_set and one.kind == ANSWERED
         ]
         every = bootstrap_interval(
             [float(is_wrong) for is_wrong, _ in wrong], np.random.default_rng(_SEED)
         )
-        lost = np.mean([is_wrong and is_found for is_wrong, is_found in wrong])
+        lost_share = np.mean([is_wrong and is_found for is_wrong, is_found in wrong])
         lines.append(
             f"{data_set}: of answered questions {100 * every.mean:.1f} % "
             f"({100 * every.low:.1f} to {100 * every.high:.1f}) are reported as unanswered, "
-            f"{100 * lost:.1f} % with evidence among the first {_TOP}"
+            f"{100 * lost_share:.1f} % with evidence among the first {_TOP}"
         )
     return "\n".join(lines)
 
 
-def calibration(found: Sequence[Case], told: Sequence[float]) -> Table:
+def calibration(results: Sequence[Case], estimates: Sequence[float]) -> Table:
     """Return the share of answered questions by estimated relevance, with balanced classes."""
-    pairs = [(value, one) for value, one in zip(told, found, strict=True) if one.kind in _EVEN]
+    pairs = [
+        (value, one) for value, one in zip(estimates, results, strict=True) if one.kind in _EVEN
+    ]
     values = np.array([value for value, _ in pairs])
     answered = np.array([one.asked.is_answered for _, one in pairs])
     sides = Counter((one.asked.data_set, one.asked.is_answered) for _, one in pairs)
@@ -315,18 +317,18 @@ def calibration(found: Sequence[Case], told: Sequence[float]) -> Table:
     for heading in ("between", "estimated", "answered"):
         table.add_column(heading, justify="right")
     for low in range(0, 100, 10):
-        within = share * ((values * 100 >= low) & (values * 100 < low + 10))
-        if within.sum() > 0:
-            mean, so = (float(within @ each / within.sum()) for each in (values, answered))
-            table.add_row(f"{low}-{low + 10}", f"{100 * mean:.0f}", f"{100 * so:.0f}")
+        in_bin = share * ((values * 100 >= low) & (values * 100 < low + 10))
+        if in_bin.sum() > 0:
+            mean, actual = (float(in_bin @ each / in_bin.sum()) for each in (values, answered))
+            table.add_row(f"{low}-{low + 10}", f"{100 * mean:.0f}", f"{100 * actual:.0f}")
     return table
 
 
-def render_module(relevance: Relevance, embedder: str, told: str) -> str:
+def render_module(relevance: Relevance, embedder: str, provenance: str) -> str:
     """Return the source of the module of fitted weights."""
     names = [each.name for each in fields(Relevance)]
     values = "".join(f"            {name}={getattr(relevance, name):.2f},\n" for name in names)
-    return _MODULE.format(told=told, embedder=embedder, values=values)
+    return _MODULE.format(told=provenance, embedder=embedder, values=values)
 
 
 _MODULE = '''"""Weights of relevance, fitted by `make bench-recall ARGS="--nothing --fit"`.

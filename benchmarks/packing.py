@@ -61,22 +61,22 @@ def contexts(
         tempfile.TemporaryDirectory() as folder,
         Memolith.open(Path(folder, "packing.db"), embedder=embedder, clock=clock) as engine,
     ):
-        shown = [
+        results = [
             (budget, _measure_context(engine.owner(one.owner), question, clock, budget))
             for one in conversations
             for question in _load(engine.owner(one.owner), one, clock)
             for budget in budgets
         ]
-    return {budget: _summarise([one for of, one in shown if of == budget]) for budget in budgets}
+    return {budget: _summarise([one for of, one in results if of == budget]) for budget in budgets}
 
 
-def _summarise(shown: Sequence[_ContextResult]) -> ContextSummary:
+def _summarise(results: Sequence[_ContextResult]) -> ContextSummary:
     generator = np.random.default_rng(SEED)
     return ContextSummary(
-        share=runner.bootstrap_interval([one.share for one in shown], generator),
-        results=fmean(one.results for one in shown),
-        tokens=fmean(one.tokens for one in shown),
-        ms=median(one.ms for one in shown),
+        share=runner.bootstrap_interval([one.share for one in results], generator),
+        results=fmean(one.results for one in results),
+        tokens=fmean(one.tokens for one in results),
+        ms=median(one.ms for one in results),
     )
 
 

@@ -41,11 +41,11 @@ DETAIL = 100_000
 """Number of memories for single figures, if the peer was measured at that size."""
 
 
-def tables(found: Sequence[Measured], measured_on: str = "") -> Iterator[Table]:
+def tables(measurements: Sequence[Measured], measured_on: str = "") -> Iterator[Table]:
     """Yield the tables, each with one row for each peer."""
-    note = f"{_SEARCH_NOTE} {_describe_time(found)}"
-    peers = _group_by_peer(found)
-    sizes = sorted({each.size for each in found})
+    note = f"{_SEARCH_NOTE} {_describe_time(measurements)}"
+    peers = _group_by_peer(measurements)
+    sizes = sorted({each.size for each in measurements})
     yield Table("peers-search", [_searching(each, sizes) for each in peers], note, measured_on)
     yield Table(
         "peers-writes", [_writing(each, sizes) for each in peers], _WRITES_NOTE, measured_on
@@ -53,22 +53,22 @@ def tables(found: Sequence[Measured], measured_on: str = "") -> Iterator[Table]:
     yield Table("peers-owners", [_owning(_last(each)) for each in peers], _OWNERS_NOTE, measured_on)
     left = [
         {"size": each.size, "product": NAMES[each.peer], "reason": each.left_out}
-        for each in found
+        for each in measurements
         if each.left_out
     ]
     yield Table("peers-left-out", left or [{"excluded": "none"}], "", measured_on)
 
 
-def _group_by_peer(found: Sequence[Measured]) -> list[list[Measured]]:
+def _group_by_peer(measurements: Sequence[Measured]) -> list[list[Measured]]:
     """Return the measurements of each peer, smallest store first."""
-    by_peer = {name: [each for each in found if each.peer == name] for name in NAMES}
+    by_peer = {name: [each for each in measurements if each.peer == name] for name in NAMES}
     return [sorted(rows, key=lambda each: each.size) for rows in by_peer.values() if rows]
 
 
-def _describe_time(found: Sequence[Measured]) -> str:
+def _describe_time(measurements: Sequence[Measured]) -> str:
     """Return when all this was measured, and how busy the machine was then."""
-    days = sorted(each.at.split()[0] for each in found)
-    loads = sorted(each.load for each in found)
+    days = sorted(each.at.split()[0] for each in measurements)
+    loads = sorted(each.load for each in measurements)
     return f"Measured from {days[0]} to {days[-1]}, at loads of {loads[0]} to {loads[-1]}."
 
 
@@ -135,8 +135,8 @@ def _yes(value: bool | None) -> str:  # noqa: FBT001 - a cell
     return NONE if value is None else "yes" if value else "no"
 
 
-def _format_share(part: int | None, whole: int) -> str:
-    return NONE if part is None else f"{part:,} of {whole:,}"
+def _format_share(count: int | None, total: int) -> str:
+    return NONE if count is None else f"{count:,} of {total:,}"
 
 
 def _ratio(ratio: Ratio | None) -> str:

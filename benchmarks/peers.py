@@ -83,33 +83,33 @@ PEERS = {
 }
 
 
-def results(names: Sequence[str], asked: argparse.Namespace) -> Iterator[Measured]:
+def results(names: Sequence[str], options: argparse.Namespace) -> Iterator[Measured]:
     """Yield the results for each size, Memolith's first."""
     corpus = Corpus()
-    for size in asked.sizes:
-        given = Workload.build(size, corpus)
+    for size in options.sizes:
+        workload = Workload.build(size, corpus)
         with tempfile.TemporaryDirectory(prefix="memolith-peers-") as scratch:
-            first, own = Measured(MEMOLITH, size), PEERS[MEMOLITH]
-            program = Program(_python(first, asked), own.file, own.arguments)
+            first, memolith_peer = Measured(MEMOLITH, size), PEERS[MEMOLITH]
+            program = Program(_python(first, options), memolith_peer.file, memolith_peer.arguments)
             memolith = Filled(program, Path(scratch, MEMOLITH))
-            fill(first, memolith, given, asked.minutes)
-            compare(first, memolith, given, memolith)
+            fill(first, memolith, workload, options.minutes)
+            compare(first, memolith, workload, memolith)
             yield first
             for name in names:
-                yield _measure(name, size, given, memolith, asked)
+                yield _measure(name, size, workload, memolith, options)
 
 
 def _measure(
-    name: str, size: int, given: Workload, memolith: Filled, asked: argparse.Namespace
+    name: str, size: int, workload: Workload, memolith: Filled, options: argparse.Namespace
 ) -> Measured:
     into = Measured(name, size)
     folder = memolith.folder.with_name(name)
     try:
-        python = _python(into, asked)
-        with _running(name, python, asked.url) as program:
+        python = _python(into, options)
+        with _running(name, python, options.url) as program:
             peer = Filled(program, folder)
-            fill(into, peer, given, asked.minutes)
-            compare(into, peer, given, memolith)
+            fill(into, peer, workload, options.minutes)
+            compare(into, peer, workload, memolith)
     except (NotInstalled, PeerFailed, OSError, subprocess.CalledProcessError) as failed:
         into.left_out = str(failed)
         progress(f"{name}, {size:,}: {failed}")
@@ -118,12 +118,12 @@ def _measure(
     return into
 
 
-def _python(into: Measured, asked: argparse.Namespace) -> Path:
+def _python(into: Measured, options: argparse.Namespace) -> Path:
     """Return a peer's interpreter, and record the installed version and size."""
     peer, python = PEERS[into.peer], Path(sys.executable)
     into.install_mb = megabytes_with("memolith")
     if peer.environment:
-        environment = prepare(peer.environment, asked.environments)
+        environment = prepare(peer.environment, options.environments)
         python, into.install_mb = environment.python, environment.megabytes
     into.version = output(str(python), "-c", _VERSION, peer.distribution).strip()
     return python
@@ -137,11 +137,11 @@ def _running(name: str, python: Path, url: str) -> Iterator[Program]:
         yield Program(python, peer.file, peer.arguments)
         return
     server = url or own_server(Path(tempfile.gettempdir(), "memolith-peers"), stays=False)
-    own = database(server, f"peers_{os.getpid()}")
+    new_database = database(server, f"peers_{os.getpid()}")
     try:
-        yield Program(python, peer.file, (own,))
+        yield Program(python, peer.file, (new_database,))
     finally:
-        drop_database(own)
+        drop_database(new_database)
 
 
 # --- Earlier results and the command line
@@ -160,36 +160,36 @@ def _read_machine(file: Path | None) -> str:
 
 def _merge(before: Sequence[Measured], now: Measured) -> list[Measured]:
     """Return both, in the order of peers and sizes; new results replace earlier ones."""
-    kept = [each for each in before if (each.peer, each.size) != (now.peer, now.size)]
-    order = list(PEERS)
-    return sorted([*kept, now], key=lambda each: (each.size, order.index(each.peer)))
+    earlier = [each for each in before if (each.peer, each.size) != (now.peer, now.size)]
+    peer_order = list(PEERS)
+    return sorted([*earlier, now], key=lambda each: (each.size, peer_order.index(each.peer)))
 
 
 def main() -> None:
     """Run the requested measurements, and show or write their tables."""
-    asked = _arguments()
-    names = [name for name in asked.peers if name != MEMOLITH]
+    options = _arguments()
+    names = [name for name in options.peers if name != MEMOLITH]
     needed = sorted({PEERS[name].environment for name in names} - {""})
-    if asked.rebuild:
+    if options.rebuild:
         for name in needed:
-            shutil.rmtree(asked.environments / name, ignore_errors=True)
-    found = _read(asked.json)
-    if asked.peers:
-        progress(describe_downloads(needed, asked.environments))
-    for measured in results(names, asked) if asked.peers else ():
-        found = _merge(found, measured)
-        if asked.json:
-            kept = {"machine": machine(), "results": [asdict(each) for each in found]}
-            asked.json.parent.mkdir(parents=True, exist_ok=True)
-            asked.json.write_text(f"{json.dumps(kept, indent=1, ensure_ascii=False)}\n")
-    for table in tables(found, _read_machine(asked.json)):
-        report(table, asked.write)
+            shutil.rmtree(options.environments / name, ignore_errors=True)
+    measurements = _read(options.json)
+    if options.peers:
+        progress(describe_downloads(needed, options.environments))
+    for measured in results(names, options) if options.peers else ():
+        measurements = _merge(measurements, measured)
+        if options.json:
+            content = {"machine": machine(), "results": [asdict(each) for each in measurements]}
+            options.json.parent.mkdir(parents=True, exist_ok=True)
+            options.json.write_text(f"{json.dumps(content, indent=1, ensure_ascii=False)}\n")
+    for table in tables(measurements, _read_machine(options.json)):
+        report(table, options.write)
 
 
 def _arguments() -> argparse.Namespace:
     reading = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    known = f"peers to measure: {', '.join(PEERS)}, or {ALL}"
-    reading.add_argument("peers", nargs="*", metavar="PEER", help=known)
+    choices = f"peers to measure: {', '.join(PEERS)}, or {ALL}"
+    reading.add_argument("peers", nargs="*", metavar="PEER", help=choices)
     reading.add_argument("--sizes", type=int, nargs="+", default=SIZES, metavar="N")
     reading.add_argument(
         "--minutes",
@@ -208,14 +208,14 @@ def _arguments() -> argparse.Namespace:
     reading.add_argument(
         "--url", default="", help="URL of a PostgreSQL server; default: a temporary one"
     )
-    asked = reading.parse_args()
-    for name in set(asked.peers) - {*PEERS, ALL}:
+    options = reading.parse_args()
+    for name in set(options.peers) - {*PEERS, ALL}:
         reading.error(f"unknown peer {name!r}; choose from {', '.join(PEERS)}, {ALL}")
-    if not asked.peers and not asked.json:
-        reading.error(f"name the peers to measure, {known}, or a file of results")
-    if ALL in asked.peers:
-        asked.peers = list(PEERS)
-    return asked
+    if not options.peers and not options.json:
+        reading.error(f"name the peers to measure, {choices}, or a file of results")
+    if ALL in options.peers:
+        options.peers = list(PEERS)
+    return options
 
 
 if __name__ == "__main__":

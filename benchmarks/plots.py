@@ -28,16 +28,16 @@ def main() -> None:
     reading.add_argument("--recall", type=Path, default=RECALL, metavar="FILE")
     reading.add_argument("--to", type=Path, default=IMAGES, metavar="FOLDER")
     reading.add_argument("--environments", type=Path, default=FOLDER, metavar="FOLDER")
-    asked = reading.parse_args()
-    for file in (asked.json, asked.recall):
+    options = reading.parse_args()
+    for file in (options.json, options.recall):
         if not file.is_file():
             reading.error(
                 f"{file} does not exist; `make bench-peers` writes peers.json with --json"
             )
-    progress(describe_downloads([NAME], asked.environments))
-    python = prepare(NAME, asked.environments).python
+    progress(describe_downloads([NAME], options.environments))
+    python = prepare(NAME, options.environments).python
     program = Path(__file__).with_name("drawing.py")
-    arguments = (str(program), str(asked.json), str(asked.recall), str(asked.to))
+    arguments = (str(program), str(options.json), str(options.recall), str(options.to))
     print(output(str(python), *arguments), end="")
 
 

@@ -88,24 +88,24 @@ def time_paths(rounds: int, messages: int) -> tuple[dict[str, StepTimes], dict[s
         progress(f"logging {messages:,} messages")
         fill(env, texts)
         with service(env) as (url, process), httpx.Client(timeout=60) as client:
-            ways = {"straight": (model_url, "off"), "off": (url, "off"), "on": (url, "on")}
+            paths = {"straight": (model_url, "off"), "off": (url, "off"), "on": (url, "on")}
             steps = {
                 f"{name}{' streamed' * is_stream}": asking(
                     client, to, queries, memory=memory, is_stream=is_stream
                 )
                 for is_stream in (False, True)
-                for name, (to, memory) in ways.items()
+                for name, (to, memory) in paths.items()
             }
             progress("asking")
-            taken = run_interleaved(rounds + WARM_UP, steps, unmeasured=WARM_UP)
+            times = run_interleaved(rounds + WARM_UP, steps, unmeasured=WARM_UP)
             again = range(WARM_UP, rounds + WARM_UP)
-            return taken, {name: processor_ms(process, step, again) for name, step in steps.items()}
+            return times, {name: processor_ms(process, step, again) for name, step in steps.items()}
 
 
 def rows(taken: Mapping[str, StepTimes], used: Mapping[str, float]) -> Iterator[dict[str, object]]:
     """Yield the time of each path, for whole replies and for streams."""
     for kind, suffix in (("whole", ""), ("first byte of a stream", " streamed")):
-        bare = taken[f"straight{suffix}"].wall.median
+        direct = taken[f"straight{suffix}"].wall.median
         for name, told in WAYS.items():
             times = taken[f"{name}{suffix}"].wall
             yield {
@@ -113,7 +113,7 @@ def rows(taken: Mapping[str, StepTimes], used: Mapping[str, float]) -> Iterator[
                 "path": told,
                 "p50, ms": 1000 * times.median,
                 "p95, ms": 1000 * times.quantile(0.95),
-                "added, p50, ms": 1000 * (times.median - bare),
+                "added, p50, ms": 1000 * (times.median - direct),
                 "processor, ms": used[f"{name}{suffix}"],
             }
 

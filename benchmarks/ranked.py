@@ -84,21 +84,26 @@ class CandidateSearch:
     def _search(
         self, conversation: Conversation, ranking: Ranking, top_k: int
     ) -> list[RankedQuestion]:
-        of = self._columns(conversation)
-        asked = [question for question in conversation.questions if question.evidence]
-        queries = [ranking.prepare(one.text, of.participants, one.asked_at) for one in asked]
+        conversation_columns = self._columns(conversation)
+        questions = [question for question in conversation.questions if question.evidence]
+        queries = [
+            ranking.prepare(one.text, conversation_columns.participants, one.asked_at)
+            for one in questions
+        ]
         vectors = self._embedder.embed([query.dense_text for query in queries], role="query")
-        pool, ids = ranking.get_pool_size(top_k), np.array(of.ids)
-        answered = []
-        for question, query, vector in zip(asked, queries, vectors, strict=True):
-            rows, found = candidates(of, query, vector, pool, question.asked_at)
-            answered.append(RankedQuestion(question, query, ids[rows], found))
-        return answered
+        pool, ids = ranking.get_pool_size(top_k), np.array(conversation_columns.ids)
+        ranked_questions = []
+        for question, query, vector in zip(questions, queries, vectors, strict=True):
+            rows, features = candidates(
+                conversation_columns, query, vector, pool, question.asked_at
+            )
+            ranked_questions.append(RankedQuestion(question, query, ids[rows], features))
+        return ranked_questions
 
     def _columns(self, conversation: Conversation) -> Columns:
         if conversation.owner not in self._indexed:
-            made = columns(conversation, self._embedder, self._counter)
-            self._indexed[conversation.owner] = made
+            indexed = columns(conversation, self._embedder, self._counter)
+            self._indexed[conversation.owner] = indexed
         return self._indexed[conversation.owner]
 
 
@@ -112,8 +117,10 @@ def system_of(ranking_of: Callable[[str], Ranking], searched: CandidateSearch) -
         def recall(question: Question, k: int) -> Answer:
             one = ready[question]
             scores = ranking.score(one.query, one.found)
-            order = np.argsort(-scores.total, kind="stable")
-            return Answer([(str(one.ids[row]),) for row in order[scores.kept[order]][:k]], 0)
+            ranked_rows = np.argsort(-scores.total, kind="stable")
+            return Answer(
+                [(str(one.ids[row]),) for row in ranked_rows[scores.kept[ranked_rows]][:k]], 0
+            )
 
         return recall
 
@@ -155,13 +162,13 @@ class Training:
         used = [PARTS.index(name) for name in names]
         examples = [
             replace(one, parts=one.parts[:, used] @ free)
-            for owner, held in self.examples.items()
+            for owner, owner_examples in self.examples.items()
             if owner != but
-            for one in held
+            for one in owner_examples
         ]
-        found = dict(zip(names, (free @ fit_ranking(examples)).tolist(), strict=True))
-        unit = found.get("similarity") or found["text"]
-        return {name: found.get(name, 0.0) / unit for name in PARTS}
+        fitted = dict(zip(names, (free @ fit_ranking(examples)).tolist(), strict=True))
+        unit = fitted.get("similarity") or fitted["text"]
+        return {name: fitted.get(name, 0.0) / unit for name in PARTS}
 
     def rankings(self, without: str | None = None) -> dict[str, StandardRanking]:
         """Return for each conversation the ranking fitted on all others."""
@@ -176,13 +183,13 @@ def _constraint_matrix(names: Sequence[str]) -> Floats:
 
     Without one of their parts, there is no constraint.
     """
-    whole = np.eye(len(names))
+    matrix = np.eye(len(names))
     if not {*_NEAR, *_WORDED} <= set(names):
-        return whole
+        return matrix
     text = names.index("text")
     for name in (*_NEAR, *_WORDED):
-        whole[text, names.index(name)] = 1.0 if name in _NEAR else -1.0
-    return np.delete(whole, text, axis=1)
+        matrix[text, names.index(name)] = 1.0 if name in _NEAR else -1.0
+    return np.delete(matrix, text, axis=1)
 
 
 _NEAR = ("similarity", "session_similarity")
@@ -196,10 +203,10 @@ def round_weights(weights: Mapping[str, float]) -> dict[str, float]:
     return values | {"text": round(sum(values[name] for name in _NEAR) - others, 2)}
 
 
-def render_module(weights: Mapping[str, float], told: str) -> str:
+def render_module(weights: Mapping[str, float], provenance: str) -> str:
     """Return the source of the module of fitted weights."""
     lines = (f'    "{name}": {weight},' for name, weight in round_weights(weights).items())
-    return "\n".join([_HEAD.format(told=told), "FITTED = {", *lines, "}", ""])
+    return "\n".join([_HEAD.format(told=provenance), "FITTED = {", *lines, "}", ""])
 
 
 _HEAD = '''"""Weights of the standard ranking, fitted by `make bench-recall ARGS="--fit"`.

@@ -82,13 +82,13 @@ def systems(
 
 def compare(data: DataSet, measured: Mapping[str, System]) -> Report:
     """Measure every system on a dataset."""
-    found = {
+    figures = {
         name: compute_figures(
             run_questions(system, data.conversations), np.random.default_rng(SEED)
         )
         for name, system in measured.items()
     }
-    return Report(f"{data.name}, {len(data.conversations)} conversations", found)
+    return Report(f"{data.name}, {len(data.conversations)} conversations", figures)
 
 
 def ablation(
@@ -104,11 +104,11 @@ def ablation(
         table.add_column("part")
         for heading in _ABLATED.values():
             table.add_column(heading, justify="right")
-        whole = outcomes[""][each.name]
-        table.add_row("(all)", *(_mean(whole, name) for name in _ABLATED))
+        complete = outcomes[""][each.name]
+        table.add_row("(all)", *(_mean(complete, name) for name in _ABLATED))
         for part in PARTS:
-            rest = outcomes[part][each.name]
-            table.add_row(part, *(_gain(whole, rest, name) for name in _ABLATED))
+            remaining = outcomes[part][each.name]
+            table.add_row(part, *(_gain(complete, remaining, name) for name in _ABLATED))
         yield table
 
 
@@ -123,17 +123,19 @@ def _mean(outcomes: Sequence[Outcome], name: str) -> str:
     return f"{100 * np.mean([one.measures[name] for one in outcomes]):.1f}"
 
 
-def _gain(whole: Sequence[Outcome], rest: Sequence[Outcome], name: str) -> str:
+def _gain(complete: Sequence[Outcome], reduced: Sequence[Outcome], name: str) -> str:
     """Return the mean difference per question, with its interval."""
-    pairs = zip(whole, rest, strict=True)
-    found = bootstrap_interval(
+    pairs = zip(complete, reduced, strict=True)
+    interval = bootstrap_interval(
         [a.measures[name] - b.measures[name] for a, b in pairs], np.random.default_rng(SEED)
     )
-    return _with_interval(found, "+.1f")
+    return _with_interval(interval, "+.1f")
 
 
-def _with_interval(found: Interval, form: str) -> str:
-    mean, low, high = (f"{100 * value:{form}}" for value in (found.mean, found.low, found.high))
+def _with_interval(interval: Interval, form: str) -> str:
+    mean, low, high = (
+        f"{100 * value:{form}}" for value in (interval.mean, interval.low, interval.high)
+    )
     return f"{mean} ({low} to {high})"
 
 
@@ -142,13 +144,13 @@ def measure_contexts(data: DataSet, embedder: CachedEmbedder) -> Table:
     table = Table(title=f"{data.name}: share of the evidence in prompts, percent")
     for heading in ("token budget", "evidence", "results", "tokens", "ms"):
         table.add_column(heading, justify="right")
-    for budget, found in contexts(data.conversations, embedder, BUDGETS).items():
+    for budget, summary in contexts(data.conversations, embedder, BUDGETS).items():
         table.add_row(
             f"{budget:,}",
-            _with_interval(found.share, ".1f"),
-            f"{found.results:.1f}",
-            f"{found.tokens:,.0f}",
-            f"{found.ms:.1f}",
+            _with_interval(summary.share, ".1f"),
+            f"{summary.results:.1f}",
+            f"{summary.tokens:,.0f}",
+            f"{summary.ms:.1f}",
         )
     return table
 
@@ -157,15 +159,19 @@ def show_relevance(
     data: Sequence[DataSet], embedder: CachedEmbedder, console: Console, *, fits: str
 ) -> None:
     """Show the quality of `nothing_relevant`; or write its weights, dated by `fits`."""
-    found = Memories(data, embedder, WordPieceCounter()).cases()
+    results = Memories(data, embedder, WordPieceCounter()).cases()
     if fits:
-        made = written_relevance(weights(found), embedder.name, fits)
-        Path(str(relevance_fitted.__file__)).write_text(made)
+        source = written_relevance(weights(results), embedder.name, fits)
+        Path(str(relevance_fitted.__file__)).write_text(source)
         console.print(f"Written: {relevance_fitted.__file__}")
     else:
-        told = cross_validate(found)
-        shown = (*tables(found, told), calibration(found, told), harm(found, told))
-        console.print(*shown, machine(), sep="\n")
+        estimates = cross_validate(results)
+        tables_ = (
+            *tables(results, estimates),
+            calibration(results, estimates),
+            harm(results, estimates),
+        )
+        console.print(*tables_, machine(), sep="\n")
 
 
 def machine() -> str:
@@ -230,14 +236,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         console.print(*(measure_contexts(each, embedder) for each in data), machine(), sep="\n")
         return 0
     names = " and ".join(Path(path).name for path in files.values())
-    told = f"{datetime.now(UTC):%Y-%m-%d}, on {names}"
+    provenance = f"{datetime.now(UTC):%Y-%m-%d}, on {names}"
     if options.nothing:
-        show_relevance(data, embedder, console, fits=told if options.fit else "")
+        show_relevance(data, embedder, console, fits=provenance if options.fit else "")
         return 0
     searched = CandidateSearch(embedder, WordPieceCounter())
     training = Training.build(data, searched)
     if options.fit:
-        Path(str(fitted.__file__)).write_text(render_module(training.weights(), told))
+        Path(str(fitted.__file__)).write_text(render_module(training.weights(), provenance))
         console.print(f"Written: {fitted.__file__}")
     elif options.ablation:
         console.print(*ablation(data, searched, training), machine(), sep="\n")

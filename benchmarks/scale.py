@@ -108,8 +108,8 @@ class Plan:
     def load_settings(self) -> LoadedSettings:
         """Return the settings of the store."""
         in_memory = 0 if self.database == "pgvector" else VECTORS_IN_MEMORY
-        given = {"enable_encryption": False, "postgres.vectors_in_memory": in_memory}
-        return load(None, {}, given)
+        overrides = {"enable_encryption": False, "postgres.vectors_in_memory": in_memory}
+        return load(None, {}, overrides)
 
     def texts(self, number: int, corpus: Corpus) -> list[str]:
         """Return an owner's memories."""
@@ -232,10 +232,10 @@ def measure(plan: Plan, corpus: Corpus) -> dict[str, object]:
     """Recall in this new process and return the measurements."""
     random = np.random.default_rng(7)
     everybody = random.permutation(len(plan.sizes))
-    asked = np.load(questions(plan, corpus))
-    queries = [str(query) for query in asked["queries"]]
+    loaded = np.load(questions(plan, corpus))
+    queries = [str(query) for query in loaded["queries"]]
     asking = {n: cycle(queries[n * ASKED : (n + 1) * ASKED]) for n in range(len(plan.sizes))}
-    known = Known([str(text) for text in asked["texts"]], asked["vectors"])
+    known = Known([str(text) for text in loaded["texts"]], loaded["vectors"])
     with Memolith.open(
         plan.store(), embedder=known, tokens=WordCounter(), config=plan.load_settings()
     ) as opened:
@@ -292,9 +292,9 @@ def _shares(store: Store, plan: Plan, size: int, corpus: Corpus) -> Iterator[flo
 
 def _share(snapshot: Snapshot, vector: NDArray[np.int8], everything: NDArray[np.int64]) -> float:
     """Return the share of results that are as near as those of an exact search."""
-    least = np.sort(snapshot.similarities(vector, everything).cosine)[-RECALLED]
-    near = snapshot.nearest(vector, RECALLED, SearchFilter(now=datetime.now(UTC)))
-    return float((snapshot.similarities(vector, near).cosine >= least).sum()) / RECALLED
+    lowest = np.sort(snapshot.similarities(vector, everything).cosine)[-RECALLED]
+    nearest = snapshot.nearest(vector, RECALLED, SearchFilter(now=datetime.now(UTC)))
+    return float((snapshot.similarities(vector, nearest).cosine >= lowest).sum()) / RECALLED
 
 
 # --- Tables
@@ -352,37 +352,37 @@ def missed_rows(plan: Plan, shares: Mapping[int, float]) -> Iterator[dict[str, o
 
 def main() -> None:
     """Fill and measure the requested stores, and show or write their tables."""
-    asked = _arguments()
+    options = _arguments()
     corpus = Corpus()
-    sizes = {"owners": owner_sizes(asked.memories, asked.owners), "one": (asked.one,)}
+    sizes = {"owners": owner_sizes(options.memories, options.owners), "one": (options.one,)}
     plans = [
-        Plan(name, sizes[name], database, "" if database == "sqlite" else asked.url)
-        for database in asked.database
-        for name in asked.parts or sizes
+        Plan(name, sizes[name], database, "" if database == "sqlite" else options.url)
+        for database in options.database
+        for name in options.parts or sizes
     ]
-    if asked.measure:
+    if options.measure:
         print(json.dumps(measure(plans[0], corpus)))
         return
     built = [built_row(plan, fill(plan, corpus)) for plan in plans if plan.database != "pgvector"]
-    report(Table("scale-built", built, _BUILT_NOTE), asked.write)
-    if asked.fill:
+    report(Table("scale-built", built, _BUILT_NOTE), options.write)
+    if options.fill:
         return
-    recalls = [recalls_row(plan, _measure_in_process(plan, asked)) for plan in plans]
-    report(Table("scale-recall", recalls, _RECALLS_NOTE), asked.write)
+    recalls = [recalls_row(plan, _measure_in_process(plan, options)) for plan in plans]
+    report(Table("scale-recall", recalls, _RECALLS_NOTE), options.write)
     missed = [row for plan in plans for row in missed_rows(plan, misses(plan, corpus))]
-    report(Table("scale-missed", missed, _MISSED_NOTE), asked.write)
+    report(Table("scale-missed", missed, _MISSED_NOTE), options.write)
 
 
-def _measure_in_process(plan: Plan, asked: argparse.Namespace) -> dict[str, Any]:
+def _measure_in_process(plan: Plan, options: argparse.Namespace) -> dict[str, Any]:
     """Measure in a new process, so that its memory is comparable."""
     questions(plan, Corpus())
     progress(f"recall: {plan.database}, {plan.title}")
     arguments = ("--memories", "--owners", "--one")
-    values = (str(each) for each in (asked.memories, asked.owners, asked.one))
+    values = (str(each) for each in (options.memories, options.owners, options.one))
     sizes = [each for pair in zip(arguments, values, strict=True) for each in pair]
     place = ("--database", plan.database, "--url", plan.url, "--measure")
-    found: dict[str, Any] = json.loads(output(sys.executable, __file__, plan.name, *sizes, *place))
-    return found
+    result: dict[str, Any] = json.loads(output(sys.executable, __file__, plan.name, *sizes, *place))
+    return result
 
 
 def _arguments() -> argparse.Namespace:

@@ -88,37 +88,39 @@ def recall(sizes: Sequence[int], corpus: Corpus) -> Table:
     rows = []
     for size in sizes:
         store = get_store(size, corpus)
-        asked = corpus.queries(store.texts, 2 * QUERIES)
-        with _open_copy(store, Known()) as stubbed, _open_copy(store, Known(model)) as whole:
-            bare = _Bare(*(HashingEmbedder().embed(t, role="query") for t in (store.texts, asked)))
+        queries = corpus.queries(store.texts, 2 * QUERIES)
+        with _open_copy(store, Known()) as stubbed, _open_copy(store, Known(model)) as with_model:
+            product = _Bare(
+                *(HashingEmbedder().embed(t, role="query") for t in (store.texts, queries))
+            )
             for owner in OWNERS:
                 progress(f"recall: {size:,} {owner}")
-                taken = _time_recalls(owner, asked, stubbed, whole, bare)
-                rows.append(_recall_row(size, owner, taken))
+                times = _time_recalls(owner, queries, stubbed, with_model, product)
+                rows.append(_recall_row(size, owner, times))
     return Table("recall", rows, _RECALL_NOTE)
 
 
 def _time_recalls(
-    owner: str, asked: Sequence[str], stubbed: Memolith, whole: Memolith, bare: _Bare
+    owner: str, queries: Sequence[str], stubbed: Memolith, with_model: Memolith, product: _Bare
 ) -> dict[str, StepTimes]:
-    for opened in (stubbed, whole):
-        for query in asked[QUERIES:]:
+    for opened in (stubbed, with_model):
+        for query in queries[QUERIES:]:
             opened.recall(query, owner=owner, top_k=TOP_K)
-    for query in asked[:QUERIES]:  # fills the lookup table; nothing is read
+    for query in queries[:QUERIES]:  # fills the lookup table; nothing is read
         stubbed.recall(query, owner="nobody")
-        whole.recall(query, owner="nobody")
+        with_model.recall(query, owner="nobody")
     return run_interleaved(
         QUERIES,
         {
-            "stub": lambda n: stubbed.recall(asked[n], owner=owner, top_k=TOP_K),
-            "model": lambda n: whole.recall(asked[n], owner=owner, top_k=TOP_K),
-            "bare": bare,
+            "stub": lambda n: stubbed.recall(queries[n], owner=owner, top_k=TOP_K),
+            "model": lambda n: with_model.recall(queries[n], owner=owner, top_k=TOP_K),
+            "bare": product,
         },
     )
 
 
-def _recall_row(size: int, owner: str, taken: dict[str, StepTimes]) -> dict[str, object]:
-    stub, model, bare = taken["stub"], taken["model"], taken["bare"]
+def _recall_row(size: int, owner: str, times: dict[str, StepTimes]) -> dict[str, object]:
+    stub, model, product = times["stub"], times["model"], times["bare"]
     return {
         "owner has": f"{size:,} {owner}",
         "target, ms": TARGET_MS.get(size, "–"),
@@ -127,8 +129,8 @@ def _recall_row(size: int, owner: str, taken: dict[str, StepTimes]) -> dict[str,
         "CPU, ms": stub.cpu.median * 1e3,
         "p50 with model, ms": model.wall.median * 1e3,
         "p95 with model, ms": model.wall.quantile(0.95) * 1e3,
-        "numpy product: CPU, ms": bare.cpu.median * 1e3,
-        "recall ÷ product": ratio(stub.cpu.ratios_to(bare.cpu)),
+        "numpy product: CPU, ms": product.cpu.median * 1e3,
+        "recall ÷ product": ratio(stub.cpu.ratios_to(product.cpu)),
     }
 
 
@@ -148,17 +150,19 @@ def stages(sizes: Sequence[int], corpus: Corpus) -> Table:
     rows = []
     for size in sizes:
         store = get_store(size, corpus)
-        asked = corpus.queries(store.texts, 2 * QUERIES)
+        queries = corpus.queries(store.texts, 2 * QUERIES)
         with _open_copy(store, Known()) as opened:
             for owner in OWNERS:
                 progress(f"stages: {size:,} {owner}")
-                taken: dict[str, list[float]] = defaultdict(list)
-                for number, query in enumerate([*asked[QUERIES:], *asked[:QUERIES]]):
+                seconds_by_stage: dict[str, list[float]] = defaultdict(list)
+                for number, query in enumerate([*queries[QUERIES:], *queries[:QUERIES]]):
                     result = opened.recall(query, owner=owner, top_k=TOP_K, trace=True)
                     if number >= QUERIES and result.trace is not None:
                         for stage, seconds in result.trace.seconds.items():
-                            taken[stage].append(seconds)
-                medians = {f"{name}, ms": Times(s).median * 1e3 for name, s in taken.items()}
+                            seconds_by_stage[stage].append(seconds)
+                medians = {
+                    f"{name}, ms": Times(s).median * 1e3 for name, s in seconds_by_stage.items()
+                }
                 rows.append({"owner has": f"{size:,} {owner}", **medians})
     return Table("stages", rows, _STAGES_NOTE)
 
@@ -198,10 +202,10 @@ def _shares(store: FilledStore, queries: Sequence[str], embedder: Embedder) -> l
         shares = []
         for vector in sought:
             exact = snapshot.similarities(vector, everything)
-            least = np.sort(exact.cosine)[-RECALLED]
-            near = snapshot.nearest(vector, RECALLED, scope)
-            cosines = snapshot.similarities(vector, near).cosine
-            shares.append(int((cosines >= least).sum()) / RECALLED)
+            lowest = np.sort(exact.cosine)[-RECALLED]
+            nearest = snapshot.nearest(vector, RECALLED, scope)
+            cosines = snapshot.similarities(vector, nearest).cosine
+            shares.append(int((cosines >= lowest).sum()) / RECALLED)
     return shares
 
 

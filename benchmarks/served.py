@@ -25,8 +25,8 @@ _RUNNING = re.compile(r"running on http://[\d.]+:(\d+)")
 def _answer(models: Any, delay_s: float) -> None:
     """Run the model: send its URL, and reply until stopped."""
 
-    def answer(asked: ReceivedRequest) -> Any:
-        return delayed_answer(FACTS if asked.schema else REPLY, delay_s)
+    def answer(request: ReceivedRequest) -> Any:
+        return delayed_answer(FACTS if request.schema else REPLY, delay_s)
 
     with ModelServer(answer) as server:
         models.send(server.openai_url)
@@ -37,11 +37,11 @@ def _answer(models: Any, delay_s: float) -> None:
 def model(delay_s: float = 0.0) -> Iterator[str]:
     """Run a model with a delay per reply; yield its URL."""
     context = get_context("spawn")
-    here, there = context.Pipe()
-    process = context.Process(target=_answer, args=(there, delay_s), daemon=True)
+    parent_end, child_end = context.Pipe()
+    process = context.Process(target=_answer, args=(child_end, delay_s), daemon=True)
     process.start()
-    yield here.recv()
-    here.send(None)
+    yield parent_end.recv()
+    parent_end.send(None)
     process.join()
 
 
@@ -67,12 +67,12 @@ def _port(lines: Iterable[str]) -> str:
     Raises:
         RuntimeError: The service ended without printing it.
     """
-    said: list[str] = []
+    log: list[str] = []
     for line in lines:
-        said.append(line)
-        if found := _RUNNING.search(line):
-            return found[1]
-    raise RuntimeError(f"the service did not start: {''.join(said)}")
+        log.append(line)
+        if match := _RUNNING.search(line):
+            return match[1]
+    raise RuntimeError(f"the service did not start: {''.join(log)}")
 
 
 def _drain(lines: Any) -> None:
@@ -83,9 +83,11 @@ def _drain(lines: Any) -> None:
 
 def environment(folder: Path, model_url: str, **more: str) -> dict[str, str]:
     """Return an environment that configures only a model, and additional variables."""
-    own = {name: value for name, value in os.environ.items() if not name.startswith("MEMOLITH_")}
+    inherited = {
+        name: value for name, value in os.environ.items() if not name.startswith("MEMOLITH_")
+    }
     return {
-        **own,
+        **inherited,
         "HOME": str(folder),
         "XDG_CONFIG_HOME": str(folder),
         "MEMOLITH_STORE": str(folder / "memory.db"),
@@ -104,8 +106,8 @@ def adopt(env: Mapping[str, str]) -> None:
 
 def processor_s(process: int) -> float:
     """Return the CPU time of a process and all its threads, in seconds, to 0.01 s."""
-    told = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    return (int(told[11]) + int(told[12])) / os.sysconf("SC_CLK_TCK")
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def resident_bytes(process: int) -> int:

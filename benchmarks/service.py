@@ -90,13 +90,13 @@ class Asking:
 
     def learn(self, number: int) -> Request:
         """Return a request that learns an exchange."""
-        told = {"user": next(self.texts), "assistant": next(self.texts)}
-        return Request("/v1/learn", {**told, "session": f"learned {number % 100}"})
+        exchange = {"user": next(self.texts), "assistant": next(self.texts)}
+        return Request("/v1/learn", {**exchange, "session": f"learned {number % 100}"})
 
     def chat(self, number: int) -> Request:
         """Return a chat that starts a conversation."""
-        said = f"{self.queries[number % len(self.queries)]} {next(self.texts)}"
-        return Request("/v1/chat/completions", {"messages": [{"role": "user", "content": said}]})
+        content = f"{self.queries[number % len(self.queries)]} {next(self.texts)}"
+        return Request("/v1/chat/completions", {"messages": [{"role": "user", "content": content}]})
 
     def consult(self, number: int) -> Request:
         """Return a read-only chat."""
@@ -181,14 +181,14 @@ def _database(database: str, url: str, folder: Path) -> Iterator[str]:
     from psycopg import sql
 
     server = None if url else get_server(folder / "postgresql", cleanup_mode="delete")
-    there = url or str(server.get_uri() if server else "")
+    server_url = url or str(server.get_uri() if server else "")
     name = f"memolith_{secrets.token_hex(4)}"
-    with psycopg.connect(there, autocommit=True) as connection:
+    with psycopg.connect(server_url, autocommit=True) as connection:
         connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
     try:
-        yield urlunsplit(urlsplit(there)._replace(path=f"/{name}"))
+        yield urlunsplit(urlsplit(server_url)._replace(path=f"/{name}"))
     finally:
-        with psycopg.connect(there, autocommit=True) as connection:
+        with psycopg.connect(server_url, autocommit=True) as connection:
             connection.execute(
                 sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name))
             )
@@ -209,44 +209,44 @@ def _fill(env: Mapping[str, str], texts: Sequence[str]) -> str:
 
 
 def measure_loads(
-    store: FilledService, kinds: Sequence[str], asked: argparse.Namespace
+    store: FilledService, kinds: Sequence[str], options: argparse.Namespace
 ) -> list[dict[str, Any]]:
     """Return a row for each kind of request and number of clients."""
     rows = []
     with service(store.env) as (url, process):
         for kind in kinds:
-            for clients in asked.clients:
+            for clients in options.clients:
                 requests = store.asking.requests(kind, 4_000)
-                orders = store.load_plan(url, clients, requests, asked.seconds)
+                plan = store.load_plan(url, clients, requests, options.seconds)
                 before = processor_s(process)
-                came = load(orders)
+                result = load(plan)
                 used = processor_s(process) - before
-                row = _row(store.database, _TOLD.get(kind, kind), clients, came)
-                share = came.seconds / orders.seconds  # measured part of the requests
-                row["processor, ms"] = 1000 * used * share / max(1, len(came.taken_s))
+                row = _row(store.database, _TOLD.get(kind, kind), clients, result)
+                share = result.seconds / plan.seconds  # measured part of the requests
+                row["processor, ms"] = 1000 * used * share / max(1, len(result.taken_s))
                 progress(" ".join(str(value) for value in row.values()))
                 rows.append(row)
     return rows
 
 
-def _row(database: str, kind: str, clients: int, came: Load) -> dict[str, Any]:
-    times = Times(came.taken_s or [float("nan")])
+def _row(database: str, kind: str, clients: int, result: Load) -> dict[str, Any]:
+    times = Times(result.taken_s or [float("nan")])
     return {
         "database": database,
         "call": kind,
         "clients": clients,
-        "a second": len(came.taken_s) / came.seconds,
+        "a second": len(result.taken_s) / result.seconds,
         "p50, ms": 1000 * times.median,
         "p99, ms": 1000 * times.quantile(0.99),
-        "errors": came.errors,
-        "without memory": came.without_memory,
+        "errors": result.errors,
+        "without memory": result.without_memory,
     }
 
 
-def learning(store: FilledService, asked: argparse.Namespace) -> list[dict[str, Any]]:
+def learning(store: FilledService, options: argparse.Namespace) -> list[dict[str, Any]]:
     """Return rows of learning while a worker calls the model for earlier exchanges."""
     with_worker = replace(store, env={**store.env, "MEMOLITH_WORKER": "true"})
-    rows = measure_loads(with_worker, ["learn"], asked)
+    rows = measure_loads(with_worker, ["learn"], options)
     return [{**row, "call": "learn, with the model"} for row in rows]
 
 
@@ -265,8 +265,8 @@ def compare_rows(
     rows: Sequence[Mapping[str, Any]], before: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
     """Return the common rows, with earlier and current figures side by side."""
-    known = {tuple(row[name] for name in _SAME): row for row in before}
-    both = [(row, known.get(tuple(row[name] for name in _SAME))) for row in rows]
+    earlier = {tuple(row[name] for name in _SAME): row for row in before}
+    pairs = [(row, earlier.get(tuple(row[name] for name in _SAME))) for row in rows]
     return [
         {
             **{name: now[name] for name in _SAME},
@@ -276,7 +276,7 @@ def compare_rows(
                 for when, row in (("before", then), ("now", now))
             },
         }
-        for now, then in both
+        for now, then in pairs
         if then is not None
     ]
 
@@ -288,15 +288,15 @@ def hours(store: FilledService, requests: int) -> Iterator[dict[str, Any]]:
     """Yield the memory of a server over a number of requests of each mix."""
     for name, mix in _MIXES.items():
         with service(store.env) as (url, process):
-            held, errors, taken = _answering(store, (url, process), mix, requests // _SAMPLES)
+            sizes, errors, seconds = _answering(store, (url, process), mix, requests // _SAMPLES)
         with service(store.env) as (url, process):
             anew, *_ = _answering(store, (url, process), _MIXES["reading"], requests // _SAMPLES, 3)
-        steady = np.array(held[_WARM:]) / _MEGABYTE
+        steady = np.array(sizes[_WARM:]) / _MEGABYTE
         thousands = np.arange(len(steady)) * (requests // _SAMPLES) / 1000
         yield {
             "database": store.database,
             "requests": f"{requests // _SAMPLES * _SAMPLES:,} {name}",
-            "in, s": taken,
+            "in, s": seconds,
             "errors": errors,
             "after a quarter, MB": float(steady[0]),
             "at the end, MB": float(steady[-1]),
@@ -314,16 +314,16 @@ def _answering(
 ) -> tuple[list[int], int, float]:
     """Return the memory after each part, the number of errors, and the seconds taken."""
     url, process = server
-    held, errors, taken = [], 0, 0.0
+    sizes, errors, seconds = [], 0, 0.0
     for part in range(parts):
         numbers = range(part * each, (part + 1) * each)
         mixed = [_KINDS[mix[number % len(mix)]](store.asking, number) for number in numbers]
-        came = load(store.load_plan(url, 8, mixed, 0))
-        errors += came.errors
-        taken += came.seconds
-        held.append(resident_bytes(process))
-        progress(f"{store.database}: {(part + 1) * each:,} requests, {held[-1] / 1e6:.1f} MB")
-    return held, errors, taken
+        result = load(store.load_plan(url, 8, mixed, 0))
+        errors += result.errors
+        seconds += result.seconds
+        sizes.append(resident_bytes(process))
+        progress(f"{store.database}: {(part + 1) * each:,} requests, {sizes[-1] / 1e6:.1f} MB")
+    return sizes, errors, seconds
 
 
 _HOUR_NOTE = (
@@ -345,25 +345,25 @@ def measure_overload(store: FilledService, seconds: float) -> list[dict[str, Any
     with service(env) as (url, _):
         for clients in _CROWDS:
             requests = store.asking.requests("recall", 2_000)
-            came = load(store.load_plan(url, clients, requests, seconds))
+            result = load(store.load_plan(url, clients, requests, seconds))
             row = {
                 "database": store.database,
                 "clients": clients,
-                **_spread("answered", came.taken_s, came.seconds),
-                **_spread("refused", came.refused_s, came.seconds),
-                "errors": sum(came.statuses.values()),
+                **_spread("answered", result.taken_s, result.seconds),
+                **_spread("refused", result.refused_s, result.seconds),
+                "errors": sum(result.statuses.values()),
             }
             progress(" ".join(str(value) for value in row.values()))
             rows.append(row)
     return rows
 
 
-def _spread(what: str, taken_s: Sequence[float], seconds: float) -> dict[str, Any]:
+def _spread(label: str, taken_s: Sequence[float], seconds: float) -> dict[str, Any]:
     times = Times(taken_s or [0.0])
     return {
-        f"{what} a second": len(taken_s) / seconds,
-        f"{what}: p50, ms": 1000 * times.median if taken_s else "–",
-        f"{what}: p99, ms": 1000 * times.quantile(0.99) if taken_s else "–",
+        f"{label} a second": len(taken_s) / seconds,
+        f"{label}: p50, ms": 1000 * times.median if taken_s else "–",
+        f"{label}: p99, ms": 1000 * times.quantile(0.99) if taken_s else "–",
     }
 
 
@@ -376,34 +376,34 @@ _OVERLOAD_NOTE = (
 
 def main() -> None:
     """Measure, and show or write the tables."""
-    asked = _arguments()
+    options = _arguments()
     rows: list[dict[str, Any]] = []
     grown: list[dict[str, Any]] = []
     crowds: list[dict[str, Any]] = []
-    for database in asked.database:
-        with fill_store(database, asked.url, asked.messages) as store:
-            if asked.hour:
-                grown += hours(store, asked.hour)
-            if asked.overload:
-                crowds += measure_overload(store, asked.seconds)
-            if asked.hour or asked.overload:
+    for database in options.database:
+        with fill_store(database, options.url, options.messages) as store:
+            if options.hour:
+                grown += hours(store, options.hour)
+            if options.overload:
+                crowds += measure_overload(store, options.seconds)
+            if options.hour or options.overload:
                 continue
-            rows += measure_loads(store, asked.calls, asked)
-            if "learn" in asked.calls:
-                rows += learning(store, asked)
-    for name, made, note in (
+            rows += measure_loads(store, options.calls, options)
+            if "learn" in options.calls:
+                rows += learning(store, options)
+    for name, table_rows, note in (
         ("service-hour", grown, _HOUR_NOTE),
         ("service-overload", crowds, _OVERLOAD_NOTE),
         ("service-load", rows, _LOAD_NOTE),
     ):
-        if made:
-            report(Table(name, made, note), asked.write)
-    if asked.save:
-        asked.save.write_text(json.dumps(rows))
-    if asked.before:
-        before = json.loads(asked.before.read_text())
-        note = f"The same measurements, repeated; before: {asked.before.stem}."
-        report(Table("service-before", compare_rows(rows, before), note), asked.write)
+        if table_rows:
+            report(Table(name, table_rows, note), options.write)
+    if options.save:
+        options.save.write_text(json.dumps(rows))
+    if options.before:
+        before = json.loads(options.before.read_text())
+        note = f"The same measurements, repeated; before: {options.before.stem}."
+        report(Table("service-before", compare_rows(rows, before), note), options.write)
 
 
 def _arguments() -> argparse.Namespace:

@@ -70,13 +70,13 @@ def main() -> None:
         "--write", type=document_of_tables, metavar="FILE", help="update the tables in FILE"
     )
     reading.add_argument("--wheels", type=Path, default=WHEELS, help="for `install`")
-    asked = reading.parse_args()
-    for name in set(asked.parts) - set(known):
+    options = reading.parse_args()
+    for name in set(options.parts) - set(known):
         reading.error(f"unknown part {name!r}; choose from {', '.join(known)}")
-    chosen = asked.parts or [name for name in known if name not in ON_REQUEST]
-    measured = parts(asked.sizes, Corpus(), asked.wheels)
+    chosen = options.parts or [name for name in known if name not in ON_REQUEST]
+    measured = parts(options.sizes, Corpus(), options.wheels)
     for name in chosen:
-        _report(measured[name](), asked.write, as_json=asked.json)
+        _report(measured[name](), options.write, as_json=options.json)
 
 
 def _report(table: Table, document: Path | None, *, as_json: bool) -> None:

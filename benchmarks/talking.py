@@ -101,37 +101,37 @@ class Process:
             self._lines.put(line)
         self._lines.put(b"")
 
-    def ask(self, what: str, *, timeout_s: float = PATIENCE_S, **about: object) -> Answer:
+    def ask(self, operation: str, *, timeout_s: float = PATIENCE_S, **arguments: object) -> Answer:
         """Send a request and return its response.
 
         Raises:
             PeerFailed: The request failed.
         """
         try:
-            asked = self._process.stdin
-            if asked is not None:
-                asked.write(json.dumps({"do": what, **about}).encode() + b"\n")
-                asked.flush()
+            stdin = self._process.stdin
+            if stdin is not None:
+                stdin.write(json.dumps({"do": operation, **arguments}).encode() + b"\n")
+                stdin.flush()
             line = self._lines.get(timeout=timeout_s)
         except queue.Empty as error:
             self._process.kill()
             raise PeerFailed(
-                f"{self._name}, {what}: no response within {timeout_s:,.0f} s"
+                f"{self._name}, {operation}: no response within {timeout_s:,.0f} s"
             ) from error
         except BrokenPipeError as error:
-            raise PeerFailed(self._crash_message(what)) from error
+            raise PeerFailed(self._crash_message(operation)) from error
         if not line:
-            raise PeerFailed(self._crash_message(what))
+            raise PeerFailed(self._crash_message(operation))
         answer = json.loads(line)
         if "error" in answer:
-            raise PeerFailed(f"{self._name}, {what}: {answer['error']}")
+            raise PeerFailed(f"{self._name}, {operation}: {answer['error']}")
         return Answer(answer["seconds"], answer["processor"], answer["result"])
 
-    def _crash_message(self, what: str) -> str:
+    def _crash_message(self, operation: str) -> str:
         code = self._process.wait()
-        said = self._log.read_text(errors="replace").strip().splitlines()
-        last = said[-1] if said else "no output"
-        return f"{self._name}, {what}: the process ended ({code}): {last}"
+        lines = self._log.read_text(errors="replace").strip().splitlines()
+        last = lines[-1] if lines else "no output"
+        return f"{self._name}, {operation}: the process ended ({code}): {last}"
 
     def __enter__(self) -> Self:
         return self
@@ -152,8 +152,8 @@ def _environment(program: Program) -> Mapping[str, str]:
 
     Memolith runs from this checkout.
     """
-    own = {"PYTHONPATH": str(SOURCES)} if str(program.python) == sys.executable else {}
-    return {"PATH": os.environ["PATH"], **own}
+    python_path = {"PYTHONPATH": str(SOURCES)} if str(program.python) == sys.executable else {}
+    return {"PATH": os.environ["PATH"], **python_path}
 
 
 def encode_base64(vectors: NDArray[np.float32]) -> str:

@@ -60,8 +60,10 @@ def generate_vectors(count: int, seed: int) -> Vectors:
     """Return vectors around the same centres."""
     centres = np.random.default_rng(0).standard_normal((CLUSTERS, DIMENSION))
     random = np.random.default_rng(seed)
-    near = random.standard_normal((count, DIMENSION)) * SPREAD
-    return np.stack([quantise(row) for row in centres[random.integers(0, CLUSTERS, count)] + near])
+    samples = random.standard_normal((count, DIMENSION)) * SPREAD
+    return np.stack(
+        [quantise(row) for row in centres[random.integers(0, CLUSTERS, count)] + samples]
+    )
 
 
 def fill(path: Path, vectors: Vectors) -> None:

@@ -43,29 +43,29 @@ def writes(sizes: Sequence[int], corpus: Corpus) -> Table:
 def _writes(size: int, corpus: Corpus, folder: Path) -> list[dict[str, object]]:
     store, embedder = get_store(size, corpus).copy_to(folder), Known()
     texts = corpus.texts(WRITES + UNMEASURED, stream=_OF_TEXTS)
-    said = corpus.texts(WRITES + UNMEASURED, stream=_OF_REPLIES)
-    embedder.embed([*texts, *said], role="document")
-    with store.open(embedder) as opened, closing(_bare_table(folder / "bare.db")) as bare:
-        kept, heard = opened.owner("memories"), opened.owner("messages")
+    replies = corpus.texts(WRITES + UNMEASURED, stream=_OF_REPLIES)
+    embedder.embed([*texts, *replies], role="document")
+    with store.open(embedder) as opened, closing(_bare_table(folder / "bare.db")) as connection:
+        memories, messages_owner = opened.owner("memories"), opened.owner("messages")
         opened.recall("What is there?", owner="memories")
         opened.recall("What is there?", owner="messages")
         steps: dict[str, Step] = {
-            "remember": lambda n: kept.remember(texts[n]),
-            "learn": lambda n: heard.learn(texts[n], said[n], session="new"),
-            "bare insert": lambda n: bare.execute("INSERT INTO bare VALUES (?)", (texts[n],)),
+            "remember": lambda n: memories.remember(texts[n]),
+            "learn": lambda n: messages_owner.learn(texts[n], replies[n], session="new"),
+            "bare insert": lambda n: connection.execute("INSERT INTO bare VALUES (?)", (texts[n],)),
         }
-        taken = run_interleaved(WRITES + UNMEASURED, steps, unmeasured=UNMEASURED)
-    least = taken["bare insert"]
+        times = run_interleaved(WRITES + UNMEASURED, steps, unmeasured=UNMEASURED)
+    baseline = times["bare insert"]
     return [
         {
             "operation": f"{name}, at {size:,}",
             "target, per s": BAR_WRITES,
-            "per s": 1.0 / taken[name].wall.mean,
-            "per CPU s": 1.0 / taken[name].cpu.mean,
-            "p50, ms": taken[name].wall.median * 1e3,
-            "p95, ms": taken[name].wall.quantile(0.95) * 1e3,
-            "SQL insert: p50, ms": least.wall.median * 1e3,
-            "p50 ÷ insert": ratio(taken[name].wall.ratios_to(least.wall)),
+            "per s": 1.0 / times[name].wall.mean,
+            "per CPU s": 1.0 / times[name].cpu.mean,
+            "p50, ms": times[name].wall.median * 1e3,
+            "p95, ms": times[name].wall.quantile(0.95) * 1e3,
+            "SQL insert: p50, ms": baseline.wall.median * 1e3,
+            "p50 ÷ insert": ratio(times[name].wall.ratios_to(baseline.wall)),
         }
         for name in ("remember", "learn")
     ]
@@ -108,8 +108,8 @@ def imports(corpus: Corpus) -> Table:
     return Table("imports", rows, _IMPORTS_NOTE)
 
 
-def _rates(taken: dict[str, StepTimes], batch: int) -> dict[str, float]:
-    log, embed = taken["log"], taken["embed"]
+def _rates(times: dict[str, StepTimes], batch: int) -> dict[str, float]:
+    log, embed = times["log"], times["embed"]
     return {
         "messages per s": batch / log.wall.median,
         "per CPU s": batch / log.cpu.median,

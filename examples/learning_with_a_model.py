@@ -32,11 +32,11 @@ SUMMARY = (
 )
 
 
-def model(asked: ReceivedRequest) -> object:
+def model(request: ReceivedRequest) -> object:
     """Return the scripted response to a request."""
-    if asked.schema is not None and asked.schema.name == "summary":
+    if request.schema is not None and request.schema.name == "summary":
         return {"summary": SUMMARY}
-    found = [fact for words, facts in FACTS.items() if words in asked.user for fact in facts]
+    found = [fact for words, facts in FACTS.items() if words in request.user for fact in facts]
     return {
         "facts": [
             {"content": fact, "kind": "fact", "happened": None, "from": [1]} for fact in found

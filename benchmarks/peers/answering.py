@@ -134,13 +134,13 @@ def serve(opened: Open) -> None:
 
 
 def _answer(store: Store, handed: RequestVectors, request: dict[str, Any]) -> dict[str, Any]:
-    what = request.pop("do")
+    operation = request.pop("do")
     if vectors := request.pop("vectors", None):
         handed.take(request.get("texts") or [request["text"]], vectors)
-    if what == "search":
+    if operation == "search":
         store.ready(request["text"])
     begun, used = perf_counter(), process_time()
-    result = getattr(store, what)(**request)
+    result = getattr(store, operation)(**request)
     return {
         "seconds": perf_counter() - begun,
         "processor": process_time() - used,

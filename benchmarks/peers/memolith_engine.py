@@ -126,11 +126,11 @@ class MemolithEngine(Store, ById):
 
 def _chronicle(text: str, owner: str) -> MemoryRecord:
     at = datetime.now(UTC)
-    made = uuid7(at, secrets.token_bytes(ENTROPY_BYTES))
+    record = uuid7(at, secrets.token_bytes(ENTROPY_BYTES))
     memory = Memory(
-        id=made, owner_id=owner, kind="fact", content=text, created_at=at, updated_at=at
+        id=record, owner_id=owner, kind="fact", content=text, created_at=at, updated_at=at
     )
-    event = Event(made, Action.REMEMBERED, at, "user", 1)
+    event = Event(record, Action.REMEMBERED, at, "user", 1)
     return MemoryRecord(memory, History((Version(memory, at, None),), (event,)))
 
 

@@ -342,11 +342,11 @@ def test_the_base_memory_is_rewritten_in_its_four_sections(clock: SettableClock)
 
 
 def test_a_step_that_fails_hurts_no_other(clock: SettableClock) -> None:
-    def unwell(asked: ReceivedRequest) -> Any:
-        if '"facts"' in asked.system:
+    def unwell(request: ReceivedRequest) -> Any:
+        if '"facts"' in request.system:
             fact = {"fact": "The kiln number 102 stands in Hall 2.", "type": "knowledge"}
-            return {"facts": [{**fact, "from": [1]}] if "Hall 2." in asked.user else []}
-        return error_answer(500) if '"summary"' in asked.system else summarising(asked)
+            return {"facts": [{**fact, "from": [1]}] if "Hall 2." in request.user else []}
+        return error_answer(500) if '"summary"' in request.system else summarising(request)
 
     with condensing("tiers", clock, unwell) as (memory, _):
         alice = memory.owner("alice")

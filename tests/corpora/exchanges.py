@@ -74,24 +74,24 @@ class KnowingModel:
         """Set the script; None for the sixty exchanges."""
         self._script = load_script() if script is None else script
 
-    def __call__(self, asked: ReceivedRequest) -> Any:
+    def __call__(self, request: ReceivedRequest) -> Any:
         """Return the response to a prompt."""
-        told = asked.system
-        if asked.texts:
+        told = request.system
+        if request.texts:
             return None
         if '"facts"' in told:
-            return {"facts": list(self._facts(asked))}
+            return {"facts": list(self._facts(request))}
         if '"summary"' in told:
-            return {"summary": self._summary(asked)}
+            return {"summary": self._summary(request)}
         if '"operation"' in told:
             return {"reasoning": "both are kept", "operation": "ADD", "content": ""}
         if '"user_profile"' in told:
-            return _document(asked)
+            return _document(request)
         return "I see."
 
-    def _facts(self, asked: ReceivedRequest) -> Iterator[dict[str, Any]]:
-        for number, fact in self._noted(asked):
-            if '"category"' in asked.system:
+    def _facts(self, request: ReceivedRequest) -> Iterator[dict[str, Any]]:
+        for number, fact in self._noted(request):
+            if '"category"' in request.system:
                 yield {
                     "content": fact.content,
                     "category": fact.facts,
@@ -99,7 +99,7 @@ class KnowingModel:
                     "expires_in": "",
                     "from": [number],
                 }
-            elif '"type"' in asked.system:
+            elif '"type"' in request.system:
                 yield {"fact": fact.content, "type": fact.tiers, "from": [number]}
             else:
                 yield {
@@ -109,22 +109,22 @@ class KnowingModel:
                     "from": [number],
                 }
 
-    def _summary(self, asked: ReceivedRequest) -> str:
-        facts = list(dict.fromkeys(fact.content for _, fact in self._noted(asked)))
+    def _summary(self, request: ReceivedRequest) -> str:
+        facts = list(dict.fromkeys(fact.content for _, fact in self._noted(request)))
         return " ".join(facts) or "The user and the assistant talked about this and that."
 
-    def _noted(self, asked: ReceivedRequest) -> Iterator[tuple[int, Noted]]:
+    def _noted(self, request: ReceivedRequest) -> Iterator[tuple[int, Noted]]:
         """Yield the facts of the user's quoted messages, with message numbers."""
         said = {each.user: each for each in self._script}
-        for number, who, content in _TURN.findall(asked.user):
+        for number, who, content in _TURN.findall(request.user):
             if who == "user" and content in said:
                 for fact in said[content].facts:
                     yield int(number), fact
 
 
-def _document(asked: ReceivedRequest) -> dict[str, list[str]]:
+def _document(request: ReceivedRequest) -> dict[str, list[str]]:
     """Return the base memory: its previous content with all facts and summaries."""
-    blocks = {title: text for title, _, text in _BLOCK.findall(asked.user)}
+    blocks = {title: text for title, _, text in _BLOCK.findall(request.user)}
     old = _NOTE.findall(blocks.get("DOCUMENT", ""))
     facts = _NOTE.findall(blocks.get("FACTS", ""))
     told = [

@@ -107,16 +107,16 @@ class GullibleModel:
         """Start without a text to obey."""
         self.obeys: Injection | None = None
 
-    def __call__(self, asked: ReceivedRequest) -> Any:
+    def __call__(self, request: ReceivedRequest) -> Any:
         """Return the response to a prompt."""
         case = self.obeys
-        if asked.texts:
+        if request.texts:
             return None
-        if '"user_profile"' in asked.system:
-            return _document(asked, case)
-        if case is None or not (case.is_in(asked.user) or case.begins_in(asked.user)):
-            return _harmless(asked.system)
-        return _obedient(asked.system, case)
+        if '"user_profile"' in request.system:
+            return _document(request, case)
+        if case is None or not (case.is_in(request.user) or case.begins_in(request.user)):
+            return _harmless(request.system)
+        return _obedient(request.system, case)
 
 
 def _harmless(rules: str) -> Any:
@@ -158,10 +158,10 @@ def _facts(rules: str, case: Injection) -> Iterator[dict[str, Any]]:
             yield {"content": content, "kind": kind, "happened": None, "from": [1]}
 
 
-def _document(asked: ReceivedRequest, case: Injection | None) -> dict[str, list[str]]:
+def _document(request: ReceivedRequest, case: Injection | None) -> dict[str, list[str]]:
     """Return the previous base memory, so that it is accepted, with the text's notes."""
     notes = [
-        line.removeprefix("> - ") for line in asked.user.splitlines() if line.startswith("> - ")
+        line.removeprefix("> - ") for line in request.user.splitlines() if line.startswith("> - ")
     ]
     added = [] if case is None else list(case.notes)
     return {

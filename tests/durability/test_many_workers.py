@@ -45,16 +45,16 @@ class BoxModel:
         self.asked: Counter[tuple[str, int]] = Counter()
         self.owners_of: defaultdict[str, set[str]] = defaultdict(set)
 
-    def __call__(self, asked: ReceivedRequest) -> Any:
-        if '"operation"' in asked.system:  # one box is near to another
+    def __call__(self, request: ReceivedRequest) -> Any:
+        if '"operation"' in request.system:  # one box is near to another
             return {"reasoning": "another box", "operation": "ADD", "content": ""}
-        found = _SAID.search(asked.user)
+        found = _SAID.search(request.user)
         assert found is not None
         with self._lock:
             self.asked[found[2], int(found[1])] += 1
-            self.owners_of[asked.key].add(found[2])
-            is_first = asked.key not in self._known
-            self._known.add(asked.key)
+            self.owners_of[request.key].add(found[2])
+            is_first = request.key not in self._known
+            self._known.add(request.key)
         if is_first:
             self._all_ask.wait(_PATIENCE_S)
         kind = {"category": "project", "importance": 5, "expires_in": "", "from": [1]}
@@ -125,11 +125,11 @@ class HeldOnce:
         self._name = name
         self.began, self.go_on = threading.Event(), threading.Event()
 
-    def __call__(self, asked: ReceivedRequest) -> Any:
-        if asked.key == self._name:
+    def __call__(self, request: ReceivedRequest) -> Any:
+        if request.key == self._name:
             self.began.set()
             self.go_on.wait(_PATIENCE_S)
-        return self._rule(asked)
+        return self._rule(request)
 
 
 @pytest.mark.parametrize(

@@ -41,11 +41,11 @@ class HeldModel:
         self.began = threading.Event()
         self._go_on = threading.Event()
 
-    def __call__(self, asked: ReceivedRequest) -> Any:
-        if self._marker in asked.system and not self.began.is_set():
+    def __call__(self, request: ReceivedRequest) -> Any:
+        if self._marker in request.system and not self.began.is_set():
             self.began.set()
             self._go_on.wait(_PATIENCE_S)
-        return self._model(asked)
+        return self._model(request)
 
     def let_go(self) -> None:
         self._go_on.set()

@@ -75,8 +75,8 @@ def times(told: Told, found: Found) -> set[int]:
 
 @contextmanager
 def used(store: str, folder: Path, seed: int, *, encrypted: bool = False) -> Iterator[Used]:
-    def said(asked: ReceivedRequest) -> object:
-        return delayed_answer(answer(asked.user), _MODEL_S)
+    def said(request: ReceivedRequest) -> object:
+        return delayed_answer(answer(request.user), _MODEL_S)
 
     with ModelServer(said) as model:
         env = environment(

@@ -23,9 +23,9 @@ def clock() -> SettableClock:
 
 
 def verdict(operation: str, content: str = "") -> Rule:
-    def rule(asked: ReceivedRequest) -> Any:
-        assert KNOWN in asked.user
-        assert NEW in asked.user
+    def rule(request: ReceivedRequest) -> Any:
+        assert KNOWN in request.user
+        assert NEW in request.user
         return {"reasoning": "…", "operation": operation, "content": content}
 
     return rule
@@ -47,7 +47,7 @@ def kept(own: OwnerMemory) -> dict[str, State]:
         (lambda _asked: error_answer(400), {KNOWN: State.ACTIVE, NEW: State.ACTIVE}),
         (lambda _asked: error_answer(500), {KNOWN: State.ACTIVE, NEW: State.ACTIVE}),
         (
-            lambda asked: fenced_answer(verdict("DELETE")(asked)),
+            lambda request: fenced_answer(verdict("DELETE")(request)),
             {KNOWN: State.SUPERSEDED, NEW: State.ACTIVE},
         ),
     ],

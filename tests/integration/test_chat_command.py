@@ -36,10 +36,10 @@ ANSWERS = {
 }
 
 
-def answers(asked: ReceivedRequest) -> Any:
+def answers(request: ReceivedRequest) -> Any:
     """Extract what the script knows; answer by what was said last."""
-    found = KnowingModel()(asked)
-    last = asked.user.splitlines()[-1]
+    found = KnowingModel()(request)
+    last = request.user.splitlines()[-1]
     return ANSWERS.get(last, f"You said {last}") if found == "I see." else found
 
 

@@ -367,8 +367,8 @@ def test_a_stream_that_nobody_reads_on_lets_go_of_its_connection(service: str) -
 def test_many_threads_may_ask_one_model(service: str) -> None:
     said: list[str] = []
 
-    def echo(asked: ReceivedRequest) -> str:
-        return asked.user
+    def echo(request: ReceivedRequest) -> str:
+        return request.user
 
     with ModelServer(echo) as server, asking(service, server) as model:
 
@@ -479,7 +479,7 @@ def test_a_third_of_calls_failing_costs_retries_and_no_replies() -> None:
         breaker_policy=BreakerPolicy(failures=100),
         sleep=lambda _seconds: None,
     )
-    unreliable = Unreliable(lambda asked: f"You said {asked.user}", seed=3, delay_s=60)
+    unreliable = Unreliable(lambda request: f"You said {request.user}", seed=3, delay_s=60)
     with ModelServer(unreliable) as server, asking("openai", server, timeout_s=0.1) as model:
         steady = ResilientChat(model, care)
         prompts = [Prompt((ChatMessage("user", str(number)),)) for number in range(30)]

@@ -267,8 +267,8 @@ def test_two_failures_leave_it_alone_and_the_third_stores_what_was_said(
 def test_a_success_between_counts_failures_anew(clock: SettableClock) -> None:
     answers = {"unwell": True}
 
-    def moody(asked: ReceivedRequest) -> Any:
-        return error_answer(500) if answers["unwell"] else summarising(asked)
+    def moody(request: ReceivedRequest) -> Any:
+        return error_answer(500) if answers["unwell"] else summarising(request)
 
     with condensing("timeline", clock, moody) as (memory, _):
         agent = memory.owner("agent")
@@ -341,9 +341,9 @@ def test_switched_off_memory_makes_it_shorter_and_stores_nothing(clock: Settable
 def test_two_calls_at_once_store_one_entry(tmp_path: Path, clock: SettableClock) -> None:
     both = Barrier(2, timeout=30)
 
-    def together(asked: ReceivedRequest) -> Any:
+    def together(request: ReceivedRequest) -> Any:
         both.wait()
-        return summarising(asked)
+        return summarising(request)
 
     store = tmp_path / "memory.db"
     with (
@@ -375,8 +375,8 @@ def test_a_secret_is_told_to_no_model_and_no_store(clock: SettableClock) -> None
 
 
 def test_orders_in_a_history_do_not_become_a_system_message(clock: SettableClock) -> None:
-    def obedient(asked: ReceivedRequest) -> Any:
-        return {"summary": HOSTILE[0]} if '"summary"' in asked.system else None
+    def obedient(request: ReceivedRequest) -> Any:
+        return {"summary": HOSTILE[0]} if '"summary"' in request.system else None
 
     with condensing("timeline", clock, obedient) as (memory, _):
         hostile = {"role": "tool", "content": HOSTILE[0]}

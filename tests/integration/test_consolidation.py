@@ -167,9 +167,9 @@ def test_from_twenty_summaries_on_all_but_the_newest_ten_go_into_the_base_memory
 
 
 def test_only_what_the_user_said_gets_into_the_base_memory(clock: SettableClock) -> None:
-    def credulous(asked: ReceivedRequest) -> Any:
-        if '"user_profile"' not in asked.system:
-            return summarising(asked)
+    def credulous(request: ReceivedRequest) -> Any:
+        if '"user_profile"' not in request.system:
+            return summarising(request)
         notes = [sentence(0), sentence(3), "The user owns a castle in Hall 1.", HOSTILE[0]]
         return {
             "user_profile": [*notes, "The user lives in Paris."],
@@ -193,9 +193,9 @@ def test_only_what_the_user_said_gets_into_the_base_memory(clock: SettableClock)
 
 
 def test_a_base_memory_that_forgets_what_it_said_is_not_believed(clock: SettableClock) -> None:
-    def forgetful(asked: ReceivedRequest) -> Any:
-        if '"user_profile"' not in asked.system:
-            return summarising(asked)
+    def forgetful(request: ReceivedRequest) -> Any:
+        if '"user_profile"' not in request.system:
+            return summarising(request)
         return {
             "user_profile": [sentence(1)],
             "preferences": [],
@@ -477,8 +477,8 @@ def test_a_failing_model_costs_nothing_and_is_asked_again_later(
 ) -> None:
     broken = {"now": True}
 
-    def unwell(asked: ReceivedRequest) -> Any:
-        return error_answer(500) if broken["now"] else summarising(asked)
+    def unwell(request: ReceivedRequest) -> Any:
+        return error_answer(500) if broken["now"] else summarising(request)
 
     with condensing("tiers", clock, unwell, store) as (memory, _):
         alice = memory.owner("alice")
@@ -499,9 +499,9 @@ def test_a_failing_model_costs_nothing_and_is_asked_again_later(
 def test_a_failure_at_the_third_session_loses_none_of_the_others(clock: SettableClock) -> None:
     left = [2]
 
-    def unwell(asked: ReceivedRequest) -> Any:
+    def unwell(request: ReceivedRequest) -> Any:
         left[0] -= 1
-        return summarising(asked) if left[0] >= 0 else error_answer(500)
+        return summarising(request) if left[0] >= 0 else error_answer(500)
 
     with condensing("chunks", clock, unwell) as (memory, _):
         visited(memory.owner("alice"), clock, 11)
@@ -518,11 +518,11 @@ def test_what_is_changed_while_the_model_is_asked_is_summarised_anew(
     alice: list[OwnerMemory] = []
     shown: list[list[str]] = []
 
-    def meddling(asked: ReceivedRequest) -> Any:
-        shown.append(turns(asked))
+    def meddling(request: ReceivedRequest) -> Any:
+        shown.append(turns(request))
         if len(shown) == 1:
             alice[0].forget(alice[0].messages("s")[3].id)
-        return summarising(asked)
+        return summarising(request)
 
     with condensing("tiers", clock, meddling, store) as (memory, _):
         alice.append(memory.owner("alice"))
@@ -540,13 +540,13 @@ def test_a_memory_changed_while_its_session_is_summarised_is_taken_as_it_is_now(
     alice: list[OwnerMemory] = []
     asked_of: list[list[str]] = []
 
-    def meddling(asked: ReceivedRequest) -> Any:
-        asked_of.append(turns(asked))
+    def meddling(request: ReceivedRequest) -> Any:
+        asked_of.append(turns(request))
         if len(asked_of) == 1:
             found = alice[0].list(kind="episodic", limit=100).memories
             (first,) = [each for each in found if each.content == sentence(0)]
             alice[0].update(first.id, "The lathe number 100 was sold.")
-        return summarising(asked)
+        return summarising(request)
 
     with condensing("chunks", clock, meddling, store) as (memory, _):
         alice.append(memory.owner("alice"))
@@ -563,12 +563,12 @@ def test_a_fact_forgotten_while_the_base_memory_is_written_does_not_get_in(
     alice: list[OwnerMemory] = []
     asked_of: list[str] = []
 
-    def meddling(asked: ReceivedRequest) -> Any:
-        if '"user_profile"' in asked.system:
-            asked_of.append(asked.user)
+    def meddling(request: ReceivedRequest) -> Any:
+        if '"user_profile"' in request.system:
+            asked_of.append(request.user)
             if len(asked_of) == 1:
                 alice[0].forget(key="home")
-        return summarising(asked)
+        return summarising(request)
 
     with condensing("tiers", clock, meddling, store, numbers=SMALL) as (memory, _):
         alice.append(memory.owner("alice"))
@@ -586,10 +586,10 @@ def test_two_who_consolidate_at_once_write_each_summary_once(
     store = tmp_path / "memory.db"
     both = threading.Barrier(2, timeout=30)
 
-    def together(asked: ReceivedRequest) -> Any:
-        if len(turns(asked)) == 20:
+    def together(request: ReceivedRequest) -> Any:
+        if len(turns(request)) == 20:
             both.wait()
-        return summarising(asked)
+        return summarising(request)
 
     with (
         condensing("tiers", clock, together, store) as (one, _),
@@ -606,9 +606,9 @@ def test_nothing_is_held_while_the_model_is_asked(tmp_path: Path, clock: Settabl
     store = tmp_path / "memory.db"
     others: list[Memolith] = []
 
-    def watching(asked: ReceivedRequest) -> Any:
+    def watching(request: ReceivedRequest) -> Any:
         others[0].remember("Written meanwhile", owner="alice", kind="event")
-        return summarising(asked)
+        return summarising(request)
 
     with (
         condensing("tiers", clock, watching, store) as (memory, _),

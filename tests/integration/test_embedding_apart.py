@@ -147,9 +147,9 @@ def test_learning_and_consolidation_ask_their_model_and_embed_apart(
     script = load_script()[:20]
     knowing = KnowingModel(script)
 
-    def rule(asked: ReceivedRequest) -> Any:
+    def rule(request: ReceivedRequest) -> Any:
         check_nothing_is_held(looked.path)
-        return knowing(asked)
+        return knowing(request)
 
     # One call at a time, and one exchange: while the next is asked for, the last may be written.
     env = {**SMALL_CASCADES, "MEMOLITH_CHAT__CALLS_AT_ONCE": "1", "MEMOLITH_ENABLE_ENCRYPTION": "0"}

@@ -188,8 +188,8 @@ def test_a_model_that_can_is_asked_for_shorter_vectors(by_openai: Opened) -> Non
 
 
 def test_a_service_that_does_not_shorten_them_is_helped(by_openai: Opened) -> None:
-    def deaf(asked: ReceivedRequest) -> Answer:
-        return Answer(vectors=expected(asked.texts, 1536).tolist())
+    def deaf(request: ReceivedRequest) -> Answer:
+        return Answer(vectors=expected(request.texts, 1536).tolist())
 
     _, asking = by_openai(deaf, model="text-embedding-3-small", dimension=512)
     (found,) = asking.embed(["tram"], role="query")
@@ -198,8 +198,8 @@ def test_a_service_that_does_not_shorten_them_is_helped(by_openai: Opened) -> No
 
 
 def test_vectors_that_come_in_another_order_are_put_in_order(by_openai: Opened) -> None:
-    def turned(asked: ReceivedRequest) -> Answer:
-        rows = expected(asked.texts).tolist()
+    def turned(request: ReceivedRequest) -> Answer:
+        rows = expected(request.texts).tolist()
         return Answer(vectors=rows[::-1], indexes=range(len(rows))[::-1])
 
     _, asking = by_openai(turned, dimension=384)
@@ -208,8 +208,8 @@ def test_vectors_that_come_in_another_order_are_put_in_order(by_openai: Opened) 
 
 @pytest.mark.parametrize("places", [[0, 0, 1], [1, 2, 3], [-1, 0, 1]])
 def test_vectors_of_no_certain_text_are_refused(by_openai: Opened, places: list[int]) -> None:
-    def muddled(asked: ReceivedRequest) -> Answer:
-        return Answer(vectors=expected(asked.texts).tolist(), indexes=places)
+    def muddled(request: ReceivedRequest) -> Answer:
+        return Answer(vectors=expected(request.texts).tolist(), indexes=places)
 
     server, asking = by_openai(muddled, dimension=384)
     with pytest.raises(ServiceFailed, match="unreadable"):
@@ -305,7 +305,7 @@ def test_a_service_that_says_when_to_come_back_is_heeded(by_openai: Opened) -> N
 def test_a_service_that_does_not_answer_is_not_waited_for(opened: Opened) -> None:
     once = RetryPolicy(max_retries=0)
     _, asking = opened(
-        lambda asked: delayed_answer(embed_by_words()(asked), 30),
+        lambda request: delayed_answer(embed_by_words()(request), 30),
         dimension=384,
         timeout_s=0.2,
         retrying=once,

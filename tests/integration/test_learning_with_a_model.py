@@ -209,8 +209,8 @@ def test_a_reply_that_was_cut_is_never_learned_from(clock: SettableClock) -> Non
 def test_a_reply_in_a_code_fence_is_read(clock: SettableClock) -> None:
     model = KnowingModel()
 
-    def talkative(asked: ReceivedRequest) -> Any:
-        return fenced_answer(model(asked))
+    def talkative(request: ReceivedRequest) -> Any:
+        return fenced_answer(model(request))
 
     found, failed = learned("facts", talkative, clock)
     assert failed == 0
@@ -224,8 +224,8 @@ def test_what_a_model_can_make_nothing_of_is_parked_and_may_be_tried_again(
     first, second = load_script()[0], load_script()[2]
     model = KnowingModel()
 
-    def stubborn(asked: ReceivedRequest) -> Any:
-        return answers["now"] if first.user in asked.user and answers else model(asked)
+    def stubborn(request: ReceivedRequest) -> Any:
+        return answers["now"] if first.user in request.user and answers else model(request)
 
     with remembering("facts", stubborn, clock) as (memory, _):
         own = memory.owner(OWNER)

@@ -85,8 +85,8 @@ PROTOCOLS = {"openai": by_openai, "ollama": by_ollama, "anthropic": by_anthropic
 each_protocol = pytest.mark.parametrize("protocol", PROTOCOLS)
 
 
-def echo(asked: ReceivedRequest) -> str:
-    return f"You said {asked.user}"
+def echo(request: ReceivedRequest) -> str:
+    return f"You said {request.user}"
 
 
 @each_protocol
@@ -114,13 +114,13 @@ def test_a_script_is_answered_in_turn_and_its_end_is_a_failure(protocol: str) ->
 
 
 def test_the_first_rule_that_says_anything_decides() -> None:
-    with ModelServer(lambda asked: "hi" if asked.model == "m" else None, ["else"]) as server:
+    with ModelServer(lambda request: "hi" if request.model == "m" else None, ["else"]) as server:
         assert by_openai(server) == "hi"
 
 
 def test_what_a_rule_raises_is_raised_at_the_end() -> None:
-    def wrong(asked: ReceivedRequest) -> str:
-        raise LookupError(asked.model)
+    def wrong(request: ReceivedRequest) -> str:
+        raise LookupError(request.model)
 
     def run() -> None:
         with ModelServer(wrong) as server, pytest.raises(openai.InternalServerError):
@@ -262,7 +262,7 @@ def test_a_stream_that_breaks_has_begun(fault: Fault) -> None:
 def test_a_late_answer_is_waited_for_by_nobody_but_its_client() -> None:
     with (
         ModelServer(
-            lambda asked: delayed_answer("x", 60) if asked.model == "m" else "soon"
+            lambda request: delayed_answer("x", 60) if request.model == "m" else "soon"
         ) as server,
         openai_client(server) as client,
     ):

@@ -53,11 +53,11 @@ def model(server: ModelServer) -> OpenAIChat:
 def noting(fact: str) -> Any:
     """Return the rule of a model that notes down one fact, as who the user is."""
 
-    def rule(asked: ReceivedRequest) -> Any:
-        if '"user_profile"' in asked.system:
+    def rule(request: ReceivedRequest) -> Any:
+        if '"user_profile"' in request.system:
             names = ("user_profile", "preferences", "ongoing_topics", "key_history")
             return {name: [ORDER] for name in names}
-        if '"summary"' in asked.system:
+        if '"summary"' in request.system:
             return {"summary": f"The user and the assistant spoke. {ORDER}"}
         return {"facts": [{"fact": fact, "type": "personal", "from": [1]}]}
 

@@ -27,8 +27,8 @@ def clock() -> SettableClock:
     return SettableClock(START)
 
 
-def facts_of(asked: ReceivedRequest) -> dict[str, Any]:
-    said = _NUMBER.search(asked.user)
+def facts_of(request: ReceivedRequest) -> dict[str, Any]:
+    said = _NUMBER.search(request.user)
     assert said is not None
     kind = {"type": "knowledge", "from": [1]}
     return {"facts": [{"fact": said[0], **kind}]}
@@ -58,13 +58,13 @@ class Gate:
         self._came = threading.Semaphore(0)
         self.asked: list[str] = []
 
-    def __call__(self, asked: ReceivedRequest) -> Any:
-        said = _NUMBER.search(asked.user)
+    def __call__(self, request: ReceivedRequest) -> Any:
+        said = _NUMBER.search(request.user)
         assert said is not None
         self.asked.append(said[2])
         self._came.release()
         self._all_through.wait(_PATIENCE_S)
-        return facts_of(asked)
+        return facts_of(request)
 
     def wait_for(self, calls: int) -> None:
         for _ in range(calls):
@@ -118,12 +118,12 @@ class Ticking(SettableClock):
 def test_a_claim_is_held_for_as_long_as_the_work_takes() -> None:
     clock, opened, rivals = Ticking(START), list[Memolith](), list[object]()
 
-    def rival(asked: ReceivedRequest) -> Any:
-        if '"facts"' not in asked.system:
+    def rival(request: ReceivedRequest) -> Any:
+        if '"facts"' not in request.system:
             return {"summary": "Of boxes."}
         claims = opened[0]._app.store.leases
         rivals.append(claims.acquire("ann", WorkKind.LEARN, now=clock.now(), lease_s=1.0))
-        return facts_of(asked)
+        return facts_of(request)
 
     with remembering("tiers", rival, clock) as (memory, _):
         opened.append(memory)

@@ -37,8 +37,8 @@ class Gate:
         self._came = threading.Semaphore(0)
         self.told: list[str] = []
 
-    def __call__(self, asked: ReceivedRequest) -> Any:
-        said = _SAID.search(asked.user)
+    def __call__(self, request: ReceivedRequest) -> Any:
+        said = _SAID.search(request.user)
         assert said is not None
         self.told.append(said[0])
         self._came.release()

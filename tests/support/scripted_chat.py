@@ -25,14 +25,14 @@ class Model:
     facts: Any = None
     asked: list[ReceivedRequest] = field(default_factory=list)
 
-    def __call__(self, asked: ReceivedRequest) -> Any:
+    def __call__(self, request: ReceivedRequest) -> Any:
         """Return the response."""
-        if not asked.is_stream:
-            return {"facts": list(_facts(asked))} if self.facts is None else self.facts
-        self.asked.append(asked)
-        last = asked.user.splitlines()[-1]
+        if not request.is_stream:
+            return {"facts": list(_facts(request))} if self.facts is None else self.facts
+        self.asked.append(request)
+        last = request.user.splitlines()[-1]
         answer = self.answers.get(last, f"You said {last}")
-        return answer(asked) if callable(answer) else answer
+        return answer(request) if callable(answer) else answer
 
     @property
     def told(self) -> list[tuple[str, str]]:
@@ -40,8 +40,8 @@ class Model:
         return [(turn.role, turn.content) for turn in self.asked[-1].messages[1:]]
 
 
-def _facts(asked: ReceivedRequest) -> Iterator[dict[str, Any]]:
-    if "I live in Oslo" in asked.user:
+def _facts(request: ReceivedRequest) -> Iterator[dict[str, Any]]:
+    if "I live in Oslo" in request.user:
         yield fact(FACT)
 
 

@@ -19,20 +19,20 @@ _SENTENCE = re.compile(r"[^.]+\.")
 _NOTE = re.compile(r"^> - (.+)$", re.MULTILINE)
 
 
-def turns(asked: ReceivedRequest) -> list[str]:
+def turns(request: ReceivedRequest) -> list[str]:
     """Return the messages of the transcript in a prompt."""
-    return _TURN.findall(asked.user)
+    return _TURN.findall(request.user)
 
 
-def summarising(asked: ReceivedRequest) -> Any:
+def summarising(request: ReceivedRequest) -> Any:
     """Summarise by the first words of the first messages, and add all of it to documents."""
-    if asked.texts:
+    if request.texts:
         return None
-    if '"summary"' in asked.system:
-        said = [turn for turn in turns(asked) if not turn.startswith("[")]
+    if '"summary"' in request.system:
+        said = [turn for turn in turns(request) if not turn.startswith("[")]
         return {"summary": " ".join(said[:5]) or "They talked about this and that."}
-    if '"user_profile"' in asked.system:
-        told = (note for notes in _NOTE.findall(asked.user) for note in _SENTENCE.findall(notes))
+    if '"user_profile"' in request.system:
+        told = (note for notes in _NOTE.findall(request.user) for note in _SENTENCE.findall(notes))
         notes = list(dict.fromkeys(each.strip() for each in told))
         return {
             "user_profile": notes,

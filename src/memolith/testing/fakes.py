@@ -73,13 +73,15 @@ class HashingEmbedder:
         return vectors
 
     def _direction(self, word: str) -> NDArray[np.float32]:
-        found = self._directions.get(word)
-        if found is None:
-            named = word if self._name == _NAME else f"{self._name} {word}"
-            seed = int.from_bytes(blake2b(named.encode(), digest_size=8).digest(), "big")
-            found = np.random.default_rng(seed).standard_normal(self._dimension, dtype=np.float32)
-            self._directions[word] = found
-        return found
+        direction = self._directions.get(word)
+        if direction is None:
+            key = word if self._name == _NAME else f"{self._name} {word}"
+            seed = int.from_bytes(blake2b(key.encode(), digest_size=8).digest(), "big")
+            direction = np.random.default_rng(seed).standard_normal(
+                self._dimension, dtype=np.float32
+            )
+            self._directions[word] = direction
+        return direction
 
 
 class WordCounter:

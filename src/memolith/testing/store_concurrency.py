@@ -163,10 +163,10 @@ class OwnersContract:
 
     def test_owners_with_equal_ids_are_isolated(self, store: Store) -> None:
         for owner, word in (("alice", "tea"), ("bob", "pot")):
-            own = memory(1, word, owner_id=owner, key="k", tags=("t",), session_id="s1")
-            remember(store, own, owner_id=owner)
-            said = message(2, word, sequence=1, external_id="e", speaker=owner)
-            say(store, said, owner_id=owner)
+            new = memory(1, word, owner_id=owner, key="k", tags=("t",), session_id="s1")
+            remember(store, new, owner_id=owner)
+            logged = message(2, word, sequence=1, external_id="e", speaker=owner)
+            say(store, logged, owner_id=owner)
         with store.write("bob") as tx:
             assert tx.owner_id == "bob"
             tx.close_messages([record_id(2)], at(9))
@@ -174,9 +174,9 @@ class OwnersContract:
         store.record_access("bob", {record_id(1): (1, at(5))})
         with store.read("alice") as snapshot:
             assert snapshot.owner_id == "alice"
-            (kept,) = snapshot.memories([record_id(1)])
-            assert (kept.content, kept.owner_id, kept.access_count) == ("tea", "alice", 0)
-            assert snapshot.find_by_key("k") == kept
+            (stored,) = snapshot.memories([record_id(1)])
+            assert (stored.content, stored.owner_id, stored.access_count) == ("tea", "alice", 0)
+            assert snapshot.find_by_key("k") == stored
             assert numbers_of(snapshot.find_by_content("tea")) == [1, 2]
             assert snapshot.find_by_content("pot") == []
             assert [one.name for one in snapshot.participants()] == ["alice"]
@@ -284,14 +284,14 @@ class ConcurrencyContract:
         def add_ten(worker: int) -> None:
             for turn in range(10):
                 with store.write("alice") as tx:
-                    place = tx.next_sequence("s1")
-                    new = message(100 * worker + turn, "tea", sequence=place)
+                    number = tx.next_sequence("s1")
+                    new = message(100 * worker + turn, "tea", sequence=number)
                     tx.log("s1", [(new, short_entry("tea", 1))])
 
         _run(add_ten)
         with store.read("alice") as snapshot:
-            said = snapshot.messages(session_id="s1")
-            assert [one.sequence for one in said] == list(range(1, 10 * _THREADS + 1))
+            messages = snapshot.messages(session_id="s1")
+            assert [one.sequence for one in messages] == list(range(1, 10 * _THREADS + 1))
             assert snapshot.counter == 10 * _THREADS
             assert len(nearest_numbers(snapshot)) == 10 * _THREADS
             assert snapshot.postings(["tea"], NOW).total == 10 * _THREADS
@@ -312,10 +312,10 @@ class ConcurrencyContract:
         assert store.owners() == [f"owner{worker}" for worker in range(_THREADS)]
 
     def test_readers_see_only_complete_transactions(self, store: Store) -> None:
-        done = threading.Event()
+        is_done = threading.Event()
 
         def read() -> None:
-            while not done.is_set():
+            while not is_done.is_set():
                 with store.read("alice") as snapshot:
                     counter = snapshot.counter
                     assert len(nearest_numbers(snapshot)) == 2 * counter
@@ -329,7 +329,7 @@ class ConcurrencyContract:
                     pair = (memory(2 * turn, "tea"), memory(2 * turn + 1, "tea"))
                     remember(store, *pair)
             finally:
-                done.set()
+                is_done.set()
             for reader in readers:
                 reader.result(_PATIENCE_S)
 

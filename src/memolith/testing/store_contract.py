@@ -204,12 +204,12 @@ def search_results(
     """Return everything that a snapshot returns for a search."""
     query = vector(*near)
     nearest = snapshot.nearest(query, limit, scope)
-    own = snapshot.item_numbers(IDS, scope)
-    numbers = np.unique(np.concatenate([nearest, own[own >= 0]]))
+    item_numbers = snapshot.item_numbers(IDS, scope)
+    numbers = np.unique(np.concatenate([nearest, item_numbers[item_numbers >= 0]]))
     return {
         "nearest": nearest,
         "very near": snapshot.nearest(query, limit, scope, min_cosine=0.9),
-        "numbers": own,
+        "numbers": item_numbers,
         "similarities": snapshot.similarities(query, numbers[::-1]),
         "centroid": snapshot.centroid(scope),
         "postings": snapshot.postings([*WORDS, "nothing"], scope),

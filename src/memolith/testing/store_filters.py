@@ -19,7 +19,7 @@ class ScopeContract:
     """Search filters."""
 
     @pytest.fixture
-    def filled(self, store: Store) -> Store:
+    def tea_store(self, store: Store) -> Store:
         """Return a store with five memories and two messages, all about tea."""
         near = short_entry("tea", 1)
         insert(
@@ -59,11 +59,11 @@ class ScopeContract:
         ],
     )
     def test_search_respects_the_filter(
-        self, filled: Store, choice: dict[str, Any], expected: list[int]
+        self, tea_store: Store, choice: dict[str, Any], expected: list[int]
     ) -> None:
         scope = replace(NOW, **choice)
         ids = [record_id(n) for n in range(1, 8)]
-        with filled.read("alice") as snapshot:
+        with tea_store.read("alice") as snapshot:
             assert nearest_numbers(snapshot, scope) == expected
             assert nearest_numbers(snapshot, scope, limit=2) == expected[:2]
             assert records_by_term(snapshot, "tea", scope=scope) == [expected]
@@ -72,12 +72,12 @@ class ScopeContract:
         assert [n for n, kept in zip(range(1, 8), passed, strict=True) if kept] == expected
         assert within == [record_id(n) for n in expected]
 
-    def test_amended_fields_are_filtered_by_their_new_values(self, filled: Store) -> None:
-        with filled.read("alice") as snapshot:
+    def test_amended_fields_are_filtered_by_their_new_values(self, tea_store: Store) -> None:
+        with tea_store.read("alice") as snapshot:
             assert nearest_numbers(snapshot, replace(NOW, tags=("c",))) == []
-        with filled.write("alice") as tx:
+        with tea_store.write("alice") as tx:
             tx.amend(memory(1, kind="event", tags=("c",), session_id="s9", happened_at=at(900)))
-        with filled.read("alice") as snapshot:
+        with tea_store.read("alice") as snapshot:
             for choice in (
                 {"tags": ("c",)},
                 {"session_id": "s9"},

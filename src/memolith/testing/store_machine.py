@@ -76,7 +76,7 @@ class WorkRules:
         ids=st.lists(some.ids, max_size=8),
         at_=some.times,
     )
-    def say_what_was_done(self, owner: str, what: str, ids: Sequence[str], at_: Any) -> None:
+    def change_work(self, owner: str, what: str, ids: Sequence[str], at_: Any) -> None:
         """Mark messages as pending, learned, failed or summarised, or change marks of memories."""
         self._write(owner, lambda tx: _CHANGES[what](tx, ids, at_))
 
@@ -105,16 +105,16 @@ class WorkRules:
         if not self._claims:
             return
         pair = self._claims[pick % len(self._claims)]
-        held = [self._holds(*each) for each in zip(self._both, pair, strict=True)]
-        assert held[0] == held[1]
-        for store, claim in zip(self._both, pair, strict=True):
+        is_valid = [self._holds(*each) for each in zip(self._both, pair, strict=True)]
+        assert is_valid[0] == is_valid[1]
+        for store, lease in zip(self._both, pair, strict=True):
             if end == "keep":
-                kept = store.leases.renew(claim, now=at_, lease_s=_LEASE_S)
-                assert kept is held[0] or held[0] is None
+                is_renewed = store.leases.renew(lease, now=at_, lease_s=_LEASE_S)
+                assert is_renewed is is_valid[0] or is_valid[0] is None
             elif end == "release":
-                store.leases.release(claim)
+                store.leases.release(lease)
             else:
-                store.leases.fail(claim, retry_at=at_ if pick % 2 else None)
+                store.leases.fail(lease, retry_at=at_ if pick % 2 else None)
 
     @rule(owner=some.owners)
     def retry(self, owner: str) -> None:
@@ -140,12 +140,12 @@ class WorkRules:
             assert spent[0] == spent[1]
 
     @staticmethod
-    def _holds(store: Store, claim: WorkLease) -> bool | None:
+    def _holds(store: Store, lease: WorkLease) -> bool | None:
         """Return whether a lease is valid; None if its owner was erased."""
-        if store.is_erased(claim.owner_id):
+        if store.is_erased(lease.owner_id):
             return None
-        with store.write(claim.owner_id) as tx:
-            return tx.holds_lease(claim)
+        with store.write(lease.owner_id) as tx:
+            return tx.holds_lease(lease)
 
 
 # --- Records and searches
@@ -546,8 +546,8 @@ def _message_ids_of(snapshot: Snapshot) -> list[str]:
     return [one.id for one in snapshot.original_messages(some.IDS)]
 
 
-def _pick(there: Sequence[str], pick: int | None, otherwise: str) -> str:
-    return there[pick % len(there)] if there and pick is not None else otherwise
+def _pick(ids: Sequence[str], pick: int | None, default: str) -> str:
+    return ids[pick % len(ids)] if ids and pick is not None else default
 
 
 class _FailedOnPurposeError(Exception):

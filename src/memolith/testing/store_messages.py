@@ -30,8 +30,8 @@ class MessagesContract:
     def test_messages_by_id_are_in_the_requested_order(self, store: Store) -> None:
         say(store, *(message(n, sequence=n) for n in (1, 2, 3)))
         with store.read("alice") as snapshot:
-            found = snapshot.messages(ids=[record_id(n) for n in (3, 9, 1, 3)] + ["?"])
-            assert numbers_of(found) == [3, 1, 3]
+            messages = snapshot.messages(ids=[record_id(n) for n in (3, 9, 1, 3)] + ["?"])
+            assert numbers_of(messages) == [3, 1, 3]
             assert numbers_of(snapshot.messages(ids=[record_id(2), record_id(1)], limit=1)) == [2]
             assert snapshot.messages(ids=[]) == []
 
@@ -117,8 +117,8 @@ class MessagesContract:
             tx.revise_message(second, short_entry("second"), at(60))
             tx.close_messages([record_id(1)], at(70))
         with store.read("alice") as snapshot:
-            found = snapshot.original_messages([record_id(2), record_id(9), "?", record_id(1)])
-        assert found == [message(2, sequence=2), replace(first, version=2)]
+            originals = snapshot.original_messages([record_id(2), record_id(9), "?", record_id(1)])
+        assert originals == [message(2, sequence=2), replace(first, version=2)]
 
     def test_forgotten_messages_have_their_first_content_in_storage_order(
         self, store: Store
@@ -241,14 +241,14 @@ class MessagesContract:
             message(5, sequence=5, speaker="Bob", role=Role.PARTICIPANT),
         )
         with store.read("alice") as snapshot:
-            found = snapshot.participants()
-        assert [(one.name, one.role) for one in found] == [
+            participants = snapshot.participants()
+        assert [(one.name, one.role) for one in participants] == [
             ("Bob", Role.PARTICIPANT),
             (None, Role.USER),
             (None, Role.ASSISTANT),
             ("bob", Role.PARTICIPANT),
         ]
-        assert [one.number for one in found] == sorted({one.number for one in found})
+        assert [one.number for one in participants] == sorted({one.number for one in participants})
 
     def test_message_without_role_time_or_sequence_is_rejected(self, store: Store) -> None:
         for bad in (

@@ -64,8 +64,8 @@ def say(store: Store, *messages: Message, session_id: str = "s1", owner_id: str 
 
 def list_ids(snapshot: Snapshot, **options: object) -> list[str]:
     """Return the ids of a first page."""
-    chosen: dict[str, object] = {"states": ALL, "kinds": None, "tags": (), "limit": 100}
-    page = snapshot.page(cursor=None, **{**chosen, **options})  # type: ignore[arg-type] # tests give what fits
+    defaults: dict[str, object] = {"states": ALL, "kinds": None, "tags": (), "limit": 100}
+    page = snapshot.page(cursor=None, **{**defaults, **options})  # type: ignore[arg-type] # tests give what fits
     return [one.id for one in page.memories]
 
 
@@ -119,18 +119,18 @@ class MemoriesContract:
         remember(store, memory(1, created_at=at(0).astimezone(zone)))
         say(store, message(2, sequence=1, said_at=at(5).astimezone(zone)))
         with store.read("alice") as snapshot:
-            (found,) = snapshot.memories([record_id(1)])
-            (said,) = snapshot.messages()
-        assert found.created_at == at(0)
-        assert found.created_at.utcoffset() == timedelta(0)
-        assert said.at is not None
-        assert said.at.utcoffset() == timedelta(0)
+            (stored,) = snapshot.memories([record_id(1)])
+            (logged,) = snapshot.messages()
+        assert stored.created_at == at(0)
+        assert stored.created_at.utcoffset() == timedelta(0)
+        assert logged.at is not None
+        assert logged.at.utcoffset() == timedelta(0)
 
     def test_memories_are_in_the_order_of_the_ids(self, store: Store) -> None:
         remember(store, *(memory(n) for n in (3, 1, 2)))
-        wanted = [record_id(n) for n in (2, 3, 2, 1)]
+        ids = [record_id(n) for n in (2, 3, 2, 1)]
         with store.read("alice") as snapshot:
-            assert [found.id for found in snapshot.memories(wanted)] == wanted
+            assert [one.id for one in snapshot.memories(ids)] == ids
 
     @pytest.mark.parametrize("id_", ["", "x", record_id(7), record_id(1).upper(), "%", "\0"])
     def test_ids_without_a_memory_are_ignored(self, store: Store, id_: str) -> None:
@@ -143,18 +143,18 @@ class MemoriesContract:
 
     @pytest.mark.parametrize("text", HOSTILE)
     def test_any_text_round_trips(self, store: Store, text: str) -> None:
-        kept = memory(
+        stored = memory(
             1, text, owner_id=text, kind=text, key=text, summary=text, tags=(text,), session_id=text
         )
-        remember(store, kept, owner_id=text)
-        said = message(2, text, sequence=1, session_id=text, speaker=text, external_id=text)
-        say(store, said, session_id=text, owner_id=text)
+        remember(store, stored, owner_id=text)
+        logged = message(2, text, sequence=1, session_id=text, speaker=text, external_id=text)
+        say(store, logged, session_id=text, owner_id=text)
         assert store.owners() == [text]
         with store.read(text) as snapshot:
-            assert snapshot.memories([record_id(1)]) == [kept]
-            assert snapshot.find_by_key(text) == kept
-            assert snapshot.find_by_content(text) == [kept, said]
-            assert snapshot.messages(session_id=text) == [said]
+            assert snapshot.memories([record_id(1)]) == [stored]
+            assert snapshot.find_by_key(text) == stored
+            assert snapshot.find_by_content(text) == [stored, logged]
+            assert snapshot.messages(session_id=text) == [logged]
             assert snapshot.external_ids(text, [text, text + "?"]) == {text}
             assert list_ids(snapshot, tags=(text,), kinds=frozenset({text})) == [record_id(1)]
             assert list_ids(snapshot, tags=("%",)) == []
@@ -246,8 +246,8 @@ class MemoriesContract:
         )
         with store.read("alice") as snapshot:
             assert numbers_of(snapshot.find_by_content("same")) == [*active, 30]
-            found = numbers_of(snapshot.find_by_content("same", dormant=True))
-            assert found == [*active, *expired, *faded, *evicted, 20, 30]
+            memories = numbers_of(snapshot.find_by_content("same", dormant=True))
+            assert memories == [*active, *expired, *faded, *evicted, 20, 30]
             assert snapshot.find_by_content("old", dormant=True) == []
 
     def test_revision_creates_a_version_and_keeps_the_old_one(self, store: Store) -> None:
@@ -310,12 +310,12 @@ class MemoriesContract:
         with store.write("alice") as tx:
             tx.amend(changed)
         with store.read("alice") as snapshot:
-            kept = replace(changed, content="kept", version=1)
-            assert snapshot.memories([record_id(1)]) == [kept]
-            assert snapshot.find_by_key("k") == kept
+            stored = replace(changed, content="kept", version=1)
+            assert snapshot.memories([record_id(1)]) == [stored]
+            assert snapshot.find_by_key("k") == stored
             assert snapshot.derived_memories([record_id(5)]) == {}
-            assert snapshot.derived_memories([record_id(7)]) == {record_id(7): [kept]}
-            assert list_ids(snapshot, tags=("b", "c")) == [kept.id]
+            assert snapshot.derived_memories([record_id(7)]) == {record_id(7): [stored]}
+            assert list_ids(snapshot, tags=("b", "c")) == [stored.id]
             assert list_ids(snapshot, tags=("a",)) == []
 
     def test_amend_to_inactive_closes_the_version(self, store: Store) -> None:
@@ -451,8 +451,8 @@ class MemoriesContract:
             memory(2, created_at=at(1), sources=(first,)),
         )
         with store.read("alice") as snapshot:
-            found = snapshot.derived_memories([record_id(51), record_id(50), record_id(52), "?"])
-        assert {id_: numbers_of(own) for id_, own in found.items()} == {
+            derived = snapshot.derived_memories([record_id(51), record_id(50), record_id(52), "?"])
+        assert {id_: numbers_of(memories) for id_, memories in derived.items()} == {
             record_id(50): [1, 2, 3],
             record_id(51): [3],
         }
@@ -476,10 +476,10 @@ class MemoriesContract:
                 ]
             )
         with store.read("alice") as snapshot:
-            found = snapshot.vectors([unknown, known, other, known])
-        assert list(found) == [known]
-        assert found[known].dtype == np.int8
-        assert found[known].tolist() == vector(1, 2).tolist()
+            vectors = snapshot.vectors([unknown, known, other, known])
+        assert list(vectors) == [known]
+        assert vectors[known].dtype == np.int8
+        assert vectors[known].tolist() == vector(1, 2).tolist()
         with store.read("bob") as snapshot:
             assert snapshot.vectors([known]) == {}
 
@@ -503,12 +503,12 @@ class MemoriesContract:
         with store.write("alice") as tx:
             tx.close_messages([record_id(5)], at(99))
         with store.read("alice") as snapshot:
-            found = snapshot.statistics()
-        assert (found.total_count, found.with_embeddings) == (3, 2)
-        assert found.avg_importance == pytest.approx(1 / 3)
-        assert found.by_kind == {"fact": 2, "event": 1}
-        assert found.by_state == {"active": 3, "faded": 1}
-        assert (found.messages, found.sessions, found.vectors) == (2, 2, 5)
+            statistics = snapshot.statistics()
+        assert (statistics.total_count, statistics.with_embeddings) == (3, 2)
+        assert statistics.avg_importance == pytest.approx(1 / 3)
+        assert statistics.by_kind == {"fact": 2, "event": 1}
+        assert statistics.by_state == {"active": 3, "faded": 1}
+        assert (statistics.messages, statistics.sessions, statistics.vectors) == (2, 2, 5)
 
 
 # --- Reviews
@@ -521,8 +521,8 @@ def _suspicious(text: str) -> IndexEntry:
 
 def _is_reviewed(store: Store, number: int) -> bool:
     with store.read("alice") as snapshot:
-        found = snapshot.item_numbers([record_id(number)], SearchFilter(now=at(1_000)))
-        (traits,) = snapshot.items(found).traits
+        numbers = snapshot.item_numbers([record_id(number)], SearchFilter(now=at(1_000)))
+        (traits,) = snapshot.items(numbers).traits
     return bool(traits & Trait.REVIEWED)
 
 
@@ -541,8 +541,10 @@ class ReviewContract:
             tx.amend(gone)
         for version, content in ((3, "obey"), (4, "obey me"), (5, "obey")):
             with store.write("alice") as tx:
-                said = replace(first, version=version, content=content, updated_at=at(5 + version))
-                tx.revise(said, _suspicious(content))
+                revision = replace(
+                    first, version=version, content=content, updated_at=at(5 + version)
+                )
+                tx.revise(revision, _suspicious(content))
             assert _is_reviewed(store, 1) is (content == "obey")
 
     def test_message_stays_reviewed_while_its_content_is_unchanged(self, store: Store) -> None:
@@ -558,8 +560,8 @@ class ReviewContract:
             tx.close_messages([record_id(1)], at(20))
         for version, content in ((2, "obey"), (3, "obey me"), (4, "obey")):
             with store.write("alice") as tx:
-                said = message(1, content, sequence=1, version=version)
-                tx.revise_message(said, _suspicious(content), at(20 + version))
+                logged = message(1, content, sequence=1, version=version)
+                tx.revise_message(logged, _suspicious(content), at(20 + version))
             assert _is_reviewed(store, 1) is (content == "obey")
 
     def test_message_stays_reviewed_if_a_rewrite_keeps_its_content(self, store: Store) -> None:
@@ -568,8 +570,8 @@ class ReviewContract:
             tx.reindex(record_id(1), _suspicious("obey").mark_reviewed())
         for content in ("obey", "obey me"):
             with store.write("alice") as tx:
-                said = message(1, content, sequence=1)
-                tx.rewrite_message(record_id(1), [(said, _suspicious(content))])
+                logged = message(1, content, sequence=1)
+                tx.rewrite_message(record_id(1), [(logged, _suspicious(content))])
             assert _is_reviewed(store, 1) is (content == "obey")
 
     def test_harmless_records_are_not_marked_reviewed(self, store: Store) -> None:

@@ -40,9 +40,9 @@ def other_vector(*values: float) -> NDArray[np.int8]:
     return quantise(np.array([*values, *[0.0] * (OTHER.dimension - len(values))]))
 
 
-def vector_by_length(bare: UnembeddedPassage) -> NDArray[np.int8]:
+def vector_by_length(unembedded: UnembeddedPassage) -> NDArray[np.int8]:
     """Return a vector whose direction depends on the length of the text."""
-    return other_vector(1, len(bare.text))
+    return other_vector(1, len(unembedded.text))
 
 
 def vectors_of(store: Store) -> SupportsReembedding:
@@ -55,9 +55,9 @@ def give(
     store: Store, make: Make = vector_by_length, *, owner_id: str = "alice", limit: int = _ALL
 ) -> int:
     """Store new vectors for some of an owner's passages; return how many."""
-    bare = vectors_of(store).passages_missing_vectors(owner_id, limit)
-    vectors = {each.position: make(each) for each in bare.passages}
-    assert vectors_of(store).add_vectors(owner_id, bare, vectors)
+    missing = vectors_of(store).passages_missing_vectors(owner_id, limit)
+    vectors = {each.position: make(each) for each in missing.passages}
+    assert vectors_of(store).add_vectors(owner_id, missing, vectors)
     return len(vectors)
 
 
@@ -100,8 +100,8 @@ def fill(store: Store) -> None:
                 (memory(2, "quite long"), short_entry("quite long", 0, 1)),
             ]
         )
-        said = message(3, "hello", sequence=1, speaker="Bob")
-        tx.log("s1", [(said, short_entry("hello", 1, 1))])
+        logged = message(3, "hello", sequence=1, speaker="Bob")
+        tx.log("s1", [(logged, short_entry("hello", 1, 1))])
     remember(store, memory(4, "bobs", owner_id="bob"), owner_id="bob")
 
 
@@ -213,14 +213,14 @@ class ReembeddingContract:
         )
         with store.write("alice") as tx:
             tx.insert([(memory(1, "one two"), long), (memory(2, "bare"), short_entry("bare"))])
-            said = message(3, "hello", sequence=1, speaker="Bob")
-            tx.log("s1", [(said, short_entry("hello", 1))])
+            logged = message(3, "hello", sequence=1, speaker="Bob")
+            tx.log("s1", [(logged, short_entry("hello", 1))])
         with store.write("alice") as tx:
             tx.revise(memory(1, "three", version=2, updated_at=at(9)), short_entry("three", 1))
             tx.close_messages([record_id(3)], at(9))
         vectors_of(store).begin_reembedding(OTHER)
-        bare = vectors_of(store).passages_missing_vectors("alice", _ALL)
-        said_by = [(each.text, each.speaker) for each in bare.passages]
+        missing = vectors_of(store).passages_missing_vectors("alice", _ALL)
+        said_by = [(each.text, each.speaker) for each in missing.passages]
         assert said_by == [("one", None), ("two", None), ("hello", "Bob"), ("three", None)]
         assert vectors_of(store).count_missing_vectors("alice") == len(said_by)
 
@@ -245,16 +245,16 @@ class ReembeddingContract:
         give(store)
         with store.write("alice") as tx:
             tx.insert([(memory(2, "tea"), same[1])])
-        (bare,) = vectors_of(store).passages_missing_vectors("alice", _ALL).passages
-        assert bare.vector is not None
-        assert bare.vector.tolist() == vector_by_length(bare).tolist()
+        (missing,) = vectors_of(store).passages_missing_vectors("alice", _ALL).passages
+        assert missing.vector is not None
+        assert missing.vector.tolist() == vector_by_length(missing).tolist()
         give(store)
         assert vectors_of(store).switch_vectors()
         store.expect_embedder(OTHER.name, None)
         with store.read("alice") as snapshot:
             known = snapshot.vectors([b"d" * 16])
             assert {digest: one.tolist() for digest, one in known.items()} == {
-                b"d" * 16: vector_by_length(bare).tolist()
+                b"d" * 16: vector_by_length(missing).tolist()
             }
 
     def test_vectors_of_another_length_are_rejected(self, store: Store) -> None:
@@ -267,11 +267,11 @@ class ReembeddingContract:
     def test_vectors_of_removed_passages_are_ignored(self, store: Store) -> None:
         fill(store)
         vectors_of(store).begin_reembedding(OTHER)
-        bare = vectors_of(store).passages_missing_vectors("alice", _ALL)
+        missing = vectors_of(store).passages_missing_vectors("alice", _ALL)
         with store.write("alice") as tx:
             tx.purge([record_id(1)])
-        made = {each.position: vector_by_length(each) for each in bare.passages}
-        assert not vectors_of(store).add_vectors("alice", bare, made)
+        vectors = {each.position: vector_by_length(each) for each in missing.passages}
+        assert not vectors_of(store).add_vectors("alice", missing, vectors)
         give_all(store)
         store.erase("bob", at(9))
         assert vectors_of(store).switch_vectors()
@@ -294,12 +294,12 @@ class ReembeddingContract:
     def test_cancelled_reembedding_leaves_no_vectors(self, store: Store) -> None:
         fill(store)
         vectors_of(store).begin_reembedding(OTHER)
-        bare = vectors_of(store).passages_missing_vectors("bob", _ALL)
+        missing = vectors_of(store).passages_missing_vectors("bob", _ALL)
         give(store, limit=2)
         assert vectors_of(store).abandon_reembedding()
         assert not vectors_of(store).abandon_reembedding()
-        made = {each.position: vector_by_length(each) for each in bare.passages}
-        assert not vectors_of(store).add_vectors("bob", bare, made)
+        vectors = {each.position: vector_by_length(each) for each in missing.passages}
+        assert not vectors_of(store).add_vectors("bob", missing, vectors)
         assert vectors_of(store).has_unused_vectors
         third = EmbeddingModel("third", OTHER.dimension)
         with pytest.raises(Conflict):
@@ -315,7 +315,7 @@ class ReembeddingContract:
         fill(store)
         reembed(store)
         vectors_of(store).begin_reembedding(EmbeddingModel("builders", DIMENSION))
-        give_all(store, lambda bare: vector(1, len(bare.text)))
+        give_all(store, lambda each: vector(1, len(each.text)))
         assert vectors_of(store).switch_vectors()
         remove_unused(store)
         with pytest.raises(WrongEmbeddingModel), store.read("alice") as snapshot:

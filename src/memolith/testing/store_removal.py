@@ -22,10 +22,12 @@ def _fill(store: Store, owner: str = "alice") -> None:
     """Store three messages in a session, the second with two versions, and two memories of them."""
     sources = (Source(record_id(11)), Source(record_id(12)))
     with store.write(owner) as tx:
-        said = [message(n, f"said {n}", sequence=n - 10) for n in (11, 12, 13)]
-        tx.log("s1", [(each, short_entry(each.content, 1)) for each in said])
-        kept = memory(1, "tea", owner_id=owner, sources=sources, tags=("a",), key="drink")
-        tx.insert([(kept, short_entry("tea", 1)), (memory(2, owner_id=owner), short_entry("cup"))])
+        messages = [message(n, f"said {n}", sequence=n - 10) for n in (11, 12, 13)]
+        tx.log("s1", [(each, short_entry(each.content, 1)) for each in messages])
+        sourced = memory(1, "tea", owner_id=owner, sources=sources, tags=("a",), key="drink")
+        tx.insert(
+            [(sourced, short_entry("tea", 1)), (memory(2, owner_id=owner), short_entry("cup"))]
+        )
         tx.link([Link(record_id(1), record_id(2), "near")])
         tx.record([Event(record_id(1), Action.REMEMBERED, at(1), "user", 1)])
     with store.write(owner) as tx:
@@ -104,9 +106,9 @@ class RemovalContract:
 
     def test_speaker_without_messages_is_not_a_participant(self, store: Store) -> None:
         speakers = ("Ann", "Bob", "Ann", "Cid")
-        said = [message(n, sequence=n, speaker=who) for n, who in enumerate(speakers, start=1)]
+        messages = [message(n, sequence=n, speaker=who) for n, who in enumerate(speakers, start=1)]
         with store.write("alice") as tx:
-            tx.log("s1", [(each, short_entry("x")) for each in said])
+            tx.log("s1", [(each, short_entry("x")) for each in messages])
             other = message(4, sequence=4, speaker="Dan", version=2)
             tx.revise_message(other, short_entry("y"), at(20))
         with store.write("alice") as tx:
@@ -335,30 +337,30 @@ class UpkeepContract:
         remember(store, one, memory(2, state=State.FADED, session_id="s2"))
         say(store, message(9, sequence=1))
         with store.read("alice") as snapshot:
-            got = snapshot.memory_stats(states=ALL)
+            stats = snapshot.memory_stats(states=ALL)
             numbers = snapshot.item_numbers([record_id(1)], NOW)
             (session,) = snapshot.sessions()
-        assert got.number.tolist()[:1] == numbers.tolist()
-        assert list(got.id) == [record_id(1), record_id(2)]
-        assert list(got.kind) == ["preference", "fact"]
-        assert list(got.state) == [State.ACTIVE, State.FADED]
-        assert got.importance.tolist() == [0.1 + 0.2, 0.5]
-        assert got.strength.tolist() == [1 / 3, 0.5]
-        assert got.access_count.tolist() == [7, 0]
-        assert got.used_at.tolist() == [_micros(50), _micros(2)]
-        assert got.created_at.tolist() == [_micros(1), _micros(2)]
-        assert got.updated_at.tolist() == [_micros(40), _micros(2)]
-        assert got.expires_at.tolist() == [_micros(1e6), -1]
-        assert got.session[0] == session.number
-        assert got.session[1] not in (session.number, -1)
+        assert stats.number.tolist()[:1] == numbers.tolist()
+        assert list(stats.id) == [record_id(1), record_id(2)]
+        assert list(stats.kind) == ["preference", "fact"]
+        assert list(stats.state) == [State.ACTIVE, State.FADED]
+        assert stats.importance.tolist() == [0.1 + 0.2, 0.5]
+        assert stats.strength.tolist() == [1 / 3, 0.5]
+        assert stats.access_count.tolist() == [7, 0]
+        assert stats.used_at.tolist() == [_micros(50), _micros(2)]
+        assert stats.created_at.tolist() == [_micros(1), _micros(2)]
+        assert stats.updated_at.tolist() == [_micros(40), _micros(2)]
+        assert stats.expires_at.tolist() == [_micros(1e6), -1]
+        assert stats.session[0] == session.number
+        assert stats.session[1] not in (session.number, -1)
 
     def test_memory_stats_are_oldest_first_by_creation_then_id(self, store: Store) -> None:
         for number, created in ((2, 5), (9, 1), (7, 5), (3, 9), (1, 5)):
             remember(store, memory(number, created_at=at(created)))
         with store.read("alice") as snapshot:
-            got = snapshot.memory_stats(states=ALL)
-        assert list(got.id) == [record_id(n) for n in (9, 1, 2, 7, 3)]
-        assert got.session.tolist() == [-1] * 5
+            stats = snapshot.memory_stats(states=ALL)
+        assert list(stats.id) == [record_id(n) for n in (9, 1, 2, 7, 3)]
+        assert stats.session.tolist() == [-1] * 5
 
     def test_memory_stats_are_limited_to_the_given_states(self, store: Store) -> None:
         remember(store, *(memory(n, state=state) for n, state in enumerate(State, start=1)))
@@ -379,15 +381,15 @@ class UpkeepContract:
             tx.amend(memory(2, state=State.EXPIRED, updated_at=at(60)))
             tx.revise(memory(1, version=2, importance=0.9, updated_at=at(70)), short_entry("y"))
             tx.set_strengths([record_id(3)], [0.25])
-            got = tx.memory_stats(states=_ACTIVE)
-        assert list(got.id) == [record_id(1), record_id(3)]
-        assert got.importance.tolist() == [0.9, 0.5]
-        assert got.strength.tolist() == [0.5, 0.25]
-        assert got.updated_at.tolist() == [_micros(70), _micros(3)]
+            stats = tx.memory_stats(states=_ACTIVE)
+        assert list(stats.id) == [record_id(1), record_id(3)]
+        assert stats.importance.tolist() == [0.9, 0.5]
+        assert stats.strength.tolist() == [0.5, 0.25]
+        assert stats.updated_at.tolist() == [_micros(70), _micros(3)]
         with store.read("alice") as snapshot:
-            assert snapshot.memory_stats(states=_ACTIVE).number.tolist() == got.number.tolist()
+            assert snapshot.memory_stats(states=_ACTIVE).number.tolist() == stats.number.tolist()
             numbers = snapshot.item_numbers([record_id(1), record_id(3)], NOW)
-        assert got.number.tolist() == numbers.tolist()
+        assert stats.number.tolist() == numbers.tolist()
 
     def test_strengths_are_stored_and_nothing_else_changes(self, store: Store) -> None:
         remember(store, memory(1, "tea", key="k", tags=("a",)), memory(2), memory(3))

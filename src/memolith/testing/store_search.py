@@ -81,13 +81,13 @@ class NearnessContract:
             assert nearest_numbers(snapshot, limit=0) == []
 
     def test_min_cosine_excludes_distant_items(self, store: Store) -> None:
-        near = {1: (1, 0), 2: (1, 1), 3: (0, 1), 4: (-1, 0), 5: (1, 0.1)}
-        insert(store, *((memory(n), short_entry("x", *at)) for n, at in near.items()))
+        vectors = {1: (1, 0), 2: (1, 1), 3: (0, 1), 4: (-1, 0), 5: (1, 0.1)}
+        insert(store, *((memory(n), short_entry("x", *near)) for n, near in vectors.items()))
         with store.read("alice") as snapshot:
 
             def enough(cosine: float, limit: int = 9, query: tuple[float, ...] = (1,)) -> list[int]:
-                got = snapshot.nearest(vector(*query), limit, NOW, min_cosine=cosine)
-                return [int(id_.replace("-", ""), 16) for id_ in snapshot.items(got).record_id]
+                numbers = snapshot.nearest(vector(*query), limit, NOW, min_cosine=cosine)
+                return [int(id_.replace("-", ""), 16) for id_ in snapshot.items(numbers).record_id]
 
             assert enough(0.99) == [1, 5]
             assert enough(0.99, limit=1) == [1]
@@ -150,12 +150,12 @@ class NearnessContract:
         query = vector(*rows[5])
         with store.read("alice") as snapshot:
             first, second, third = snapshot.item_numbers([record_id(n) for n in (1, 2, 3)], NOW)
-            got = snapshot.similarities(query, np.array([third, second, first, third]))
-        assert got.row.tolist() == [0, 0, 2, 2, 3, 3]
-        assert got.part.tolist() == [0, 2, 0, 1, 0, 2]
+            similarities = snapshot.similarities(query, np.array([third, second, first, third]))
+        assert similarities.row.tolist() == [0, 0, 2, 2, 3, 3]
+        assert similarities.part.tolist() == [0, 2, 0, 1, 0, 2]
         order = (2, 3, 0, 1, 2, 3)
         expected = cosines(np.stack([vector(*rows[place]) for place in order]), query)
-        assert got.cosine.tolist() == expected.tolist()
+        assert similarities.cosine.tolist() == expected.tolist()
 
     def test_queries_of_a_snapshot_are_independent(self, store: Store) -> None:
         insert(store, (memory(1), short_entry("a", 1)), (memory(2), short_entry("b", -1)))
@@ -223,14 +223,18 @@ class PostingsContract:
         )
         with store.read("alice") as snapshot:
             one, three = snapshot.item_numbers([record_id(1), record_id(3)], NOW)
-            got = snapshot.postings(["cup", "none", "tea"], NOW)
-        assert got.passages.tolist() == [one << PART_BITS, one << PART_BITS | 1, three << PART_BITS]
-        assert got.lengths.tolist() == [3, 3, 1]
-        assert got.term.tolist() == [0, 0, 2, 2]
-        assert got.slot.tolist() == [0, 1, 0, 2]
-        assert got.frequency.tolist() == [1, 3, 2, 1]
-        assert got.document_frequency.tolist() == [2, 0, 2]
-        assert (got.total, got.mean_length) == (4, 8 / 4)
+            postings = snapshot.postings(["cup", "none", "tea"], NOW)
+        assert postings.passages.tolist() == [
+            one << PART_BITS,
+            one << PART_BITS | 1,
+            three << PART_BITS,
+        ]
+        assert postings.lengths.tolist() == [3, 3, 1]
+        assert postings.term.tolist() == [0, 0, 2, 2]
+        assert postings.slot.tolist() == [0, 1, 0, 2]
+        assert postings.frequency.tolist() == [1, 3, 2, 1]
+        assert postings.document_frequency.tolist() == [2, 0, 2]
+        assert (postings.total, postings.mean_length) == (4, 8 / 4)
 
     def test_frequencies_count_all_valid_passages_despite_the_filter(self, store: Store) -> None:
         insert(
@@ -240,9 +244,13 @@ class PostingsContract:
             (memory(3, expires_at=at(5)), entry(passage({"tea": 1}))),
         )
         with store.read("alice") as snapshot:
-            got = snapshot.postings(["tea"], replace(NOW, kinds=frozenset({"event"})))
-        assert len(got.passages) == 1
-        assert (got.document_frequency.tolist(), got.total, got.mean_length) == ([3], 3, 2.0)
+            postings = snapshot.postings(["tea"], replace(NOW, kinds=frozenset({"event"})))
+        assert len(postings.passages) == 1
+        assert (postings.document_frequency.tolist(), postings.total, postings.mean_length) == (
+            [3],
+            3,
+            2.0,
+        )
 
     def test_frequencies_follow_closed_and_new_versions(self, store: Store) -> None:
         remember(store, memory(1, "tea pot"), memory(2, "tea"), memory(3, "tea cup big"))
@@ -252,9 +260,9 @@ class PostingsContract:
             tx.amend(memory(2, state=State.FADED, updated_at=at(60)))
             tx.revise(memory(1, "cup", version=2, updated_at=at(60)), short_entry("cup", 1))
         with store.read("alice") as snapshot:
-            got = snapshot.postings(["tea", "cup"], NOW)
-            assert got.document_frequency.tolist() == [1, 2]
-            assert (got.total, got.mean_length) == (2, 2.0)
+            postings = snapshot.postings(["tea", "cup"], NOW)
+            assert postings.document_frequency.tolist() == [1, 2]
+            assert (postings.total, postings.mean_length) == (2, 2.0)
             then = snapshot.postings(["tea", "cup"], replace(NOW, as_of=at(59)))
             assert then.document_frequency.tolist() == [3, 1]
             assert (then.total, then.mean_length) == (3, 2.0)
@@ -263,8 +271,8 @@ class PostingsContract:
         remember(store, memory(1, "tea"))
         remember(store, memory(2, "tea"), memory(3, "tea tea"), owner_id="bob")
         with store.read("alice") as snapshot:
-            got = snapshot.postings(["tea"], NOW)
-        assert (got.document_frequency.tolist(), got.total) == ([1], 1)
+            postings = snapshot.postings(["tea"], NOW)
+        assert (postings.document_frequency.tolist(), postings.total) == ([1], 1)
 
     @pytest.mark.parametrize("term", ["a\0b", "%", "_", "'", "é", "🙂", "x" * 300])
     def test_any_term_is_found_exactly(self, store: Store, term: str) -> None:
@@ -354,8 +362,8 @@ class ItemsContract:
 
     def test_items_have_the_fields_of_their_records(self, store: Store) -> None:
         features = entry(passage({"a": 4}), traits=Trait.QUESTION | Trait.PLACE, words=17)
-        said = message(9, sequence=4, speaker="Bob", role=Role.PARTICIPANT)
-        log(store, (said, features))
+        logged = message(9, sequence=4, speaker="Bob", role=Role.PARTICIPANT)
+        log(store, (logged, features))
         insert(
             store,
             (memory(1, happened_at=at(-7), session_id="s1"), entry()),
@@ -363,44 +371,44 @@ class ItemsContract:
         )
         with store.read("alice") as snapshot:
             numbers = snapshot.item_numbers([record_id(n) for n in (2, 9, 1)], NOW)
-            got = snapshot.items(numbers)
+            items = snapshot.items(numbers)
             (session,) = snapshot.sessions()
             (speaker,) = snapshot.participants()
-        assert got.number.tolist() == numbers.tolist()
-        assert got.is_memory.tolist() == [True, False, True]
-        assert list(got.record_id) == [record_id(n) for n in (2, 9, 1)]
-        assert list(got.kind) == ["event", EPISODE, "fact"]
-        assert got.session.tolist() == [-1, session.number, session.number]
-        assert got.sequence.tolist() == [0, 4, 0]
-        assert got.speaker.tolist() == [-1, speaker.number, -1]
-        assert list(got.role) == [Role.ASSISTANT, Role.PARTICIPANT, Role.USER]
+        assert items.number.tolist() == numbers.tolist()
+        assert items.is_memory.tolist() == [True, False, True]
+        assert list(items.record_id) == [record_id(n) for n in (2, 9, 1)]
+        assert list(items.kind) == ["event", EPISODE, "fact"]
+        assert items.session.tolist() == [-1, session.number, session.number]
+        assert items.sequence.tolist() == [0, 4, 0]
+        assert items.speaker.tolist() == [-1, speaker.number, -1]
+        assert list(items.role) == [Role.ASSISTANT, Role.PARTICIPANT, Role.USER]
         epoch = at(0).timestamp()
-        assert (got.at / 1e6 - epoch).tolist() == [2, 9, -7]
-        assert got.traits.tolist() == [0, int(Trait.QUESTION | Trait.PLACE), 0]
-        assert got.words.tolist() == [1, 17, 1]
-        assert got.tokens.tolist() == [0, 6, 0]
+        assert (items.at / 1e6 - epoch).tolist() == [2, 9, -7]
+        assert items.traits.tolist() == [0, int(Trait.QUESTION | Trait.PLACE), 0]
+        assert items.words.tolist() == [1, 17, 1]
+        assert items.tokens.tolist() == [0, 6, 0]
 
     def test_usage_stats_are_current(self, store: Store) -> None:
         remember(store, memory(1, importance=0.3), memory(2, importance=0.9))
         say(store, message(3, sequence=1, said_at=at(33)))
         ids = [record_id(n) for n in (3, 1, 2)]
         with store.read("alice") as snapshot:
-            got = snapshot.usage_stats(snapshot.item_numbers(ids, NOW))
-        assert got.importance.tolist() == [1.0, 0.3, 0.9]
-        assert got.access_count.tolist() == [0, 0, 0]
-        assert (got.used_at / 1e6 - at(0).timestamp()).tolist() == [33, 1, 2]
-        assert (got.updated_at / 1e6 - at(0).timestamp()).tolist() == [33, 1, 2]
+            stats = snapshot.usage_stats(snapshot.item_numbers(ids, NOW))
+        assert stats.importance.tolist() == [1.0, 0.3, 0.9]
+        assert stats.access_count.tolist() == [0, 0, 0]
+        assert (stats.used_at / 1e6 - at(0).timestamp()).tolist() == [33, 1, 2]
+        assert (stats.updated_at / 1e6 - at(0).timestamp()).tolist() == [33, 1, 2]
         store.record_access("alice", {record_id(1): (2, at(80))})
         with store.read("alice") as snapshot:
-            got = snapshot.usage_stats(snapshot.item_numbers(ids, NOW))
-        assert got.access_count.tolist() == [0, 2, 0]
-        assert (got.used_at / 1e6 - at(0).timestamp()).tolist() == [33, 80, 2]
-        assert (got.updated_at / 1e6 - at(0).timestamp()).tolist() == [33, 1, 2]
+            stats = snapshot.usage_stats(snapshot.item_numbers(ids, NOW))
+        assert stats.access_count.tolist() == [0, 2, 0]
+        assert (stats.used_at / 1e6 - at(0).timestamp()).tolist() == [33, 80, 2]
+        assert (stats.updated_at / 1e6 - at(0).timestamp()).tolist() == [33, 1, 2]
         with store.write("alice") as tx:
             tx.amend(memory(2, importance=0.9, updated_at=at(90)))
         with store.read("alice") as snapshot:
-            got = snapshot.usage_stats(snapshot.item_numbers(ids, NOW))
-        assert (got.updated_at / 1e6 - at(0).timestamp()).tolist() == [33, 1, 90]
+            stats = snapshot.usage_stats(snapshot.item_numbers(ids, NOW))
+        assert (stats.updated_at / 1e6 - at(0).timestamp()).tolist() == [33, 1, 90]
 
     def test_old_version_shares_the_usage_of_its_memory(self, store: Store) -> None:
         remember(store, memory(1))
@@ -409,9 +417,9 @@ class ItemsContract:
             tx.revise(new, short_entry("new", 1))
         with store.read("alice") as snapshot:
             then = replace(NOW, as_of=at(50))
-            got = snapshot.usage_stats(snapshot.item_numbers([record_id(1)], then))
-        assert (got.importance.tolist(), got.access_count.tolist()) == ([0.9], [4])
-        assert (got.updated_at / 1e6 - at(0).timestamp()).tolist() == [60]
+            stats = snapshot.usage_stats(snapshot.item_numbers([record_id(1)], then))
+        assert (stats.importance.tolist(), stats.access_count.tolist()) == ([0.9], [4])
+        assert (stats.updated_at / 1e6 - at(0).timestamp()).tolist() == [60]
 
     def test_item_numbers_respect_the_filter(self, store: Store) -> None:
         remember(store, memory(1, "one"), memory(2, kind="event"))
@@ -480,5 +488,5 @@ class ItemsContract:
         insert(store, (memory(1), entry(first, second)), (memory(2), entry()))
         with store.read("alice") as snapshot:
             one, two = snapshot.item_numbers([record_id(1), record_id(2)], NOW)
-            got = snapshot.passages(np.array([two, one]))
-        assert got == [[], [(Span(0, 9), 3), (Span(9, 12), 7)]]
+            passages = snapshot.passages(np.array([two, one]))
+        assert passages == [[], [(Span(0, 9), 3), (Span(9, 12), 7)]]

@@ -61,9 +61,9 @@ class ApiKeysContract:
         assert store.api_keys.all() == [_ALICE]
 
     def test_api_key_times_are_in_utc(self, store: Store) -> None:
-        there = timezone(timedelta(hours=5))
-        store.api_keys.add(replace(_ALICE, created_at=at(0).astimezone(there)), b"a")
-        store.api_keys.revoke("phone", at(9).astimezone(there))
+        local = timezone(timedelta(hours=5))
+        store.api_keys.add(replace(_ALICE, created_at=at(0).astimezone(local)), b"a")
+        store.api_keys.revoke("phone", at(9).astimezone(local))
         (key,) = store.api_keys.all()
         assert key.revoked_at is not None
         assert key.created_at.utcoffset() == key.revoked_at.utcoffset() == timedelta(0)
@@ -94,59 +94,64 @@ class UsageContract:
     """Usage of models by owner."""
 
     @pytest.fixture
-    def spending(self, store: Store) -> Store:
+    def owners_store(self, store: Store) -> Store:
         """Return a store with data of Alice and Bob."""
         for owner in ("alice", "bob"):
             remember(store, memory(1, owner_id=owner), owner_id=owner)
         return store
 
-    def test_usage_is_empty_initially(self, spending: Store) -> None:
-        assert spending.usage.get_usage("alice", _BEFORE) == {}
-        assert spending.usage.get_usage("nobody", _BEFORE) == {}
+    def test_usage_is_empty_initially(self, owners_store: Store) -> None:
+        assert owners_store.usage.get_usage("alice", _BEFORE) == {}
+        assert owners_store.usage.get_usage("nobody", _BEFORE) == {}
 
-    def test_calls_are_counted_by_owner_and_purpose(self, spending: Store) -> None:
-        spending.usage.add("alice", "extract", ModelUsage(1, 100, 10), at=at(0))
-        spending.usage.add("alice", "extract", ModelUsage(2, 30, 3), at=at(1))
-        spending.usage.add("alice", "arbitrate", ModelUsage(1, 5, 0), at=at(2))
-        spending.usage.add("bob", "extract", ModelUsage(1, 7, 7), at=at(2))
-        found = spending.usage.get_usage("alice", at(0))
-        assert found == {"arbitrate": ModelUsage(1, 5, 0), "extract": ModelUsage(3, 130, 13)}
-        assert list(found) == ["arbitrate", "extract"]
-        assert spending.usage.get_usage("bob", at(0)) == {"extract": ModelUsage(1, 7, 7)}
+    def test_calls_are_counted_by_owner_and_purpose(self, owners_store: Store) -> None:
+        owners_store.usage.add("alice", "extract", ModelUsage(1, 100, 10), at=at(0))
+        owners_store.usage.add("alice", "extract", ModelUsage(2, 30, 3), at=at(1))
+        owners_store.usage.add("alice", "arbitrate", ModelUsage(1, 5, 0), at=at(2))
+        owners_store.usage.add("bob", "extract", ModelUsage(1, 7, 7), at=at(2))
+        usage = owners_store.usage.get_usage("alice", at(0))
+        assert usage == {"arbitrate": ModelUsage(1, 5, 0), "extract": ModelUsage(3, 130, 13)}
+        assert list(usage) == ["arbitrate", "extract"]
+        assert owners_store.usage.get_usage("bob", at(0)) == {"extract": ModelUsage(1, 7, 7)}
 
-    def test_usage_is_reported_from_a_given_hour(self, spending: Store) -> None:
+    def test_usage_is_reported_from_a_given_hour(self, owners_store: Store) -> None:
         for n in range(3):
-            spending.usage.add("alice", "extract", ModelUsage(1, 10**n, 0), at=at(n * _HOUR_S + n))
+            owners_store.usage.add(
+                "alice", "extract", ModelUsage(1, 10**n, 0), at=at(n * _HOUR_S + n)
+            )
         tokens = [
-            {p: s.input_tokens for p, s in spending.usage.get_usage("alice", at(seconds)).items()}
+            {
+                p: s.input_tokens
+                for p, s in owners_store.usage.get_usage("alice", at(seconds)).items()
+            }
             for seconds in (-1, 0, _HOUR_S - 1, _HOUR_S, 2 * _HOUR_S, 3 * _HOUR_S)
         ]
         assert tokens == [{"extract": total} for total in (111, 111, 111, 110, 100)] + [{}]
 
-    def test_usage_hours_are_in_utc(self, spending: Store) -> None:
-        there = timezone(timedelta(hours=5, minutes=30))
-        spending.usage.add("alice", "extract", ModelUsage(1, 1, 1), at=at(0).astimezone(there))
-        spending.usage.add("alice", "extract", ModelUsage(1, 1, 1), at=at(_HOUR_S - 1))
-        assert spending.usage.get_usage("alice", at(_HOUR_S - 1))["extract"].calls == 2
-        assert spending.usage.get_usage("alice", at(_HOUR_S).astimezone(there)) == {}
+    def test_usage_hours_are_in_utc(self, owners_store: Store) -> None:
+        local = timezone(timedelta(hours=5, minutes=30))
+        owners_store.usage.add("alice", "extract", ModelUsage(1, 1, 1), at=at(0).astimezone(local))
+        owners_store.usage.add("alice", "extract", ModelUsage(1, 1, 1), at=at(_HOUR_S - 1))
+        assert owners_store.usage.get_usage("alice", at(_HOUR_S - 1))["extract"].calls == 2
+        assert owners_store.usage.get_usage("alice", at(_HOUR_S).astimezone(local)) == {}
 
     def test_usage_of_owners_without_data_is_not_recorded(self, store: Store) -> None:
         store.usage.add("nobody", "extract", ModelUsage(1, 1, 1), at=at(0))
         assert store.usage.get_usage("nobody", _BEFORE) == {}
         assert store.owners() == []
 
-    def test_usage_of_erased_owners_is_removed(self, spending: Store) -> None:
-        spending.usage.add("alice", "extract", ModelUsage(1, 1, 1), at=at(0))
-        spending.erase("alice", at(1))
-        spending.usage.add("alice", "extract", ModelUsage(1, 1, 1), at=at(2))
-        assert spending.usage.get_usage("alice", _BEFORE) == {}
-        spending.readmit("alice")
-        remember(spending, memory(1))
-        assert spending.usage.get_usage("alice", _BEFORE) == {}
+    def test_usage_of_erased_owners_is_removed(self, owners_store: Store) -> None:
+        owners_store.usage.add("alice", "extract", ModelUsage(1, 1, 1), at=at(0))
+        owners_store.erase("alice", at(1))
+        owners_store.usage.add("alice", "extract", ModelUsage(1, 1, 1), at=at(2))
+        assert owners_store.usage.get_usage("alice", _BEFORE) == {}
+        owners_store.readmit("alice")
+        remember(owners_store, memory(1))
+        assert owners_store.usage.get_usage("alice", _BEFORE) == {}
 
-    def test_usage_changes_no_counter_and_creates_no_event(self, spending: Store) -> None:
-        spending.usage.add("alice", "extract", ModelUsage(1, 1, 1), at=at(0))
-        with spending.read("alice") as snapshot:
+    def test_usage_changes_no_counter_and_creates_no_event(self, owners_store: Store) -> None:
+        owners_store.usage.add("alice", "extract", ModelUsage(1, 1, 1), at=at(0))
+        with owners_store.read("alice") as snapshot:
             assert snapshot.counter == 1
             history = snapshot.history(record_id(1))
         assert history is not None
@@ -158,14 +163,14 @@ class UsageContract:
         store.usage.add(text, text, ModelUsage(1, 2**40, 3), at=at(0))
         assert store.usage.get_usage(text, at(0)) == {text: ModelUsage(1, 2**40, 3)}
 
-    def test_concurrent_counts_are_not_lost(self, spending: Store) -> None:
+    def test_concurrent_counts_are_not_lost(self, owners_store: Store) -> None:
         with ThreadPoolExecutor(8) as pool:
             for _ in pool.map(
-                lambda n: spending.usage.add("alice", "extract", ModelUsage(1, n, 0), at=at(n)),
+                lambda n: owners_store.usage.add("alice", "extract", ModelUsage(1, n, 0), at=at(n)),
                 range(40),
             ):
                 pass
-        assert spending.usage.get_usage("alice", at(0)) == {
+        assert owners_store.usage.get_usage("alice", at(0)) == {
             "extract": ModelUsage(40, sum(range(40)), 0)
         }
 
@@ -370,5 +375,5 @@ class JobsContract:
     def test_only_one_of_many_threads_gets_a_job(self, store: Store) -> None:
         with ThreadPoolExecutor(8) as pool:
             for turn in range(10):
-                found = list(pool.map(lambda _, t=turn: _take(store, 0, f"job {t}"), range(8)))
-                assert sum(lease is not None for lease in found) == 1
+                leases = list(pool.map(lambda _, t=turn: _take(store, 0, f"job {t}"), range(8)))
+                assert sum(lease is not None for lease in leases) == 1

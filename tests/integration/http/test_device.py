@@ -31,15 +31,15 @@ class Assistant:
     def __init__(self) -> None:
         self.systems: list[str] = []
 
-    def __call__(self, asked: ReceivedRequest) -> Any:
-        if '"facts"' in asked.system:
-            told = "Alex" in asked.user
+    def __call__(self, request: ReceivedRequest) -> Any:
+        if '"facts"' in request.system:
+            told = "Alex" in request.user
             facts = [(_NAME, "personal"), (_WORK, "personal")] if told else []
             return {"facts": [{"fact": f, "type": kind, "from": [1]} for f, kind in facts]}
-        self.systems.append(asked.system)
-        said = asked.messages[-1].content
+        self.systems.append(request.system)
+        said = request.messages[-1].content
         if "remember my name" in said:
-            knows = _NAME in asked.system
+            knows = _NAME in request.system
             return "ACTION: SPEAK\n" + ("Your name is Alex." if knows else "I don't know.")
         if "pizza" in said:
             return "ACTION: IGNORE"

@@ -44,9 +44,9 @@ _ROUTES = [
 ]
 
 
-def _said(asked: ReceivedRequest) -> Any:
+def _said(request: ReceivedRequest) -> Any:
     """Answer in words, or in the form that is asked for."""
-    return _like(asked.schema.json) if asked.schema else "ACTION: SPEAK\nYes."
+    return _like(request.schema.json) if request.schema else "ACTION: SPEAK\nYes."
 
 
 def _like(schema: Mapping[str, Any]) -> Any:

@@ -31,11 +31,11 @@ def upstream(server: ModelServer) -> OpenAIUpstream:
     return OpenAIUpstream("scripted", server.openai_url, KEY)
 
 
-def answer(asked: ReceivedRequest) -> Any:
+def answer(request: ReceivedRequest) -> Any:
     """Answer what a model would that reads its prompt."""
-    if "broken" in asked.user:
+    if "broken" in request.user:
         return truncated_answer("This is a long answer that will never come to its end at all.")
-    return f"Noted: {asked.user}"
+    return f"Noted: {request.user}"
 
 
 @pytest.fixture(scope="module")

@@ -21,12 +21,12 @@ from support.chat_proxy import Proxied, proxied, said, streamed, user
 KEY = "sk-ant-0123456789abcdef"
 
 
-def answer(asked: ReceivedRequest) -> Any:
-    if "broken" in asked.user:
+def answer(request: ReceivedRequest) -> Any:
+    if "broken" in request.user:
         return truncated_answer("This is a long answer that will never come to its end at all.")
-    if "weather" in asked.user:
+    if "weather" in request.user:
         return Answer("Let me look.", calls=(("weather", '{"city": "Oslo"}'),))
-    return f"Noted: {asked.user}"
+    return f"Noted: {request.user}"
 
 
 def upstream(server: ModelServer) -> AnthropicUpstream:

@@ -48,7 +48,7 @@ class Embedder(HashingEmbedder):
 
 @pytest.fixture(scope="module")
 def model() -> Iterator[ModelServer]:
-    with ModelServer(lambda asked: f"Noted: {asked.user}") as server:
+    with ModelServer(lambda request: f"Noted: {request.user}") as server:
         yield server
 
 

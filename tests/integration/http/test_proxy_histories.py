@@ -22,9 +22,9 @@ from support.chat_proxy import Proxied, assistant, proxied, said, user
 WINDOW = 512
 
 
-def answer(asked: ReceivedRequest) -> Any:
-    if asked.headers["user-agent"] == "memolith":
-        return f"Noted: {asked.user}"
+def answer(request: ReceivedRequest) -> Any:
+    if request.headers["user-agent"] == "memolith":
+        return f"Noted: {request.user}"
     return {"summary": "The user told of many chairs, all of them blue."}
 
 

@@ -13,10 +13,10 @@ from support.chat_proxy import user
 from support.server_process import environment, served
 
 
-def answer(asked: ReceivedRequest) -> Any:
-    if asked.headers["user-agent"] != "memolith":  # Memolith's own question
+def answer(request: ReceivedRequest) -> Any:
+    if request.headers["user-agent"] != "memolith":  # Memolith's own question
         return {"facts": []}
-    knows = "Alex" in asked.system and "NASA" in asked.system
+    knows = "Alex" in request.system and "NASA" in request.system
     return "You are Alex, of NASA." if knows else "Nice to meet you."
 
 

@@ -41,8 +41,8 @@ class Two:
         return {"Authorization": f"Bearer {made.secret}"}
 
 
-def answer(asked: ReceivedRequest) -> Any:
-    if asked.headers["user-agent"] != "memolith":  # Memolith's own question
+def answer(request: ReceivedRequest) -> Any:
+    if request.headers["user-agent"] != "memolith":  # Memolith's own question
         return {"facts": []}
     return "I see."
 

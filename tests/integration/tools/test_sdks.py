@@ -37,9 +37,9 @@ def calls_by_anthropic(*calls: dict[str, Any], name: str = "memory") -> Answer:
     return Answer(raw=json.dumps(message))
 
 
-def results(asked: ReceivedRequest) -> list[dict[str, Any]]:
+def results(request: ReceivedRequest) -> list[dict[str, Any]]:
     """Return the tools' results that a request carries last."""
-    content = asked.body["messages"][-1]["content"]
+    content = request.body["messages"][-1]["content"]
     return [each for each in content if each["type"] == "tool_result"]
 
 

@@ -49,11 +49,11 @@ class SlowModel:
         self._lock = threading.Lock()
         self.calls = 0
 
-    def __call__(self, asked: ReceivedRequest) -> Any:
+    def __call__(self, request: ReceivedRequest) -> Any:
         with self._lock:
             self.calls += 1
             delay_s = self._random.uniform(0, LONGEST_CALL_S)
-        return delayed_answer(self._model(asked), delay_s)
+        return delayed_answer(self._model(request), delay_s)
 
 
 @dataclass(frozen=True, slots=True)

@@ -284,12 +284,12 @@ class EmbeddedChroma:
 
     def nearest(self, name: str, query: Floats, most: int) -> NearestPoints:
         """See `Chroma`."""
-        found = self._call(
+        result = self._call(
             lambda client: client.get_collection(name).query(
                 query_embeddings=query[None, :], n_results=most, include=["distances"]
             )
         )
-        return NearestPoints(found["ids"][0], found["distances"][0])
+        return NearestPoints(result["ids"][0], result["distances"][0])
 
     def count(self, name: str) -> int:
         """See `Chroma`."""
@@ -297,13 +297,13 @@ class EmbeddedChroma:
 
     def page(self, name: str, start: int, most: int) -> Points:
         """See `Chroma`."""
-        found = self._call(
+        result = self._call(
             lambda client: client.get_collection(name).get(
                 offset=start, limit=most, include=["embeddings", "metadatas"]
             )
         )
-        vectors = np.asarray(found["embeddings"], dtype=np.float32)
-        return Points(found["ids"], vectors, [facts or {} for facts in found["metadatas"]])
+        vectors = np.asarray(result["embeddings"], dtype=np.float32)
+        return Points(result["ids"], vectors, [facts or {} for facts in result["metadatas"]])
 
     def names(self, prefix: str) -> list[str]:
         """See `Chroma`."""
@@ -416,22 +416,22 @@ class ChromaServer:
 
     def stamp(self, name: str) -> str | None:
         """See `Chroma`."""
-        found = self._request("GET", f"/{name}")
-        if found is None:
+        collection = self._request("GET", f"/{name}")
+        if collection is None:
             with self._lock:
                 self._ids.pop(name, None)
             return None
-        self._remember(name, found)
+        self._remember(name, collection)
         return call_service(
-            lambda: str((found["metadata"] or {}).get(STAMP, "")),
+            lambda: str((collection["metadata"] or {}).get(STAMP, "")),
             UNREADABLE_ERRORS,
             _unreadable_answer,
         )
 
     def make(self, name: str, facts: Facts) -> None:
         """See `Chroma`."""
-        asked = {"name": name, "metadata": facts, "configuration": CONFIGURATION}
-        self._remember(name, self._request("POST", "", {**asked, "get_or_create": True}))
+        body = {"name": name, "metadata": facts, "configuration": CONFIGURATION}
+        self._remember(name, self._request("POST", "", {**body, "get_or_create": True}))
 
     def mark(self, name: str, facts: Facts) -> None:
         """See `Chroma`."""
@@ -439,12 +439,12 @@ class ChromaServer:
 
     def put(self, name: str, points: Points) -> None:
         """See `Chroma`."""
-        asked = {
+        body = {
             "ids": points.ids,
             "embeddings": points.vectors.tolist(),
             "metadatas": points.facts,
         }
-        self._request_collection(name, "POST", "/upsert", asked)
+        self._request_collection(name, "POST", "/upsert", body)
 
     def remove(self, name: str, ids: Sequence[str]) -> None:
         """See `Chroma`."""
@@ -458,20 +458,20 @@ class ChromaServer:
 
     def nearest(self, name: str, query: Floats, most: int) -> NearestPoints:
         """See `Chroma`."""
-        asked = {"query_embeddings": [query.tolist()], "n_results": most, "include": ["distances"]}
-        found = self._request_collection(name, "POST", "/query", asked)
-        return call_service(lambda: _parse_nearest(found), UNREADABLE_ERRORS, _unreadable_answer)
+        body = {"query_embeddings": [query.tolist()], "n_results": most, "include": ["distances"]}
+        result = self._request_collection(name, "POST", "/query", body)
+        return call_service(lambda: _parse_nearest(result), UNREADABLE_ERRORS, _unreadable_answer)
 
     def count(self, name: str) -> int:
         """See `Chroma`."""
-        found = self._request_collection(name, "GET", "/count")
-        return call_service(lambda: int(found), UNREADABLE_ERRORS, _unreadable_answer)
+        result = self._request_collection(name, "GET", "/count")
+        return call_service(lambda: int(result), UNREADABLE_ERRORS, _unreadable_answer)
 
     def page(self, name: str, start: int, most: int) -> Points:
         """See `Chroma`."""
-        asked = {"offset": start, "limit": most, "include": ["embeddings", "metadatas"]}
-        found = self._request_collection(name, "POST", "/get", asked)
-        return call_service(lambda: _parse_points(found), UNREADABLE_ERRORS, _unreadable_answer)
+        body = {"offset": start, "limit": most, "include": ["embeddings", "metadatas"]}
+        result = self._request_collection(name, "POST", "/get", body)
+        return call_service(lambda: _parse_points(result), UNREADABLE_ERRORS, _unreadable_answer)
 
     def names(self, prefix: str) -> list[str]:
         """See `Chroma`."""
@@ -483,9 +483,11 @@ class ChromaServer:
                 return [name for name in names if name.startswith(prefix)]
 
     def _page_of_names(self, start: int) -> list[str]:
-        found = self._request("GET", f"?limit={_PAGE}&offset={start}") or []
+        collections = self._request("GET", f"?limit={_PAGE}&offset={start}") or []
         return call_service(
-            lambda: [str(each["name"]) for each in found], UNREADABLE_ERRORS, _unreadable_answer
+            lambda: [str(each["name"]) for each in collections],
+            UNREADABLE_ERRORS,
+            _unreadable_answer,
         )
 
     def close(self) -> None:
@@ -495,8 +497,8 @@ class ChromaServer:
                 self._client.close()
             self._client = None
 
-    def _remember(self, name: str, found: Any) -> str:
-        id_ = call_service(lambda: str(found["id"]), UNREADABLE_ERRORS, _unreadable_answer)
+    def _remember(self, name: str, collection: Any) -> str:
+        id_ = call_service(lambda: str(collection["id"]), UNREADABLE_ERRORS, _unreadable_answer)
         with self._lock:
             self._ids[name] = id_
         return id_
@@ -505,15 +507,15 @@ class ChromaServer:
         """Send a request about a collection; retry once with a new id if it was recreated."""
         id_ = self._ids.get(name)
         if id_ is not None:
-            found = self._request(method, f"/{quote(id_, safe='')}{path}", body)
-            if found is not None:
-                return found
+            answer = self._request(method, f"/{quote(id_, safe='')}{path}", body)
+            if answer is not None:
+                return answer
         if self.stamp(name) is None:
             raise CollectionNotFound(name)
-        found = self._request(method, f"/{quote(self._ids[name], safe='')}{path}", body)
-        if found is None:
+        answer = self._request(method, f"/{quote(self._ids[name], safe='')}{path}", body)
+        if answer is None:
             raise CollectionNotFound(name)
-        return found
+        return answer
 
     def _request(self, method: str, path: str, body: Any = None) -> Any:
         """Send a request and return the decoded response, or None if the resource does not exist.
@@ -524,9 +526,11 @@ class ChromaServer:
         import httpx
 
         def convert_error(error: Exception) -> ServiceFailed:
-            late = isinstance(error, httpx.TimeoutException)
+            is_timeout = isinstance(error, httpx.TimeoutException)
             return (
-                timeout_failure(SERVICE, self._timeout_s) if late else unreachable_failure(SERVICE)
+                timeout_failure(SERVICE, self._timeout_s)
+                if is_timeout
+                else unreachable_failure(SERVICE)
             )
 
         def call() -> httpx.Response:
@@ -568,13 +572,13 @@ def _unreadable_answer(error: Exception) -> ServiceFailed:
     return unreadable_failure(SERVICE)
 
 
-def _parse_nearest(found: Any) -> NearestPoints:
-    ids, distances = found["ids"][0], found["distances"][0]
+def _parse_nearest(result: Any) -> NearestPoints:
+    ids, distances = result["ids"][0], result["distances"][0]
     return NearestPoints([str(id_) for id_ in ids], [float(each) for each in distances])
 
 
-def _parse_points(found: Any) -> Points:
-    vectors = np.array(found["embeddings"], dtype=np.float32)
+def _parse_points(result: Any) -> Points:
+    vectors = np.array(result["embeddings"], dtype=np.float32)
     return Points(
-        [str(id_) for id_ in found["ids"]], vectors, [each or {} for each in found["metadatas"]]
+        [str(id_) for id_ in result["ids"]], vectors, [each or {} for each in result["metadatas"]]
     )

@@ -304,12 +304,12 @@ def _build_points(rows: Sequence[Row], owner: int, dimension: int) -> Points:
 
 def _build_facts(owner: int, kind: str | None, compressed: int, importance: float | None) -> Facts:
     """Return a passage's metadata; messages have no importance."""
-    known: dict[str, str | int | float | bool] = {
+    facts: dict[str, str | int | float | bool] = {
         "owner": owner,
         "kind": kind or EPISODE,
         "compressed": bool(compressed),
     }
-    return known if importance is None else {**known, "importance": importance}
+    return facts if importance is None else {**facts, "importance": importance}
 
 
 def decode_vectors(stored: Sequence[bytes], dimension: int) -> Floats:

@@ -162,43 +162,43 @@ class OutboxSender:
     def _send_batch(self, owner: int, *, only_changes: bool) -> bool:
         """Send one batch; return whether there may be more."""
         with self._connections.read() as connection:
-            known = outbox.read_sent(connection, owner)
+            sent = outbox.read_sent(connection, owner)
             version = outbox.read_key_version(connection, owner)
             model = outbox.read_model(connection)
             has_more = outbox.has_pending(connection, owner) or (
                 not only_changes
-                and outbox.read_next_item(connection, owner) > (known.next_item if known else 1)
+                and outbox.read_next_item(connection, owner) > (sent.next_item if sent else 1)
             )
-        if known is not None and (known.is_dropping or version is None):
+        if sent is not None and (sent.is_dropping or version is None):
             return self._drop(owner)
-        of = f"{model.prefix}{version}"
-        if known is not None and known.model != of:
+        model_key = f"{model.prefix}{version}"
+        if sent is not None and sent.model != model_key:
             self.invalidate([owner])
             return True
         if version is None or not has_more:
             return False
         return self._update_collection(
-            _SendTask(owner, known, of, model), only_changes=only_changes
+            _SendTask(owner, sent, model_key, model), only_changes=only_changes
         )
 
     def _update_collection(self, task: _SendTask, *, only_changes: bool) -> bool:
-        owner, known = task.owner, task.known
+        owner, sent = task.owner, task.known
         store = self._store_id()
         name = outbox.collection_name(store, owner)
         stamp = self._chroma.stamp(name)
-        if stamp is not None and not _is_known_stamp(known, stamp):
-            if known is not None and known.stamp is not None:
+        if stamp is not None and not _is_known_stamp(sent, stamp):
+            if sent is not None and sent.stamp is not None:
                 raise ForeignCollection(name)
             # The collection belongs to this store, which has no record of it: an older backup was
             # restored.
             _log.warning("rebuilding Chroma collection %s", name)
             self._chroma.drop(name)
             stamp = None
-        if stamp is None and known is not None and known.stamp is not None:
+        if stamp is None and sent is not None and sent.stamp is not None:
             _log.warning("Chroma collection %s is missing; rebuilding it", name)
             self.invalidate([owner])
             return True
-        start = known.next_item if known else 1
+        start = sent.next_item if sent else 1
         sending = secrets.token_hex(8)
         with self._connections.write() as connection:
             end = (
@@ -251,13 +251,13 @@ class OutboxSender:
 
     def _store_id(self) -> str:
         with self._connections.read() as connection:
-            known = outbox.read_store_id(connection)
-        if known is not None:
-            return known
+            store_id = outbox.read_store_id(connection)
+        if store_id is not None:
+            return store_id
         with self._connections.write() as connection:
-            made = outbox.ensure_store_id(connection)
+            store_id = outbox.ensure_store_id(connection)
             connection.run("COMMIT")
-        return made
+        return store_id
 
 
 # --- Background thread
@@ -417,11 +417,11 @@ class CollectionVerifier:
     def _find_orphans(self) -> list[str]:
         with self._connections.read() as connection:
             store = outbox.read_store_id(connection)
-            known = outbox.list_sent(connection)
+            collections = outbox.list_sent(connection)
         if store is None:
             return []
-        own = {outbox.collection_name(store, sent.owner) for sent in known}
-        return sorted(set(self._chroma.names(outbox.collection_prefix(store))) - own)
+        expected = {outbox.collection_name(store, sent.owner) for sent in collections}
+        return sorted(set(self._chroma.names(outbox.collection_prefix(store))) - expected)
 
     def _find_differences(self) -> Iterator[tuple[SentVectors, str]]:
         """Yield the differences of collections that should be up to date."""

@@ -109,10 +109,10 @@ class GuardedChroma:
         expected = {sent.stamp, sent.sending} - {None}
         if self._verified_stamps.get(name) in expected:
             return True
-        found = self.call(lambda chroma: chroma.stamp(name))
-        if found not in expected:
+        stamp = self.call(lambda chroma: chroma.stamp(name))
+        if stamp not in expected:
             return False
-        self._verified_stamps[name] = str(found)
+        self._verified_stamps[name] = str(stamp)
         return True
 
 
@@ -159,18 +159,18 @@ class ChromaTables(StoredVectorSource):
         name = outbox.collection_name(store, self._owner)
         if not self._chroma.has_expected_stamp(name, sent):
             return None
-        hidden = outbox.decode_vectors([self.encrypt_query(query)], self.dimension())[0]
-        found = self._chroma.call(lambda chroma: _query_nearest(chroma, name, hidden, limit))
-        if found is None:
+        encrypted = outbox.decode_vectors([self.encrypt_query(query)], self.dimension())[0]
+        nearest = self._chroma.call(lambda chroma: _query_nearest(chroma, name, encrypted, limit))
+        if nearest is None:
             return None
-        candidates = self._candidates(found, sent)
+        candidates = self._candidates(nearest, sent)
         rows = self._read_vectors(candidates) if candidates else []
-        beyond = float(found.distances[-1]) if len(found.ids) == limit else None
+        beyond = float(nearest.distances[-1]) if len(nearest.ids) == limit else None
         return VectorCandidates([row[0] for row in rows], [row[1] for row in rows], beyond)
 
     def _read_vectors(self, items: list[int]) -> list[Row]:
-        named = self._connection.bind_integers(items)
-        return self._connection.rows(_STORED.format(vector=self._vector), (named, self._owner))
+        numbers = self._connection.bind_integers(items)
+        return self._connection.rows(_STORED.format(vector=self._vector), (numbers, self._owner))
 
     def _is_current(self, sent: SentVectors) -> bool:
         """See `StoredVectorSource`; None if Chroma is unavailable or returned too few vectors."""
@@ -178,22 +178,22 @@ class ChromaTables(StoredVectorSource):
         model = f"{outbox.read_model(self._connection).prefix}{version}"
         return sent.model == model and not sent.is_dropping and bool(sent.stamp or sent.sending)
 
-    def _candidates(self, found: NearestPoints, sent: SentVectors) -> list[int]:
+    def _candidates(self, nearest: NearestPoints, sent: SentVectors) -> list[int]:
         """Return the items of the nearest vectors, plus those whose changes are pending."""
         due = self._connection.rows(_PENDING_ITEMS, (self._owner, sent.next_item))
-        return sorted({outbox.parse_item(id_) for id_ in found.ids} | {item for (item,) in due})
+        return sorted({outbox.parse_item(id_) for id_ in nearest.ids} | {item for (item,) in due})
 
 
 def _query_nearest(
     chroma: Chroma, name: str, query: NDArray[np.float32], most: int
 ) -> NearestPoints | None:
     """Return the nearest vectors; None if a larger collection returned too few."""
-    found = chroma.nearest(name, query, most)
-    are_ids = all(id_.partition(".")[0].isdecimal() for id_ in found.ids)
-    if not are_ids or len(found.ids) != len(found.distances) or len(found.ids) > most:
+    nearest = chroma.nearest(name, query, most)
+    are_ids = all(id_.partition(".")[0].isdecimal() for id_ in nearest.ids)
+    if not are_ids or len(nearest.ids) != len(nearest.distances) or len(nearest.ids) > most:
         raise ServiceFailed(SERVICE, "sent an unreadable response", retryable=True)
-    is_short = len(found.ids) < most and chroma.count(name) > len(found.ids)
-    return None if is_short else found
+    is_short = len(nearest.ids) < most and chroma.count(name) > len(nearest.ids)
+    return None if is_short else nearest
 
 
 # --- Removal of a store's collections

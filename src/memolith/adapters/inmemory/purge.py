@@ -33,9 +33,13 @@ class PurgeWriter(RecordWriter):
         """See the port."""
         state = self._state
         names = state.sessions.keys() & set(ids)
-        said = {id_ for id_, own in state.messages.items() if own[-1].message.session_id in names}
+        message_ids = {
+            id_
+            for id_, revisions in state.messages.items()
+            if revisions[-1].message.session_id in names
+        }
         with self._change(changes=bool(names)):
-            self._remove(said)
+            self._remove(message_ids)
             numbers = {state.sessions.pop(name).number for name in names}
             for number, item in state.items.items():
                 if item.session in numbers:
@@ -46,7 +50,7 @@ class PurgeWriter(RecordWriter):
     def _remove(self, gone: set[str]) -> None:
         """Remove records, but not their sessions."""
         state = self._state
-        spoke = {
+        removed = {
             (version.message.speaker, require_role_and_time(version.message)[0])
             for id_ in gone
             for version in state.messages.get(id_, ())
@@ -64,12 +68,12 @@ class PurgeWriter(RecordWriter):
         for id_, versions in state.memories.items():
             state.memories[id_] = tuple(_drop_references(version, gone) for version in versions)
         state.base_memories = tuple(_drop_sources(one, gone) for one in state.base_memories)
-        left = {
+        remaining = {
             (version.message.speaker, version.message.role)
             for versions in state.messages.values()
             for version in versions
         }
-        for speaker in spoke - left:
+        for speaker in removed - remaining:
             state.participants.pop(speaker, None)
 
     def rewrite_message(self, id: str, revisions: Sequence[tuple[Message, IndexEntry]]) -> None:
@@ -78,11 +82,11 @@ class PurgeWriter(RecordWriter):
             if not revisions:
                 raise InvalidInput("wordings", "must contain at least one revision")
             old = {version.message.version: version for version in self._message_versions(id)}
-            kept = [
+            rewritten = [
                 (message, self._carry_over_review(id, message.content, entry))
                 for message, entry in sorted(revisions, key=lambda pair: pair[0].version)
             ]
-            if not old.keys() >= {message.version for message, _ in kept}:
+            if not old.keys() >= {message.version for message, _ in rewritten}:
                 raise NotFound("message", id)
             times = {v: self._state.items[version.item] for v, version in old.items()}
             self._state.items = {
@@ -91,44 +95,44 @@ class PurgeWriter(RecordWriter):
                 if item.record_id != id or item.kind is not None
             }
             self._state.messages[id] = tuple(
-                self._wording_of(message, entry, old, (time.valid_from, time.valid_to))
-                for message, entry in kept
+                self._rewritten_version(message, entry, old, (time.valid_from, time.valid_to))
+                for message, entry in rewritten
                 for time in (times[message.version],)
             )
 
-    def _wording_of(
+    def _rewritten_version(
         self,
         message: Message,
         entry: IndexEntry,
         old: dict[int, MessageVersion],
         valid: tuple[int, int],
     ) -> MessageVersion:
-        place = old[message.version].message
-        said = replace(
+        original = old[message.version].message
+        rewritten = replace(
             message,
-            id=place.id,
-            session_id=place.session_id,
-            sequence=place.sequence,
-            external_id=place.external_id,
+            id=original.id,
+            session_id=original.session_id,
+            sequence=original.sequence,
+            external_id=original.external_id,
         )
-        number = self._add_message(said, entry, valid[0])
+        number = self._add_message(rewritten, entry, valid[0])
         self._state.items[number] = replace(self._state.items[number], valid_to=valid[1])
-        return MessageVersion(said, number)
+        return MessageVersion(rewritten, number)
 
     def _recount(self, name: str) -> None:
         """Recount a session's messages; its position among the sessions does not change."""
-        left = [
+        remaining = [
             versions[-1].message
             for versions in self._state.messages.values()
             if versions[-1].message.session_id == name
         ]
         session = replace(
             self._state.sessions[name],
-            messages=len(left),
-            first_at=left[0].at if left else None,
-            last_at=left[-1].at if left else None,
+            messages=len(remaining),
+            first_at=remaining[0].at if remaining else None,
+            last_at=remaining[-1].at if remaining else None,
         )
-        if not left:
+        if not remaining:
             session = replace(session, first_item=None, ended_at=None)
         self._state.sessions[name] = session
 

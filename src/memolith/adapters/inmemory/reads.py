@@ -60,8 +60,8 @@ class RecordReader:
 
     def memories(self, ids: Sequence[str], *, as_of: datetime | None = None) -> list[Memory]:
         """See the port."""
-        found = (self._memory(id_, as_of) for id_ in ids)
-        return [memory for memory in found if memory is not None]
+        memories = (self._memory(id_, as_of) for id_ in ids)
+        return [memory for memory in memories if memory is not None]
 
     def find_by_key(self, key: str) -> Memory | None:
         """See the port."""
@@ -101,13 +101,15 @@ class RecordReader:
             and set(memory.tags).issuperset(tags)
         ]
         matching.sort(key=lambda one: one[:2], reverse=True)
-        rest = matching
+        remaining = matching
         if cursor is not None:
-            place = decode_cursor(self._encryption, cursor)
-            rest = [one for one in matching if one[:2] < place]
-        shown, more = rest[offset : offset + limit], len(rest) > offset + limit
-        following = encode_cursor(self._encryption, *shown[-1][:2]) if shown and more else None
-        return Page(tuple(memory for *_, memory in shown), len(matching), following)
+            position = decode_cursor(self._encryption, cursor)
+            remaining = [one for one in matching if one[:2] < position]
+        selected, has_more = remaining[offset : offset + limit], len(remaining) > offset + limit
+        following = (
+            encode_cursor(self._encryption, *selected[-1][:2]) if selected and has_more else None
+        )
+        return Page(tuple(memory for *_, memory in selected), len(matching), following)
 
     def history(self, id: str) -> History | None:
         """See the port."""
@@ -136,26 +138,29 @@ class RecordReader:
 
     def recent_messages(self, limit: int, *, session_id: str | None = None) -> list[Message]:
         """See the port."""
-        said = self.messages(session_id=session_id)
-        return said[max(0, len(said) - limit) :]
+        messages = self.messages(session_id=session_id)
+        return messages[max(0, len(messages) - limit) :]
 
     def original_messages(self, ids: Sequence[str]) -> list[Message]:
         """See the port."""
         versions = [self._state.messages[id_] for id_ in ids if id_ in self._state.messages]
-        return [replace(own[0].message, version=own[-1].message.version) for own in versions]
+        return [
+            replace(revisions[0].message, version=revisions[-1].message.version)
+            for revisions in versions
+        ]
 
     def message_revisions(self, ids: Sequence[str]) -> dict[str, list[MessageRevision]]:
         """See the port."""
-        there = [id_ for id_ in dict.fromkeys(ids) if id_ in self._state.messages]
-        return {id_: [self._wording(v) for v in self._state.messages[id_]] for id_ in there}
+        existing = [id_ for id_ in dict.fromkeys(ids) if id_ in self._state.messages]
+        return {id_: [self._wording(v) for v in self._state.messages[id_]] for id_ in existing}
 
     def find_adjacent_message(self, id: str, step: Literal[-1, 1]) -> str | None:
         """See the port."""
         for version in self._state.messages.get(id, ())[-1:]:
-            place = (version.message.session_id, version.message.sequence + step)
+            position = (version.message.session_id, version.message.sequence + step)
             for other, versions in self._state.messages.items():
                 message = versions[-1].message
-                if (message.session_id, message.sequence) == place:
+                if (message.session_id, message.sequence) == position:
                     return other
         return None
 
@@ -206,11 +211,11 @@ class RecordReader:
 
     def derived_memories(self, source_ids: Sequence[str]) -> dict[str, list[Memory]]:
         """See the port."""
-        found: dict[str, list[Memory]] = {}
+        derived: dict[str, list[Memory]] = {}
         for memory in sorted(self._all(), key=lambda memory: (memory.created_at, memory.id)):
             for source in {source.id for source in memory.sources}.intersection(source_ids):
-                found.setdefault(source, []).append(memory)
-        return found
+                derived.setdefault(source, []).append(memory)
+        return derived
 
     def vectors(self, digests: Sequence[bytes]) -> dict[bytes, NDArray[np.int8]]:
         """See the port."""
@@ -325,19 +330,24 @@ class PendingWorkReader(RecordReader):
 
     def pending_messages(self, limit: int, *, now: datetime) -> list[Message]:
         """See the port."""
-        return [said for said, work in self._current_messages() if is_pending(work, now)][:limit]
+        due = [message for message, work in self._current_messages() if is_pending(work, now)]
+        return due[:limit]
 
     def attempts(self, ids: Sequence[str]) -> int:
         """See the port."""
-        counts = [work.attempts for said, work in self._current_messages() if said.id in set(ids)]
+        counts = [
+            work.attempts for message, work in self._current_messages() if message.id in set(ids)
+        ]
         return max(counts, default=0)
 
     def unsummarised_messages(
         self, limit: int | None = None, *, session_id: str | None = None
     ) -> list[Message]:
         """See the port."""
-        found = (said for said, work in self._current_messages() if work.summarised_at is None)
-        return [said for said in found if session_id in (None, said.session_id)][:limit]
+        messages = (
+            message for message, work in self._current_messages() if work.summarised_at is None
+        )
+        return [message for message in messages if session_id in (None, message.session_id)][:limit]
 
     def count_unsummarised_messages(self) -> int:
         """See the port."""
@@ -345,18 +355,18 @@ class PendingWorkReader(RecordReader):
 
     def count_unsummarised_by_session(self) -> dict[str, int]:
         """See the port."""
-        return dict(Counter(said.session_id for said in self.unsummarised_messages()))
+        return dict(Counter(message.session_id for message in self.unsummarised_messages()))
 
     def memories_without_mark(self, mark: ProcessingFlag, kinds: frozenset[str]) -> list[Memory]:
         """See the port."""
-        found = [
+        memories = [
             memory
             for memory in self._all()
             if memory.state is State.ACTIVE
             and memory.kind in kinds
             and mark not in self._state.marks.get(memory.id, type(mark)(0))
         ]
-        return sorted(found, key=lambda memory: (memory.created_at, memory.id))
+        return sorted(memories, key=lambda memory: (memory.created_at, memory.id))
 
     def progress(self, session_id: str) -> ConsolidationProgress:
         """See the port."""
@@ -365,14 +375,14 @@ class PendingWorkReader(RecordReader):
 
     def pending_work(self) -> PendingWork:
         """See the port."""
-        waiting = [said for said, work in self._current_messages() if work.marks == PENDING]
-        claims = self._state.claims.items()
+        pending = [message for message, work in self._current_messages() if work.marks == PENDING]
+        leases = self._state.claims.items()
         return PendingWork(
-            pending_messages=len(waiting),
+            pending_messages=len(pending),
             dead_letters=sum(work.marks == DEAD_LETTER for _, work in self._current_messages()),
-            oldest_at=self._stored_at(waiting[0].id) if waiting else None,
+            oldest_at=self._storage_time(pending[0].id) if pending else None,
             failed_kinds=tuple(
-                sorted(kind for kind, one in claims if one.is_parked and kind is not WorkKind.LEARN)
+                sorted(kind for kind, one in leases if one.is_parked and kind is not WorkKind.LEARN)
             ),
         )
 
@@ -382,6 +392,6 @@ class PendingWorkReader(RecordReader):
             if self._state.items[versions[-1].item].valid_to == NEVER:
                 yield versions[-1].message, self._state.work_of(id_)
 
-    def _stored_at(self, message_id: str) -> datetime:
+    def _storage_time(self, message_id: str) -> datetime:
         first = self._state.messages[message_id][0]
         return instant(self._state.items[first.item].valid_from)

@@ -52,23 +52,23 @@ class LinearSearch:
             for item in self._filter_items(scope)
             if (stored := [p.vector for p in item.passages if p.vector is not None])
         }
-        near = (number for number, cosine in nearness.items() if cosine >= min_cosine)
-        order = sorted(near, key=lambda number: (-nearness[number], number))
-        return _integers(order[: max(0, limit)])
+        matching = (number for number, cosine in nearness.items() if cosine >= min_cosine)
+        ranked = sorted(matching, key=lambda number: (-nearness[number], number))
+        return _integers(ranked[: max(0, limit)])
 
     def similarities(self, vector: NDArray[np.int8], numbers: Integers) -> Similarities:
         """See the port."""
         self._check_length(vector)
-        found = [
+        scored = [
             (row, part, float(cosines(passage.vector[None, :], vector)[0]))
             for row, item in enumerate(self._items(numbers))
             for part, passage in enumerate(item.passages)
             if passage.vector is not None
         ]
         return Similarities(
-            row=_integers([row for row, _, _ in found]),
-            part=_integers([part for _, part, _ in found]),
-            cosine=np.array([cosine for *_, cosine in found], dtype=np.float64),
+            row=_integers([row for row, _, _ in scored]),
+            part=_integers([part for _, part, _ in scored]),
+            cosine=np.array([cosine for *_, cosine in scored], dtype=np.float64),
         )
 
     def centroid(self, scope: SearchFilter) -> NDArray[np.float64] | None:
@@ -80,25 +80,25 @@ class LinearSearch:
     def postings(self, terms: Sequence[str], scope: SearchFilter) -> Postings:
         """See the port."""
         valid = _passages(self._valid(scope))
-        within = {
+        matching = {
             id_: passage
             for id_, passage in _passages(self._filter_items(scope)).items()
             if any(term in passage.terms for term in terms)
         }
-        slots = {id_: slot for slot, id_ in enumerate(sorted(within))}
-        found = [
-            (place, slots[id_], within[id_].terms[term])
-            for place, term in enumerate(terms)
+        slots = {id_: slot for slot, id_ in enumerate(sorted(matching))}
+        hits = [
+            (term_index, slots[id_], matching[id_].terms[term])
+            for term_index, term in enumerate(terms)
             for id_ in slots
-            if term in within[id_].terms
+            if term in matching[id_].terms
         ]
         length = sum(_length(passage) for passage in valid.values())
         return Postings(
             passages=_integers(list(slots)),
-            lengths=np.array([_length(within[id_]) for id_ in slots], dtype=np.float64),
-            term=_integers([place for place, _, _ in found]),
-            slot=_integers([slot for _, slot, _ in found]),
-            frequency=np.array([frequency for *_, frequency in found], dtype=np.float64),
+            lengths=np.array([_length(matching[id_]) for id_ in slots], dtype=np.float64),
+            term=_integers([term_index for term_index, _, _ in hits]),
+            slot=_integers([slot for _, slot, _ in hits]),
+            frequency=np.array([frequency for *_, frequency in hits], dtype=np.float64),
             document_frequency=_integers(
                 [sum(term in passage.terms for passage in valid.values()) for term in terms]
             ),
@@ -116,8 +116,8 @@ class LinearSearch:
             for item in self._filter_items(scope)
             if item.kind is not None
         }
-        found = sorted((number, count) for number, count in counts.items() if count)
-        return _integers([n for n, _ in found]), _integers([count for _, count in found])
+        matching = sorted((number, count) for number, count in counts.items() if count)
+        return _integers([n for n, _ in matching]), _integers([count for _, count in matching])
 
     def _texts(self, item: Item) -> list[str]:
         versions = self._checked_state.memories[item.record_id]
@@ -154,14 +154,14 @@ class LinearSearch:
 
     def item_numbers(self, record_ids: Sequence[str], scope: SearchFilter) -> Integers:
         """See the port."""
-        found = {item.record_id: item.number for item in self._filter_items(scope)}
-        return _integers([found.get(record, -1) for record in record_ids])
+        number_by_id = {item.record_id: item.number for item in self._filter_items(scope)}
+        return _integers([number_by_id.get(record, -1) for record in record_ids])
 
     def items_with_content(self, content_key: str, limit: int, scope: SearchFilter) -> Integers:
         """See the port."""
-        found = [item for item in self._filter_items(scope) if item.content_key == content_key]
-        found.sort(key=lambda item: (item.kind is None, item.number))
-        return _integers([item.number for item in found[: max(0, limit)]])
+        items = [item for item in self._filter_items(scope) if item.content_key == content_key]
+        items.sort(key=lambda item: (item.kind is None, item.number))
+        return _integers([item.number for item in items[: max(0, limit)]])
 
     def items_with_traits(self, traits: Trait, scope: SearchFilter) -> Integers:
         """See the port."""
@@ -177,8 +177,8 @@ class LinearSearch:
 
     def neighbours(self, numbers: Integers, step: Literal[-1, 1], scope: SearchFilter) -> Integers:
         """See the port."""
-        said = [item for item in self._valid(scope) if item.kind is None]
-        return _integers([_neighbour(item, said, step) for item in self._items(numbers)])
+        messages = [item for item in self._valid(scope) if item.kind is None]
+        return _integers([_neighbour(item, messages, step) for item in self._items(numbers)])
 
     def passages(self, numbers: Integers) -> list[list[tuple[Span, int]]]:
         """See the port."""
@@ -249,12 +249,12 @@ def _session_number(state: OwnerState, scope: SearchFilter) -> int | None:
     return None if session is None else session.number
 
 
-def _neighbour(item: Item, said: Sequence[Item], step: Literal[-1, 1]) -> int:
+def _neighbour(item: Item, messages: Sequence[Item], step: Literal[-1, 1]) -> int:
     if item.kind is not None:
         return -1
     beyond = [
         other
-        for other in said
+        for other in messages
         if other.session == item.session and (other.sequence - item.sequence) * step > 0
     ]
     if not beyond:

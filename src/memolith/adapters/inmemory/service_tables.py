@@ -58,10 +58,10 @@ class InMemoryApiKeys:
         """See the port."""
         self._check_open()
         with self._lock:
-            found = self._active_digests(name)
-            for digest in found:
+            digests = self._active_digests(name)
+            for digest in digests:
                 self._keys[digest] = replace(self._keys[digest], revoked_at=at.astimezone(UTC))
-        return bool(found)
+        return bool(digests)
 
     def forget(self, owner: str) -> None:
         """Remove the keys of an erased owner."""
@@ -99,15 +99,15 @@ class InMemoryIdempotency:
         """See the port."""
         self._check_open()
         with self._lock:
-            known = self._requests.get((owner_id, key))
-            if known is not None and known.begun_at > now - REQUEST_RETENTION:
-                if known.request != request:
+            earlier = self._requests.get((owner_id, key))
+            if earlier is not None and earlier.begun_at > now - REQUEST_RETENTION:
+                if earlier.request != request:
                     raise Conflict("the idempotency key was used for a different request")
-                if known.is_forgotten:
+                if earlier.is_forgotten:
                     raise Conflict(RESPONSE_FORGOTTEN)
-                if known.reply is not None:
-                    return known.reply
-                if known.begun_at > now - REQUEST_TIMEOUT:
+                if earlier.reply is not None:
+                    return earlier.reply
+                if earlier.begun_at > now - REQUEST_TIMEOUT:
                     raise RequestInProgress("the request with that idempotency key is in progress")
             self._requests[owner_id, key] = _Request(request, now)
         return None
@@ -116,24 +116,24 @@ class InMemoryIdempotency:
         """See the port."""
         self._check_open()
         with self._lock:
-            known = self._requests.get((owner_id, key))
-            if known is not None and not self._is_erased(owner_id):
-                self._requests[owner_id, key] = replace(known, reply=response)
+            earlier = self._requests.get((owner_id, key))
+            if earlier is not None and not self._is_erased(owner_id):
+                self._requests[owner_id, key] = replace(earlier, reply=response)
 
     def abandon(self, owner_id: str, key: str) -> None:
         """See the port."""
         self._check_open()
         with self._lock:
-            known = self._requests.get((owner_id, key))
-            if known is not None and known.reply is None and not known.is_forgotten:
+            earlier = self._requests.get((owner_id, key))
+            if earlier is not None and earlier.reply is None and not earlier.is_forgotten:
                 del self._requests[owner_id, key]
 
     def forget_responses(self, owner_id: str) -> None:
         """See the port."""
         with self._lock:
-            for place, known in self._requests.items():
-                if place[0] == owner_id and known.reply is not None:
-                    self._requests[place] = replace(known, reply=None, is_forgotten=True)
+            for key, earlier in self._requests.items():
+                if key[0] == owner_id and earlier.reply is not None:
+                    self._requests[key] = replace(earlier, reply=None, is_forgotten=True)
 
     def forget(self, owner_id: str) -> None:
         """Remove the responses of an erased owner."""
@@ -251,7 +251,7 @@ class InMemoryClaims:
     def renew(self, lease: WorkLease, *, now: datetime, lease_s: float) -> bool:
         """See the port."""
         until = now + timedelta(seconds=lease_s)
-        return self._change(lease, lambda held: replace(held, until=until))
+        return self._change(lease, lambda current: replace(current, until=until))
 
     def release(self, lease: WorkLease) -> None:
         """See the port."""
@@ -259,7 +259,7 @@ class InMemoryClaims:
 
     def fail(self, lease: WorkLease, *, retry_at: datetime | None) -> None:
         """See the port."""
-        self._change(lease, lambda held: ClaimState(None, retry_at, held.attempts + 1))
+        self._change(lease, lambda current: ClaimState(None, retry_at, current.attempts + 1))
 
     def retry(self, owner_id: str) -> None:
         """See the port."""
@@ -267,28 +267,28 @@ class InMemoryClaims:
             state = self._states.get(owner_id)
             if state is None:
                 return
-            held = {kind: one for kind, one in state.claims.items() if one.token is not None}
+            leased = {kind: one for kind, one in state.claims.items() if one.token is not None}
             failed = {
                 id_: replace(work, marks=PENDING, attempts=0, retry_at=None)
                 for id_, work in state.work.items()
                 if work.attempts and _is_current(state, id_)
             }
-            self._states[owner_id] = replace(state, claims=held, work=state.work | failed)
+            self._states[owner_id] = replace(state, claims=leased, work=state.work | failed)
 
     def _change(self, lease: WorkLease, change: Callable[[ClaimState], ClaimState | None]) -> bool:
         """Change a lease if it is still valid; return whether it was."""
         with self._lock_owner(lease.owner_id):
             state = self._states.get(lease.owner_id)
-            held = state.claims.get(lease.work) if state else None
-            if held is None or held.token != lease.token:
+            current = state.claims.get(lease.work) if state else None
+            if current is None or current.token != lease.token:
                 return False
-            self._set(lease.owner_id, lease.work, change(held))
+            self._set(lease.owner_id, lease.work, change(current))
             return True
 
-    def _set(self, owner_id: str, work: WorkKind, claim: ClaimState | None) -> None:
+    def _set(self, owner_id: str, work: WorkKind, lease: ClaimState | None) -> None:
         state = self._states[owner_id]
         others = {kind: one for kind, one in state.claims.items() if kind is not work}
-        claims = others if claim is None else {**others, work: claim}
+        claims = others if lease is None else {**others, work: lease}
         self._states[owner_id] = replace(state, claims=claims)
 
 
@@ -328,16 +328,16 @@ class InMemoryUsage:
         with self._lock_owner(owner_id):
             state = self._states.get(owner_id)
             if state is not None:
-                place = (hour_of(at), purpose)
-                usage = {**state.usage, place: state.usage.get(place, ModelUsage()) + model_usage}
+                key = (hour_of(at), purpose)
+                usage = {**state.usage, key: state.usage.get(key, ModelUsage()) + model_usage}
                 self._states[owner_id] = replace(state, usage=usage)
 
     def get_usage(self, owner_id: str, start: datetime) -> Mapping[str, ModelUsage]:
         """See the port."""
         self._check_open()
-        found: dict[str, ModelUsage] = {}
+        usage: dict[str, ModelUsage] = {}
         state = self._states.get(owner_id)
         for (hour, purpose), spent in sorted(state.usage.items()) if state else ():
             if hour >= hour_of(start):
-                found[purpose] = found.get(purpose, ModelUsage()) + spent
-        return found
+                usage[purpose] = usage.get(purpose, ModelUsage()) + spent
+        return usage

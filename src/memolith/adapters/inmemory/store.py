@@ -58,12 +58,12 @@ class ReembeddingMixin:
 
     def __init__(self) -> None:
         """Initialise without a model."""
-        self._space = 0
+        self._generation = 0
         self._expected: ExpectedGeneration | None = None
         self._next_model: EmbeddingModel | None = None
         self._is_emptying = False
-        self._unheld = threading.Event()
-        self._unheld.set()
+        self._writers_may_run = threading.Event()
+        self._writers_may_run.set()
 
     # --- The model in use
 
@@ -71,14 +71,14 @@ class ReembeddingMixin:
         """See the port."""
         self._require_open()
         meta = self._meta
-        given = EmbeddingModel(name, dimension or 0)
+        model = EmbeddingModel(name, dimension or 0)
         if meta.embedder is not None and (
             meta.embedder != name or dimension not in (None, meta.dimension)
         ):
             raise WrongEmbeddingModel(
-                str(self._model), str(given), is_reembedding=self._next_model == given
+                str(self._model), str(model), is_reembedding=self._next_model == model
             )
-        self._expected = ExpectedGeneration(self._space, str(given))
+        self._expected = ExpectedGeneration(self._generation, str(model))
 
     def check_embedder(self) -> None:
         """See the port."""
@@ -87,17 +87,17 @@ class ReembeddingMixin:
 
     def adopt_embedder(self, name: str, dimension: int) -> None:
         """See the port."""
-        given = EmbeddingModel(name, dimension)
+        model = EmbeddingModel(name, dimension)
         with self._lock:
             self._require_open()
-            if self._model not in (None, given) and self._has_vectors():
+            if self._model not in (None, model) and self._has_vectors():
                 self._build_check()()
-                raise WrongEmbeddingModel(str(self._model), str(given))
-            digests = self._meta.digest_name if self._model == given or self._space else name
+                raise WrongEmbeddingModel(str(self._model), str(model))
+            digests = self._meta.digest_name if self._model == model or self._generation else name
             self._meta = replace(
                 self._meta, embedder=name, dimension=dimension, digest_name=digests
             )
-        self._expected = ExpectedGeneration(self._space, str(given))
+        self._expected = ExpectedGeneration(self._generation, str(model))
 
     @property
     def _model(self) -> EmbeddingModel | None:
@@ -106,11 +106,11 @@ class ReembeddingMixin:
 
     def _build_check(self) -> Callable[[], None]:
         """Return a check that fails if the vectors were replaced meanwhile."""
-        space = self._space
+        generation = self._generation
 
         def check() -> None:
             expected = self._expected
-            if expected is not None and expected.generation != space:
+            if expected is not None and expected.generation != generation:
                 raise WrongEmbeddingModel(str(self._model), expected.model, is_changed=True)
 
         return check
@@ -160,9 +160,9 @@ class ReembeddingMixin:
         state = self._states.get(owner_id)
         if self._next_model is None:
             raise Conflict("no re-embedding is in progress: begin again")
-        bare = _find_missing_vectors(state) if state else []
-        stamp, is_last = (self._space, self._next_model), len(bare) <= limit
-        return UnembeddedPassages(stamp, tuple(bare[:limit]), 0, is_last)
+        missing = _find_missing_vectors(state) if state else []
+        stamp, is_last = (self._generation, self._next_model), len(missing) <= limit
+        return UnembeddedPassages(stamp, tuple(missing[:limit]), 0, is_last)
 
     def add_vectors(
         self,
@@ -172,18 +172,20 @@ class ReembeddingMixin:
     ) -> bool:
         """See `SupportsReembedding`."""
         with self._lock_owner(owner_id):
-            following, state = self._next_model, self._states.get(owner_id)
-            if following is None or state is None:
+            model, state = self._next_model, self._states.get(owner_id)
+            if model is None or state is None:
                 return False
-            if passages.state != (self._space, following):
+            if passages.state != (self._generation, model):
                 return False
             for vector in vectors.values():
-                if vector.dtype.name != "int8" or vector.shape != (following.dimension,):
-                    raise InvalidInput("vectors", f"must be int8 of length {following.dimension}")
+                if vector.dtype.name != "int8" or vector.shape != (model.dimension,):
+                    raise InvalidInput("vectors", f"must be int8 of length {model.dimension}")
             if not all(number in state.items for number, _ in vectors):
                 return False
             changed = state.copy()
-            changed.next_vectors |= {place: vector.copy() for place, vector in vectors.items()}
+            changed.next_vectors |= {
+                position: vector.copy() for position, vector in vectors.items()
+            }
             self._states[owner_id] = changed
             return True
 
@@ -198,27 +200,27 @@ class ReembeddingMixin:
                 self._states[owner_id] = _switch_state(state)
             name, dimension = self._next_model.name, self._next_model.dimension
             digests = self._meta.digest_name or name
-            self._space += 1
+            self._generation += 1
             self._meta = replace(
                 self._meta,
                 embedder=name,
                 dimension=dimension,
                 digest_name=digests,
-                embedding_generation=self._space,
+                embedding_generation=self._generation,
             )
             self._end_reembedding()
             return True
 
     def pause_writers(self) -> None:
         """See `SupportsReembedding`."""
-        self._unheld.clear()
+        self._writers_may_run.clear()
 
     def resume_writers(self) -> None:
         """See `SupportsReembedding`."""
-        self._unheld.set()
+        self._writers_may_run.set()
 
-    def _wait_for_hold(self) -> None:
-        self._unheld.wait(MAX_WRITE_PAUSE_S)
+    def _wait_for_pause(self) -> None:
+        self._writers_may_run.wait(MAX_WRITE_PAUSE_S)
 
     def abandon_reembedding(self) -> bool:
         """See `SupportsReembedding`."""
@@ -230,7 +232,7 @@ class ReembeddingMixin:
 
     def _end_reembedding(self) -> None:
         self._next_model, self._is_emptying = None, True
-        self._unheld.set()
+        self._writers_may_run.set()
 
     def remove_unused_vectors(self, owner_id: str, after: int, limit: int) -> int | None:
         """See `SupportsReembedding`; the previous vectors are gone already."""
@@ -238,12 +240,12 @@ class ReembeddingMixin:
             state = self._states.get(owner_id)
             if state is None or not self._is_emptying:
                 return None
-            places = sorted(place for place in state.next_vectors if place[0] > after)[:limit]
-            if not places:
+            positions = sorted(each for each in state.next_vectors if each[0] > after)[:limit]
+            if not positions:
                 return None
-            changed, last = state.copy(), places[-1][0]
-            for place in [each for each in changed.next_vectors if after < each[0] <= last]:
-                del changed.next_vectors[place]
+            changed, last = state.copy(), positions[-1][0]
+            for position in [each for each in changed.next_vectors if after < each[0] <= last]:
+                del changed.next_vectors[position]
             self._states[owner_id] = changed
             return last
 
@@ -262,11 +264,11 @@ class ReembeddingMixin:
     @contextmanager
     def _lock_all(self) -> Iterator[None]:
         """Lock out all writers, including those of new owners."""
-        with self._lock, ExitStack() as held:
+        with self._lock, ExitStack() as stack:
             for lock in self._locks.values():
                 if not lock.acquire(timeout=self._busy_timeout_s):
                     raise StoreUnavailable("another writer holds an owner", self._busy_timeout_s)
-                held.callback(lock.release)
+                stack.callback(lock.release)
             yield
 
 
@@ -275,13 +277,13 @@ def _find_missing_vectors(state: OwnerState) -> list[UnembeddedPassage]:
     known = _vectors_by_digest(state)
     return [
         UnembeddedPassage(
-            place, passage.span.extract(text), speaker, known.get(passage.digest or b"")
+            position, passage.span.extract(text), speaker, known.get(passage.digest or b"")
         )
         for item in state.items.values()
         for text, speaker in _item_texts(state, item)
         for part, passage in enumerate(item.passages)
-        for place in ((item.number, part),)
-        if passage.vector is not None and place not in state.next_vectors
+        for position in ((item.number, part),)
+        if passage.vector is not None and position not in state.next_vectors
     ]
 
 
@@ -297,10 +299,10 @@ def _vectors_by_digest(state: OwnerState) -> dict[bytes, NDArray[np.int8]]:
 def _item_texts(state: OwnerState, item: Item) -> list[tuple[str, str | None]]:
     """Return each passage's text and speaker; empty for a replaced item."""
     if item.kind is None:
-        said = state.messages.get(item.record_id, ())
-        return [(v.message.content, v.message.speaker) for v in said if v.item == item.number]
-    kept = state.memories.get(item.record_id, ())
-    return [(v.memory.content, None) for v in kept if v.item == item.number]
+        versions = state.messages.get(item.record_id, ())
+        return [(v.message.content, v.message.speaker) for v in versions if v.item == item.number]
+    memory_versions = state.memories.get(item.record_id, ())
+    return [(v.memory.content, None) for v in memory_versions if v.item == item.number]
 
 
 def _switch_state(state: OwnerState) -> OwnerState:
@@ -443,13 +445,13 @@ class InMemoryStore(ReembeddingMixin):
     @contextmanager
     def write(self, owner_id: str) -> Iterator[Transaction]:
         """See the port."""
-        self._wait_for_hold()
+        self._wait_for_pause()
         with self._lock_owner(owner_id):
             if owner_id in self._erased:
                 raise OwnerErased(owner_id)
-            sealing = OwnerEncryption(PlainCipher().get_owner_cipher(owner_id, 0), owner_id)
+            encryption = OwnerEncryption(PlainCipher().get_owner_cipher(owner_id, 0), owner_id)
             transaction = InMemoryTransaction(
-                self._state(owner_id), sealing, self._meta.dimension, self._build_check()
+                self._state(owner_id), encryption, self._meta.dimension, self._build_check()
             )
             yield transaction
             state = transaction.finish()

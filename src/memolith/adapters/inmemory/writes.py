@@ -97,10 +97,10 @@ class RecordWriter(PendingWorkReader):
         for message, entry in messages:
             with self._change():
                 self._check_free(message, session_id)
-                said = _message_in_utc(replace(message, session_id=session_id))
-                item = self._add_message(said, entry, at or require_role_and_time(said)[1])
-                self._state.messages[said.id] = (MessageVersion(said, item),)
-                self._count(session_id, said, item)
+                stored = _message_in_utc(replace(message, session_id=session_id))
+                item = self._add_message(stored, entry, at or require_role_and_time(stored)[1])
+                self._state.messages[stored.id] = (MessageVersion(stored, item),)
+                self._count(session_id, stored, item)
 
     def next_sequence(self, session_id: str) -> int:
         """See the port."""
@@ -164,7 +164,7 @@ class RecordWriter(PendingWorkReader):
             last = versions[-1].message
             if message.version <= last.version:
                 raise Conflict("the version is not newer than the stored one")
-            said = _message_in_utc(
+            stored = _message_in_utc(
                 replace(
                     message,
                     session_id=last.session_id,
@@ -172,11 +172,11 @@ class RecordWriter(PendingWorkReader):
                     external_id=last.external_id,
                 )
             )
-            entry = self._carry_over_review(said.id, said.content, entry)
+            entry = self._carry_over_review(stored.id, stored.content, entry)
             self._close(versions[-1].item, micros(at))
             since = max(micros(at), self._state.items[versions[-1].item].valid_to)
-            item = self._add_message(said, entry, since)
-            self._state.messages[said.id] = (*versions, MessageVersion(said, item))
+            item = self._add_message(stored, entry, since)
+            self._state.messages[stored.id] = (*versions, MessageVersion(stored, item))
 
     def reindex(self, message_id: str, entry: IndexEntry) -> None:
         """See the port."""
@@ -211,8 +211,8 @@ class RecordWriter(PendingWorkReader):
         for event in events:
             with self._change():
                 pack_id(event.record_id, "record_id")
-                kept = replace(event, at=event.at.astimezone(UTC), details=dict(event.details))
-                self._state.events = (*self._state.events, kept)
+                stored = replace(event, at=event.at.astimezone(UTC), details=dict(event.details))
+                self._state.events = (*self._state.events, stored)
 
     @contextmanager
     def _change(self, *, changes: bool = True) -> Iterator[None]:
@@ -226,11 +226,11 @@ class RecordWriter(PendingWorkReader):
 
     def _check_free(self, message: Message, session_id: str) -> None:
         firsts = (versions[0].message for versions in self._state.messages.values())
-        there = [known for known in firsts if known.session_id == session_id]
+        in_session = [known for known in firsts if known.session_id == session_id]
         if (
             message.id in self._state.messages
-            or any(known.sequence == message.sequence for known in there)
-            or message.external_id in {known.external_id for known in there} - {None}
+            or any(known.sequence == message.sequence for known in in_session)
+            or message.external_id in {known.external_id for known in in_session} - {None}
         ):
             raise Conflict("the id, external id or position in the session is taken already")
 
@@ -261,12 +261,12 @@ class RecordWriter(PendingWorkReader):
         if not entry.features.traits & Trait.SUSPICIOUS:
             return entry
         state = self._state
-        said = [
+        versions = [
             *((one.memory.content, one.item) for one in state.memories.get(id_, ())),
             *((one.message.content, one.item) for one in state.messages.get(id_, ())),
         ]
-        seen = {text for text, n in said if state.items[n].features.traits & Trait.REVIEWED}
-        return entry.mark_reviewed() if content in seen else entry
+        reviewed = {text for text, n in versions if state.items[n].features.traits & Trait.REVIEWED}
+        return entry.mark_reviewed() if content in reviewed else entry
 
     def _add_message(self, message: Message, entry: IndexEntry, since: datetime | int) -> int:
         role, said_at = require_role_and_time(message)
@@ -434,8 +434,8 @@ class StrengthWriter(RecordWriter):
         memories = self._state.memories
         for id_, strength in zip(ids, strengths, strict=True):
             for last in memories.get(id_, ())[-1:]:
-                kept = replace(last.memory, strength=float(strength))
-                memories[id_] = (*memories[id_][:-1], replace(last, memory=kept))
+                memory = replace(last.memory, strength=float(strength))
+                memories[id_] = (*memories[id_][:-1], replace(last, memory=memory))
                 self._is_touched = True
 
 
@@ -447,8 +447,10 @@ class WorkWriter(RecordWriter):
 
     def holds_lease(self, lease: WorkLease) -> bool:
         """See the port. Leases change only under the owner's lock, which is held here."""
-        held = self._state.claims.get(lease.work)
-        return lease.owner_id == self.owner_id and held is not None and held.token == lease.token
+        current = self._state.claims.get(lease.work)
+        return (
+            lease.owner_id == self.owner_id and current is not None and current.token == lease.token
+        )
 
     def mark_pending(self, ids: Sequence[str]) -> None:
         """See the port."""
@@ -459,10 +461,10 @@ class WorkWriter(RecordWriter):
 
     def mark_learned(self, ids: Sequence[str], at: datetime) -> None:
         """See the port."""
-        done = at.astimezone(UTC)
+        learned_at = at.astimezone(UTC)
         self._set(
             ids,
-            lambda work: MessageWork(learned_at=done, summarised_at=work.summarised_at),
+            lambda work: MessageWork(learned_at=learned_at, summarised_at=work.summarised_at),
         )
 
     def schedule_retry(self, ids: Sequence[str], *, retry_at: datetime | None) -> None:
@@ -472,8 +474,8 @@ class WorkWriter(RecordWriter):
 
     def mark_summarised(self, ids: Sequence[str], at: datetime | None) -> None:
         """See the port."""
-        done = None if at is None else at.astimezone(UTC)
-        self._set(ids, lambda work: replace(work, summarised_at=done))
+        summarised_at = None if at is None else at.astimezone(UTC)
+        self._set(ids, lambda work: replace(work, summarised_at=summarised_at))
 
     def add_mark(self, ids: Sequence[str], mark: ProcessingFlag) -> None:
         """See the port."""

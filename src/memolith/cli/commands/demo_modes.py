@@ -87,12 +87,12 @@ class _ScriptedRule:
         self._facts = [(messages[fact.message].splitlines()[0], fact) for fact in known.facts]
         self._changes = set(known.changes)
 
-    def __call__(self, asked: ReceivedRequest) -> object:
-        if asked.schema is not None and asked.schema.name == "verdict":
-            known, new = _QUOTED_MEMORY.findall(asked.user)
+    def __call__(self, request: ReceivedRequest) -> object:
+        if request.schema is not None and request.schema.name == "verdict":
+            known, new = _QUOTED_MEMORY.findall(request.user)
             operation = "DELETE" if (known, new) in self._changes else "ADD"
             return {"reasoning": "by script", "operation": operation, "content": ""}
-        return {"facts": list(self._iter_matching_facts(asked.user))}
+        return {"facts": list(self._iter_matching_facts(request.user))}
 
     def _iter_matching_facts(self, prompt: str) -> Iterator[dict[str, object]]:
         for number, line in _USER_LINE.findall(prompt):

@@ -18,8 +18,9 @@ _PIECE = re.compile(r"\S+\s*|\s+")
 
 def build_message(role: str, content: Any) -> ChatMessage:
     """Return a message. Content blocks are joined."""
-    known: Any = "system" if role == "developer" else role
-    return ChatMessage(known, content if isinstance(content, str) else _join_text(content or ()))
+    known_role: Any = "system" if role == "developer" else role
+    text = content if isinstance(content, str) else _join_text(content or ())
+    return ChatMessage(known_role, text)
 
 
 def _join_text(blocks: Iterable[Mapping[str, Any]]) -> str:
@@ -36,13 +37,14 @@ def token_counts(texts: Iterable[str]) -> list[int]:
     return WordCounter().count(list(texts))
 
 
-def count_tokens(asked: ReceivedRequest, answer: Answer) -> tuple[int, int]:
+def count_tokens(request: ReceivedRequest, answer: Answer) -> tuple[int, int]:
     """Return the number of input and output tokens: from the answer, or counted."""
-    given, said = answer.input_tokens, answer.output_tokens
-    return (
-        sum(token_counts(turn.content for turn in asked.messages)) if given is None else given,
-        sum(token_counts([answer.text])) if said is None else said,
-    )
+    input_tokens, output_tokens = answer.input_tokens, answer.output_tokens
+    if input_tokens is None:
+        input_tokens = sum(token_counts(one.content for one in request.messages))
+    if output_tokens is None:
+        output_tokens = sum(token_counts([answer.text]))
+    return input_tokens, output_tokens
 
 
 # --- Requests
@@ -86,13 +88,13 @@ class ReceivedRequest:
     @property
     def system(self) -> str:
         """The text of the system messages."""
-        return "\n\n".join(turn.content for turn in self.messages if turn.role == "system")
+        return "\n\n".join(one.content for one in self.messages if one.role == "system")
 
     @property
     def user(self) -> str:
         """The text of the last user message."""
-        said = (turn.content for turn in reversed(self.messages) if turn.role == "user")
-        return next(said, "")
+        contents = (one.content for one in reversed(self.messages) if one.role == "user")
+        return next(contents, "")
 
     @property
     def key(self) -> str:

@@ -23,7 +23,7 @@ _CREATED = "2026-01-01T00:00:00Z"
 
 def chat(path: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> ReceivedRequest:
     """Parse a chat request. Replies are streamed by default."""
-    wanted = body.get("format")
+    response_format = body.get("format")
     options = body.get("options") or {}
     return ReceivedRequest(
         "ollama",
@@ -32,7 +32,7 @@ def chat(path: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> Rece
         messages=tuple(
             build_message(message["role"], message["content"]) for message in body["messages"]
         ),
-        schema=ResponseSchema("", wanted) if isinstance(wanted, dict) else None,
+        schema=ResponseSchema("", response_format) if isinstance(response_format, dict) else None,
         is_stream=body.get("stream", True),
         max_tokens=options.get("num_predict"),
         temperature=options.get("temperature"),
@@ -41,42 +41,42 @@ def chat(path: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> Rece
     )
 
 
-def build_reply(asked: ReceivedRequest, answer: Answer) -> dict[str, Any]:
+def build_reply(request: ReceivedRequest, answer: Answer) -> dict[str, Any]:
     """Return the body of a complete reply."""
-    return {**_part(asked, answer.text), **_end(asked, answer)}
+    return {**_part(request, answer.text), **_end(request, answer)}
 
 
-def stream_reply(asked: ReceivedRequest, answer: Answer) -> Iterator[bytes]:
+def stream_reply(request: ReceivedRequest, answer: Answer) -> Iterator[bytes]:
     """Yield the lines of a streamed reply."""
     for piece in pieces(answer.text):
-        yield _line({**_part(asked, piece), "done": False})
-    yield _line({**_part(asked, ""), **_end(asked, answer)})
+        yield _line({**_part(request, piece), "done": False})
+    yield _line({**_part(request, ""), **_end(request, answer)})
 
 
 def embeddings(path: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> ReceivedRequest:
     """Parse an embedding request."""
-    given = body["input"]
-    if not given:
+    texts = body["input"]
+    if not texts:
         raise ValueError("`input` is empty")
     return ReceivedRequest(
         "ollama",
         path,
         body["model"],
-        texts=(given,) if isinstance(given, str) else tuple(given),
+        texts=(texts,) if isinstance(texts, str) else tuple(texts),
         dimensions=body.get("dimensions"),
         headers=headers,
         body=body,
     )
 
 
-def vectors(asked: ReceivedRequest, answer: Answer) -> dict[str, Any]:
+def vectors(request: ReceivedRequest, answer: Answer) -> dict[str, Any]:
     """Return the body of an embedding response."""
     return {
-        "model": asked.model,
+        "model": request.model,
         "embeddings": [list(row) for row in answer.vectors or ()],
         "total_duration": 1,
         "load_duration": 1,
-        "prompt_eval_count": sum(token_counts(asked.texts)),
+        "prompt_eval_count": sum(token_counts(request.texts)),
     }
 
 
@@ -91,18 +91,22 @@ def build_error(answer: Answer, message: str) -> dict[str, Any]:
     return {"error": message}
 
 
-def _part(asked: ReceivedRequest, text: str) -> dict[str, Any]:
+def _part(request: ReceivedRequest, text: str) -> dict[str, Any]:
     message = {"role": "assistant", "content": text}
-    return {"model": asked.model, "created_at": _CREATED, "message": message}
+    return {"model": request.model, "created_at": _CREATED, "message": message}
 
 
-def _end(asked: ReceivedRequest, answer: Answer) -> dict[str, Any]:
-    given, said = count_tokens(asked, answer)
+def _end(request: ReceivedRequest, answer: Answer) -> dict[str, Any]:
+    input_tokens, output_tokens = count_tokens(request, answer)
     return {
         "done": True,
         "done_reason": answer.finish or ("stop" if answer.is_complete else "length"),
         "total_duration": 1,
-        **({"prompt_eval_count": given, "eval_count": said} if answer.has_token_counts else {}),
+        **(
+            {"prompt_eval_count": input_tokens, "eval_count": output_tokens}
+            if answer.has_token_counts
+            else {}
+        ),
     }
 
 

@@ -27,7 +27,7 @@ _CREATED = 1_700_000_000
 
 def chat(path: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> ReceivedRequest:
     """Parse a chat request."""
-    wanted = body.get("response_format", {}).get("json_schema")
+    schema = body.get("response_format", {}).get("json_schema")
     limit = body.get("max_completion_tokens", body.get("max_tokens"))
     return ReceivedRequest(
         "openai",
@@ -36,7 +36,7 @@ def chat(path: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> Rece
         messages=tuple(
             build_message(message["role"], message.get("content")) for message in body["messages"]
         ),
-        schema=ResponseSchema(wanted["name"], wanted["schema"]) if wanted else None,
+        schema=ResponseSchema(schema["name"], schema["schema"]) if schema else None,
         is_stream=bool(body.get("stream")),
         max_tokens=limit,
         temperature=body.get("temperature"),
@@ -45,62 +45,62 @@ def chat(path: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> Rece
     )
 
 
-def build_reply(asked: ReceivedRequest, answer: Answer) -> dict[str, Any]:
+def build_reply(request: ReceivedRequest, answer: Answer) -> dict[str, Any]:
     """Return the body of a complete reply."""
     message: dict[str, Any] = {"role": "assistant", "content": answer.text, "refusal": None}
     if answer.calls:
         message = {**message, "content": answer.text or None, "tool_calls": _calls(answer)}
     choice = {"index": 0, "message": message, "finish_reason": _finish(answer), "logprobs": None}
     return {
-        **_head(asked, "chat.completion"),
+        **_head(request, "chat.completion"),
         "choices": [choice],
-        **({"usage": _usage(asked, answer)} if answer.has_token_counts else {}),
+        **({"usage": _usage(request, answer)} if answer.has_token_counts else {}),
     }
 
 
-def stream_reply(asked: ReceivedRequest, answer: Answer) -> Iterator[bytes]:
+def stream_reply(request: ReceivedRequest, answer: Answer) -> Iterator[bytes]:
     """Yield the events of a streamed reply."""
-    head = _head(asked, "chat.completion.chunk")
+    head = _head(request, "chat.completion.chunk")
     yield _event({**head, "choices": [_delta({"role": "assistant", "content": ""})]})
     for piece in pieces(answer.text):
         yield _event({**head, "choices": [_delta({"content": piece})]})
-    for place, call in enumerate(_calls(answer)):
-        yield _event({**head, "choices": [_delta({"tool_calls": [{"index": place, **call}]})]})
+    for index, call in enumerate(_calls(answer)):
+        yield _event({**head, "choices": [_delta({"tool_calls": [{"index": index, **call}]})]})
     yield _event({**head, "choices": [_delta({}, _finish(answer))]})
-    wanted = (asked.body.get("stream_options") or {}).get("include_usage")
-    if wanted and answer.has_token_counts:
-        yield _event({**head, "choices": [], "usage": _usage(asked, answer)})
+    wants_usage = (request.body.get("stream_options") or {}).get("include_usage")
+    if wants_usage and answer.has_token_counts:
+        yield _event({**head, "choices": [], "usage": _usage(request, answer)})
     yield b"data: [DONE]\n\n"
 
 
 def embeddings(path: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> ReceivedRequest:
     """Parse an embedding request."""
-    given = body["input"]
-    if not given:
+    texts = body["input"]
+    if not texts:
         raise ValueError("`input` is empty")
     return ReceivedRequest(
         "openai",
         path,
         body["model"],
-        texts=(given,) if isinstance(given, str) else tuple(given),
+        texts=(texts,) if isinstance(texts, str) else tuple(texts),
         dimensions=body.get("dimensions"),
         headers=headers,
         body=body,
     )
 
 
-def vectors(asked: ReceivedRequest, answer: Answer) -> dict[str, Any]:
+def vectors(request: ReceivedRequest, answer: Answer) -> dict[str, Any]:
     """Return the body of an embedding response: numbers, or bytes in base64 on request."""
-    written = _encode_base64 if asked.body.get("encoding_format") == "base64" else list
+    encode = _encode_base64 if request.body.get("encoding_format") == "base64" else list
     rows = answer.vectors or ()
-    places = range(len(rows)) if answer.indexes is None else answer.indexes
+    indexes = range(len(rows)) if answer.indexes is None else answer.indexes
     data = [
-        {"object": "embedding", "index": place, "embedding": written(row)}
-        for place, row in zip(places, rows, strict=True)
+        {"object": "embedding", "index": index, "embedding": encode(row)}
+        for index, row in zip(indexes, rows, strict=True)
     ]
-    count = sum(token_counts(asked.texts))
+    count = sum(token_counts(request.texts))
     usage = {"prompt_tokens": count, "total_tokens": count}
-    return {"object": "list", "data": data, "model": asked.model, "usage": usage}
+    return {"object": "list", "data": data, "model": request.model, "usage": usage}
 
 
 def models(names: Sequence[str]) -> dict[str, Any]:
@@ -118,8 +118,8 @@ def build_error(answer: Answer, message: str) -> dict[str, Any]:
     return {"error": {"message": message, "type": kind, "param": None, "code": answer.code or None}}
 
 
-def _head(asked: ReceivedRequest, kind: str) -> dict[str, Any]:
-    return {"id": _ID, "object": kind, "created": _CREATED, "model": asked.model}
+def _head(request: ReceivedRequest, kind: str) -> dict[str, Any]:
+    return {"id": _ID, "object": kind, "created": _CREATED, "model": request.model}
 
 
 def _delta(delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
@@ -128,19 +128,27 @@ def _delta(delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
 
 def _calls(answer: Answer) -> list[dict[str, Any]]:
     return [
-        {"id": f"call_{place}", "type": "function", "function": {"name": name, "arguments": given}}
-        for place, (name, given) in enumerate(answer.calls)
+        {
+            "id": f"call_{index}",
+            "type": "function",
+            "function": {"name": name, "arguments": arguments},
+        }
+        for index, (name, arguments) in enumerate(answer.calls)
     ]
 
 
 def _finish(answer: Answer) -> str:
-    whole = "tool_calls" if answer.calls else "stop"
-    return answer.finish or (whole if answer.is_complete else "length")
+    reason = "tool_calls" if answer.calls else "stop"
+    return answer.finish or (reason if answer.is_complete else "length")
 
 
-def _usage(asked: ReceivedRequest, answer: Answer) -> dict[str, int]:
-    given, said = count_tokens(asked, answer)
-    return {"prompt_tokens": given, "completion_tokens": said, "total_tokens": given + said}
+def _usage(request: ReceivedRequest, answer: Answer) -> dict[str, int]:
+    input_tokens, output_tokens = count_tokens(request, answer)
+    return {
+        "prompt_tokens": input_tokens,
+        "completion_tokens": output_tokens,
+        "total_tokens": input_tokens + output_tokens,
+    }
 
 
 def _event(value: Mapping[str, Any]) -> bytes:

@@ -77,11 +77,11 @@ class Answer:
     piece_delay_s: float = 0.0
 
     @classmethod
-    def from_value(cls, given: Any) -> Answer:
+    def from_value(cls, value: Any) -> Answer:
         """Return an answer for an answer, a text, or a value to send as JSON."""
-        if isinstance(given, Answer):
-            return given
-        return cls(given if isinstance(given, str) else json.dumps(given, ensure_ascii=False))
+        if isinstance(value, Answer):
+            return value
+        return cls(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
 
 
 def error_answer(
@@ -100,19 +100,19 @@ def dropped_connection() -> Answer:
     return Answer(fault=Fault.NO_REPLY)
 
 
-def truncated_answer(given: Any) -> Answer:
+def truncated_answer(value: Any) -> Answer:
     """Return an answer whose connection closes in the middle of the body."""
-    return replace(Answer.from_value(given), fault=Fault.BROKEN)
+    return replace(Answer.from_value(value), fault=Fault.BROKEN)
 
 
-def malformed_answer(given: Any = "this can't be read") -> Answer:
+def malformed_answer(value: Any = "this can't be read") -> Answer:
     """Return an answer with invalid JSON as its body."""
-    return replace(Answer.from_value(given), fault=Fault.MALFORMED)
+    return replace(Answer.from_value(value), fault=Fault.MALFORMED)
 
 
-def delayed_answer(given: Any, delay_s: float) -> Answer:
+def delayed_answer(value: Any, delay_s: float) -> Answer:
     """Return an answer with a delay in seconds."""
-    return replace(Answer.from_value(given), delay_s=delay_s)
+    return replace(Answer.from_value(value), delay_s=delay_s)
 
 
 def fenced_answer(value: Any) -> Answer:
@@ -134,31 +134,31 @@ UNANSWERED: Final = error_answer(501, message="nobody has said what to answer")
 
 def answer_in_sequence(answers: Iterable[Any]) -> Rule:
     """Return a rule that returns the given answers in order, then None."""
-    left = iter(answers)
+    remaining = iter(answers)
     lock = threading.Lock()
 
-    def rule(asked: ReceivedRequest) -> Any:
-        del asked
+    def rule(request: ReceivedRequest) -> Any:
+        del request
         with lock:
-            return next(left, None)
+            return next(remaining, None)
 
     return rule
 
 
-def first_answer(rules: Sequence[Rule], asked: ReceivedRequest) -> Answer:
+def first_answer(rules: Sequence[Rule], request: ReceivedRequest) -> Answer:
     """Return the answer of the first rule that matches."""
-    given = (rule(asked) for rule in rules)
-    said = next((answer for answer in given if answer is not None), UNANSWERED)
-    return Answer.from_value(said)
+    answers = (rule(request) for rule in rules)
+    chosen = next((answer for answer in answers if answer is not None), UNANSWERED)
+    return Answer.from_value(chosen)
 
 
 def reject_schemas(rule: Rule) -> Rule:
     """Return a rule that rejects requests with a schema, with status 400."""
 
-    def answer_without_schema(asked: ReceivedRequest) -> Any:
-        if asked.schema is not None:
+    def answer_without_schema(request: ReceivedRequest) -> Any:
+        if request.schema is not None:
             return error_answer(400, message="response_format is not supported")
-        return rule(asked)
+        return rule(request)
 
     return answer_without_schema
 
@@ -171,11 +171,11 @@ def embed_by_words(dimension: int = 384) -> Rule:
     embedder = HashingEmbedder(dimension)
     lock = threading.Lock()
 
-    def rule(asked: ReceivedRequest) -> Answer:
+    def rule(request: ReceivedRequest) -> Answer:
         with lock:
-            found = embedder.embed(asked.texts, role="document")[:, : asked.dimensions]
-        lengths = np.linalg.norm(found, axis=1, keepdims=True)
-        return Answer(vectors=(found / np.where(lengths > 0, lengths, 1)).tolist())
+            vectors = embedder.embed(request.texts, role="document")[:, : request.dimensions]
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        return Answer(vectors=(vectors / np.where(lengths > 0, lengths, 1)).tolist())
 
     return rule
 
@@ -248,18 +248,18 @@ class Unreliable:
         self._repetitions: Counter[bytes] = Counter()
         self._lock = threading.Lock()
 
-    def __call__(self, asked: ReceivedRequest) -> Any:
+    def __call__(self, request: ReceivedRequest) -> Any:
         """Return the answer or its corrupted version."""
-        said = repr((asked.model, asked.messages, asked.texts)).encode()
-        question = hashlib.blake2b(said, digest_size=16).digest()
+        content = repr((request.model, request.messages, request.texts)).encode()
+        digest = hashlib.blake2b(content, digest_size=16).digest()
         with self._lock:
-            self._repetitions[question] += 1
-            times = self._repetitions[question]
-        chance = random.Random(f"{self._seed} {times} {question.hex()}")  # noqa: S311 - no secret
+            self._repetitions[digest] += 1
+            times = self._repetitions[digest]
+        chance = random.Random(f"{self._seed} {times} {digest.hex()}")  # noqa: S311 - no secret
         if chance.random() >= self._rate:
-            return self._rule(asked)
+            return self._rule(request)
         with self._lock:
             self.corrupted += 1
-        given = self._rule(asked)
-        whole = UNANSWERED if given is None else Answer.from_value(given)
-        return chance.choice(self._corruptions)(whole)
+        value = self._rule(request)
+        answer = UNANSWERED if value is None else Answer.from_value(value)
+        return chance.choice(self._corruptions)(answer)

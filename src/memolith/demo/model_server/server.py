@@ -136,14 +136,14 @@ class ModelServer:
         self._http.hang_up()
         self._http.server_close()
 
-    def answer(self, asked: ReceivedRequest) -> Answer:
+    def answer(self, request: ReceivedRequest) -> Answer:
         """Record a request and return its answer."""
         with self._lock:
-            self._requests.append(asked)
-        if self._keys is not None and asked.key not in self._keys:
+            self._requests.append(request)
+        if self._keys is not None and request.key not in self._keys:
             return error_answer(401, message="invalid API key")
         try:
-            return first_answer(self._embed if asked.texts else self._rules, asked)
+            return first_answer(self._embed if request.texts else self._rules, request)
         except Exception as error:  # noqa: BLE001 - raised by `__exit__`
             with self._lock:
                 self._errors.append(error)
@@ -188,8 +188,8 @@ class _Http(ThreadingHTTPServer):
 
 def _file_name(form: bytes) -> str:
     """Return the name of the file in a multipart form. Empty if there is none."""
-    found = re.search(rb'filename="([^"]*)"', form)
-    return found[1].decode() if found else ""
+    match = re.search(rb'filename="([^"]*)"', form)
+    return match[1].decode() if match else ""
 
 
 def _end(connection: socket.socket) -> None:
@@ -212,60 +212,62 @@ class _Handler(BaseHTTPRequestHandler):
             "/api/version": lambda: {"version": "0.0.0-scripted"},
         }
         path = self.path.partition("?")[0]
-        found = lists.get(path)
-        if found is None:
+        get_list = lists.get(path)
+        if get_list is None:
             self._send_json(404, {"error": f"unknown path {path}"})
         else:
-            self._send_json(OK, found())
+            self._send_json(OK, get_list())
 
     def do_POST(self) -> None:
         path = self.path.partition("?")[0]
-        sent = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         route = _ROUTES.get(path)
         if path == _TRANSCRIPTIONS:
-            self._send_json(OK, {"text": self.server.models.transcripts.get(_file_name(sent), "")})
+            self._send_json(OK, {"text": self.server.models.transcripts.get(_file_name(body), "")})
             return
         if route is None:
             self._send_json(404, {"error": f"unknown path {path}"})
             return
         headers = {name.lower(): value for name, value in self.headers.items()}
         try:
-            asked = route.parse(path, headers, json.loads(sent))
+            request = route.parse(path, headers, json.loads(body))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             self._send_json(
                 400, route.protocol.build_error(error_answer(400), f"invalid request: {error!r}")
             )
             return
-        self._answer(route, asked)
+        self._answer(route, request)
 
-    def _answer(self, route: _Route, asked: ReceivedRequest) -> None:
-        answer = self.server.models.answer(asked)
+    def _answer(self, route: _Route, request: ReceivedRequest) -> None:
+        answer = self.server.models.answer(request)
         self.server.models.closing.wait(answer.delay_s)
         if answer.fault is Fault.NO_REPLY:
             self._break_off()
         elif answer.status != OK:
-            self._fail(route, asked, answer)
+            self._fail(route, request, answer)
         elif answer.raw is not None:
-            self._send_plain(answer.raw.encode(), None, route.stream_type * asked.is_stream)
-        elif asked.is_stream:
-            self._stream(route, asked, answer)
+            self._send_plain(answer.raw.encode(), None, route.stream_type * request.is_stream)
+        elif request.is_stream:
+            self._stream(route, request, answer)
         else:
-            written = route.protocol.vectors if asked.texts else route.protocol.build_reply
-            whole = written(asked, answer)
-            self._send_plain(json.dumps(whole).encode(), answer.fault)
+            build = route.protocol.vectors if request.texts else route.protocol.build_reply
+            reply = build(request, answer)
+            self._send_plain(json.dumps(reply).encode(), answer.fault)
 
-    def _fail(self, route: _Route, asked: ReceivedRequest, answer: Answer) -> None:
-        repeated = asked.user or " ".join(asked.texts)
-        message = f"{answer.message}: you, {asked.key or 'nobody'}, said: {repeated}"
+    def _fail(self, route: _Route, request: ReceivedRequest, answer: Answer) -> None:
+        content = request.user or " ".join(request.texts)
+        message = f"{answer.message}: you, {request.key or 'nobody'}, said: {content}"
         wait = answer.retry_after_s
-        more = {} if wait is None else {"Retry-After": f"{wait:g}"}
-        self._send_json(answer.status, route.protocol.build_error(answer, message), more)
+        headers = {} if wait is None else {"Retry-After": f"{wait:g}"}
+        self._send_json(answer.status, route.protocol.build_error(answer, message), headers)
 
     def _send_json(
-        self, status: int, value: Mapping[str, Any], more: Mapping[str, str] | None = None
+        self, status: int, value: Mapping[str, Any], headers: Mapping[str, str] | None = None
     ) -> None:
         body = json.dumps(value).encode()
-        self._begin(status, "application/json", {"Content-Length": str(len(body)), **(more or {})})
+        self._begin(
+            status, "application/json", {"Content-Length": str(len(body)), **(headers or {})}
+        )
         self.wfile.write(body)
 
     def _send_plain(self, body: bytes, fault: Fault | None, kind: str = "") -> None:
@@ -276,9 +278,9 @@ class _Handler(BaseHTTPRequestHandler):
         if fault is Fault.BROKEN:
             self._break_off()
 
-    def _stream(self, route: _Route, asked: ReceivedRequest, answer: Answer) -> None:
+    def _stream(self, route: _Route, request: ReceivedRequest, answer: Answer) -> None:
         self._begin(OK, route.stream_type, {"Transfer-Encoding": "chunked"})
-        events = list(route.protocol.stream_reply(asked, answer))
+        events = list(route.protocol.stream_reply(request, answer))
         for event in _inject_fault(events, answer.fault):
             self.server.models.closing.wait(answer.piece_delay_s)
             self.wfile.write(b"%x\r\n%b\r\n" % (len(event), event))
@@ -287,9 +289,9 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self.wfile.write(b"0\r\n\r\n")
 
-    def _begin(self, status: int, kind: str, more: Mapping[str, str]) -> None:
+    def _begin(self, status: int, kind: str, headers: Mapping[str, str]) -> None:
         self.send_response(status)
-        for name, value in {"Content-Type": kind, **more}.items():
+        for name, value in {"Content-Type": kind, **headers}.items():
             self.send_header(name, value)
         self.end_headers()
 
