@@ -1,4 +1,4 @@
-"""The doors of the library, and of its client, have the same methods with the same signatures."""
+"""The APIs of the library and of its client have the same methods and signatures."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from memolith.client.remote import (
 from support.rows import check_each
 
 _BY_OWNER = {name for name in vars(OwnerMethods) if not name.startswith("_")}
-"""Methods of the engine that call the owner's: these a client inherits as they are."""
+"""Engine methods that call the owner's method. A client inherits them unchanged."""
 
 
-def methods(of: type) -> dict[str, Callable[..., object]]:
+def get_methods(of: type) -> dict[str, Callable[..., object]]:
     return {
         name: member
         for name, member in inspect.getmembers(of, inspect.isfunction)
@@ -31,8 +31,8 @@ def methods(of: type) -> dict[str, Callable[..., object]]:
     }
 
 
-@check_each("name", sorted(methods(OwnerMemory)))
-def test_the_engine_takes_what_an_owner_takes_and_the_owner(name: str) -> None:
+@check_each("name", sorted(get_methods(OwnerMemory)))
+def test_engine_method_has_owners_parameters_and_owner(name: str) -> None:
     own = inspect.signature(getattr(OwnerMemory, name))
     engine = inspect.signature(getattr(Memolith, name))
     assert engine.parameters["owner"].kind is inspect.Parameter.KEYWORD_ONLY
@@ -44,11 +44,16 @@ def test_the_engine_takes_what_an_owner_takes_and_the_owner(name: str) -> None:
 @pytest.mark.parametrize(
     ("synchronous", "asynchronous"), [(OwnerMemory, AsyncOwnerMemory), (Memolith, AsyncMemolith)]
 )
-def test_asynchronous_doors_have_the_same_methods(synchronous: type, asynchronous: type) -> None:
-    plain, awaitable = methods(synchronous), methods(asynchronous)
+def test_asynchronous_apis_have_same_methods(synchronous: type, asynchronous: type) -> None:
+    plain, awaitable = get_methods(synchronous), get_methods(asynchronous)
     assert set(plain) == set(awaitable)
     for name, method in plain.items():
-        if name not in {"owner", "close", "export", "ingest_stream"}:  # iterators, but for two
+        if name not in {
+            "owner",
+            "close",
+            "export",
+            "ingest_stream",
+        }:  # these return iterators, except the first two
             assert inspect.signature(method) == inspect.signature(awaitable[name]), name
             assert inspect.iscoroutinefunction(awaitable[name]), name
 
@@ -62,25 +67,25 @@ _REMOTE = [
 
 
 @check_each(("local", "remote"), _REMOTE)
-def test_the_doors_of_a_client_have_the_same_methods(local: type, remote: type) -> None:
-    plain, asking = methods(local), methods(remote)
+def test_client_apis_have_same_methods(local: type, remote: type) -> None:
+    plain, asking = get_methods(local), get_methods(remote)
     assert set(plain) == set(asking)
     for name, method in plain.items():
-        if name != "owner":  # returns a client's
+        if name != "owner":  # the client returns its own type
             assert inspect.signature(method) == inspect.signature(asking[name]), name
 
 
 @check_each(("local", "remote"), _REMOTE)
-def test_a_client_does_nothing_by_the_librarys_own_parts(local: type, remote: type) -> None:
+def test_client_overrides_every_local_method(local: type, remote: type) -> None:
     inherited = {
         name
-        for name, method in methods(local).items()
+        for name, method in get_methods(local).items()
         if getattr(remote, name) is method and not (local is Memolith and name in _BY_OWNER)
     }
     assert inherited <= {"export", "ingest_stream"}
 
 
-def test_the_engines_methods_are_those_that_the_tool_writes() -> None:
+def test_generated_engine_methods_are_up_to_date() -> None:
     root = Path(__file__).parents[2]
     spec = spec_from_file_location("doors", root / "tools" / "doors.py")
     assert spec is not None

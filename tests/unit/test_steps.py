@@ -1,4 +1,4 @@
-"""Steps and counts: told while somebody watches, and in the order in which they end."""
+"""Tracing of spans and counts for active observers, in order of completion."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from memolith.tracing import count, observe, span, traced
 
 
 @dataclass
-class Notes:
-    """What was told."""
+class RecordingObserver:
+    """Record the reported events."""
 
     told: list[str] = field(default_factory=list)
 
@@ -37,8 +37,8 @@ def work(number: int) -> int:
     return number
 
 
-def test_nobody_is_told_where_nobody_watches() -> None:
-    notes = Notes()
+def test_nothing_is_reported_without_active_observer() -> None:
+    notes = RecordingObserver()
     with observe(notes):
         pass
     assert work(3) == 3
@@ -46,16 +46,16 @@ def test_nobody_is_told_where_nobody_watches() -> None:
     assert work.__doc__ == "Do something."
 
 
-def test_all_who_watch_are_told() -> None:
-    one, other = Notes(), Notes()
+def test_every_active_observer_gets_all_events() -> None:
+    one, other = RecordingObserver(), RecordingObserver()
     with observe(one), observe(other):
         work(3)
     assert one.told == ["whole begins", "part begins", "3 things", "part ends", "whole ends"]
     assert other.told == one.told
 
 
-def test_what_is_raised_in_a_step_goes_on() -> None:
-    notes = Notes()
+def test_exception_in_span_is_reraised() -> None:
+    notes = RecordingObserver()
     with pytest.raises(ValueError, match="no"), observe(notes), span("a"):
         raise ValueError("no")
     assert notes.told == ["a begins", "a ends"]

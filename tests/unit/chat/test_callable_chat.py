@@ -17,13 +17,13 @@ def echo(messages: list[dict[str, str]]) -> str:
     return " / ".join(f"{message['role']}: {message['content']}" for message in messages)
 
 
-def test_a_function_is_given_messages_and_gives_a_text() -> None:
+def test_callable_receives_messages_and_returns_text() -> None:
     model = CallableChat(echo)
     assert model.complete(ASKED) == Completion("system: Be brief. / user: My PIN is 4711")
     assert model.name == f"{__name__}.echo"
 
 
-def test_a_schema_is_asked_for_in_words_where_the_system_speaks() -> None:
+def test_schema_is_described_in_system_message() -> None:
     schema = ResponseSchema("facts", {"type": "object", "properties": {"fact": {"type": "string"}}})
     asked = Prompt(ASKED.messages, schema)
     said = CallableChat(echo).complete(asked).text
@@ -33,7 +33,7 @@ def test_a_schema_is_asked_for_in_words_where_the_system_speaks() -> None:
     assert alone.startswith("system: Reply with one JSON value")
 
 
-def test_what_a_function_raises_is_told_without_its_words() -> None:
+def test_callable_error_is_reported_without_its_message() -> None:
     def wrong(messages: list[dict[str, str]]) -> str:
         raise ValueError(messages[1]["content"])
 
@@ -45,7 +45,7 @@ def test_what_a_function_raises_is_told_without_its_words() -> None:
     assert "4711" not in str(caught.value)
 
 
-def test_its_own_failures_pass_through() -> None:
+def test_callables_own_service_failure_is_reraised() -> None:
     failure = ServiceFailed("mine", "is tired")
 
     def tired(messages: list[dict[str, str]]) -> str:
@@ -56,15 +56,15 @@ def test_its_own_failures_pass_through() -> None:
         CallableChat(tired).complete(ASKED)
 
 
-def test_what_is_no_text_is_no_reply() -> None:
-    def number(messages: list[dict[str, str]]) -> str:
+def test_non_text_reply_is_rejected() -> None:
+    def reply_with_number(messages: list[dict[str, str]]) -> str:
         return len(messages)  # type: ignore[return-value] # what is tested
 
     with pytest.raises(ServiceFailed, match="gave a int, not a text"):
-        CallableChat(number).complete(ASKED)
+        CallableChat(reply_with_number).complete(ASKED)
 
 
-def test_nobody_waits_longer_than_the_timeout() -> None:
+def test_call_fails_after_timeout() -> None:
     done = threading.Event()
 
     def slow(messages: list[dict[str, str]]) -> str:
@@ -77,5 +77,5 @@ def test_nobody_waits_longer_than_the_timeout() -> None:
     done.set()
 
 
-def test_an_empty_reply_streams_as_nothing_but_itself() -> None:
+def test_empty_reply_streams_only_completion() -> None:
     assert list(CallableChat(lambda _: "").stream(ASKED)) == [Completion("")]

@@ -1,4 +1,4 @@
-"""A model that is asked again where it fails, and left alone where it keeps failing."""
+"""A model with retries and a circuit breaker."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from memolith.ports.models import ChatMessage, Completion, Prompt
 ASKED = Prompt((ChatMessage("user", "Hello"),))
 
 
-def down(retry_after_s: float | None = None) -> ServiceFailed:
+def make_failure(retry_after_s: float | None = None) -> ServiceFailed:
     return ServiceFailed("m", "is down", retryable=True, retry_after_s=retry_after_s)
 
 
 class Time:
-    """A clock that goes on by what is slept."""
+    """A clock that advances by the time slept."""
 
     def __init__(self) -> None:
         self.now_s = 100.0
@@ -47,7 +47,7 @@ class Time:
 
 
 class Script:
-    """A function that gives or raises what it is told to, in turn; the last for ever."""
+    """A function that returns or raises its answers in turn and repeats the last."""
 
     name = "scripted"
 
@@ -69,8 +69,8 @@ def time() -> Time:
     return Time()
 
 
-def test_what_fails_is_asked_again_after_growing_pauses(time: Time) -> None:
-    script = Script(down(), down(), "yes")
+def test_failed_call_is_retried_with_growing_pauses(time: Time) -> None:
+    script = Script(make_failure(), make_failure(), "yes")
     model = ResilientChat(CallableChat(script), time.care())
     assert model.complete(ASKED) == Completion("yes")
     assert model.name == "scripted"
@@ -78,14 +78,14 @@ def test_what_fails_is_asked_again_after_growing_pauses(time: Time) -> None:
 
 
 def test_retries_are_bounded(time: Time) -> None:
-    script = Script(down())
+    script = Script(make_failure())
     with pytest.raises(ServiceFailed, match="is down"):
         ResilientChat(CallableChat(script), time.care(RetryPolicy(max_retries=3))).complete(ASKED)
     assert script.calls == 4
 
 
-def test_the_whole_time_is_bounded(time: Time) -> None:
-    script = Script(down())
+def test_total_retry_time_is_bounded(time: Time) -> None:
+    script = Script(make_failure())
     retrying = RetryPolicy(max_retries=1000, first_pause_s=8, max_pause_s=8, max_total_s=20)
     with pytest.raises(ServiceFailed):
         ResilientChat(CallableChat(script), time.care(retrying)).complete(ASKED)
@@ -93,28 +93,28 @@ def test_the_whole_time_is_bounded(time: Time) -> None:
     assert script.calls == 5
 
 
-def test_a_failure_that_stays_is_not_tried_again(time: Time) -> None:
+def test_permanent_failure_is_not_retried(time: Time) -> None:
     script = Script(ServiceFailed("m", "refused the key", status=401))
     with pytest.raises(ServiceFailed, match="refused the key"):
         ResilientChat(CallableChat(script), time.care()).complete(ASKED)
     assert script.calls == 1
 
 
-def test_what_the_service_asks_is_waited(time: Time) -> None:
-    model = ResilientChat(CallableChat(Script(down(7), "yes")), time.care())
+def test_retry_waits_as_long_as_service_requests(time: Time) -> None:
+    model = ResilientChat(CallableChat(Script(make_failure(7), "yes")), time.care())
     assert model.complete(ASKED).text == "yes"
     assert time.slept_s == [7.25]
 
 
-def test_a_wait_that_is_too_long_is_a_failure_at_once(time: Time) -> None:
-    script = Script(down(3600), "yes")
+def test_too_long_requested_wait_fails_immediately(time: Time) -> None:
+    script = Script(make_failure(3600), "yes")
     with pytest.raises(ServiceFailed) as caught:
         ResilientChat(CallableChat(script), time.care()).complete(ASKED)
     assert (script.calls, time.slept_s) == (1, [])
     assert caught.value.retry_after_s == 3600
 
 
-def test_a_limit_is_no_failure_of_the_service(time: Time) -> None:
+def test_limit_does_not_count_as_service_failure(time: Time) -> None:
     script = Script(LimitReached("m", "chat.calls_per_hour", 3, 60), "yes")
     model = ResilientChat(CallableChat(script), time.care(breaking=BreakerPolicy(failures=1)))
     with pytest.raises(LimitReached, match=r"chat\.calls_per_hour = 3"):
@@ -122,8 +122,8 @@ def test_a_limit_is_no_failure_of_the_service(time: Time) -> None:
     assert model.complete(ASKED).text == "yes"
 
 
-def test_a_service_that_keeps_failing_is_left_alone_then_tried_once(time: Time) -> None:
-    script = Script(down(), down(), down(), "yes")
+def test_failing_service_is_paused_then_tried_once(time: Time) -> None:
+    script = Script(make_failure(), make_failure(), make_failure(), "yes")
     care = time.care(RetryPolicy(max_retries=0), BreakerPolicy(failures=2, pause_s=30))
     model = ResilientChat(CallableChat(script), care)
     for _ in range(2):
@@ -144,7 +144,7 @@ def test_a_service_that_keeps_failing_is_left_alone_then_tried_once(time: Time) 
     assert model.complete(ASKED).text == "yes"
 
 
-def test_failures_that_are_the_askers_fault_do_not_count(time: Time) -> None:
+def test_client_errors_do_not_open_circuit_breaker(time: Time) -> None:
     script = Script(ServiceFailed("m", "refused what it was asked", status=400))
     model = ResilientChat(CallableChat(script), time.care(breaking=BreakerPolicy(failures=1)))
     for _ in range(3):
@@ -152,12 +152,12 @@ def test_failures_that_are_the_askers_fault_do_not_count(time: Time) -> None:
             model.complete(ASKED)
 
 
-def test_an_error_of_ours_frees_the_trial(time: Time) -> None:
-    class Odd:
+def test_unexpected_error_releases_breaker_trial(time: Time) -> None:
+    class FailingTwice:
         name = "odd"
 
         def __init__(self) -> None:
-            self.errors: list[Exception] = [down(), ZeroDivisionError()]
+            self.errors: list[Exception] = [make_failure(), ZeroDivisionError()]
 
         def complete(self, prompt: Prompt) -> Completion:
             if self.errors:
@@ -165,7 +165,7 @@ def test_an_error_of_ours_frees_the_trial(time: Time) -> None:
             return Completion(prompt.messages[0].content)
 
     care = time.care(RetryPolicy(max_retries=0), BreakerPolicy(failures=1, pause_s=30))
-    model = ResilientChat(Odd(), care)
+    model = ResilientChat(FailingTwice(), care)
     with pytest.raises(ServiceFailed):
         model.complete(ASKED)
     time.now_s += 30
@@ -175,7 +175,7 @@ def test_an_error_of_ours_frees_the_trial(time: Time) -> None:
 
 
 class Streaming:
-    """A model that streams what it is told, and breaks off where it is told."""
+    """A model that streams scripted pieces and raises scripted errors."""
 
     name = "streaming"
 
@@ -200,13 +200,13 @@ class Streaming:
             self.closed += 1
 
 
-def test_a_stream_is_asked_again_until_it_begins(time: Time) -> None:
-    model = ResilientChat(Streaming([down()], ["a", "b"]), time.care())
+def test_stream_is_retried_before_first_piece(time: Time) -> None:
+    model = ResilientChat(Streaming([make_failure()], ["a", "b"]), time.care())
     assert list(model.stream(ASKED)) == ["a", "b", Completion("ab")]
 
 
-def test_a_stream_that_breaks_off_is_not_begun_again(time: Time) -> None:
-    source = Streaming(["a", down()], ["b"])
+def test_interrupted_stream_is_not_restarted(time: Time) -> None:
+    source = Streaming(["a", make_failure()], ["b"])
     model = ResilientChat(source, time.care(breaking=BreakerPolicy(failures=1)))
     pieces = model.stream(ASKED)
     assert next(pieces) == "a"
@@ -216,7 +216,7 @@ def test_a_stream_that_breaks_off_is_not_begun_again(time: Time) -> None:
         list(model.stream(ASKED))
 
 
-def test_a_stream_that_nobody_reads_on_is_ended(time: Time) -> None:
+def test_abandoned_stream_is_closed(time: Time) -> None:
     source = Streaming(["a", "b"])
     pieces = ResilientChat(source, time.care()).stream(ASKED)
     assert next(pieces) == "a"
@@ -224,7 +224,7 @@ def test_a_stream_that_nobody_reads_on_is_ended(time: Time) -> None:
     assert source.closed == 1
 
 
-def test_a_model_that_can_not_stream_gives_its_reply_in_one_piece(time: Time) -> None:
+def test_model_without_streaming_returns_one_piece(time: Time) -> None:
     class Plain:
         name = "plain"
 
@@ -239,10 +239,10 @@ def test_a_model_that_can_not_stream_gives_its_reply_in_one_piece(time: Time) ->
     ]
 
 
-def test_a_wrapping_sees_each_try(time: Time) -> None:
+def test_wrapper_sees_every_attempt(time: Time) -> None:
     seen: list[str] = []
 
-    class Seen:
+    class RecordingModel:
         def __init__(self, complete: Callable[[Prompt], Completion]) -> None:
             self.name = "seen"
             self._complete = complete
@@ -251,12 +251,15 @@ def test_a_wrapping_sees_each_try(time: Time) -> None:
             seen.append(prompt.purpose)
             return self._complete(prompt)
 
-    model = ResilientChat(CallableChat(Script(down(), "yes")), time.care())
-    assert model.with_wrapper(lambda inner: Seen(inner.complete)).complete(ASKED).text == "yes"
+    model = ResilientChat(CallableChat(Script(make_failure(), "yes")), time.care())
+    assert (
+        model.with_wrapper(lambda inner: RecordingModel(inner.complete)).complete(ASKED).text
+        == "yes"
+    )
     assert seen == ["chat", "chat"]
 
 
-def test_only_so_many_calls_are_under_way() -> None:
+def test_concurrent_calls_are_limited() -> None:
     together, most = 0, 0
     lock, gate = threading.Lock(), threading.Barrier(2)
 
@@ -279,7 +282,7 @@ def test_only_so_many_calls_are_under_way() -> None:
     assert most == 2
 
 
-def test_who_finds_no_place_is_told_so() -> None:
+def test_call_without_free_slot_fails_as_busy() -> None:
     held, done = threading.Event(), threading.Event()
 
     def slow(messages: list[dict[str, str]]) -> str:
