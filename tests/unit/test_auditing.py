@@ -12,7 +12,7 @@ LABELLED = load_audited()
 GOOD = [each.text for each in LABELLED if each.label == "good"]
 JUNK = [each for each in LABELLED if each.label != "good"]
 
-NOT_TOLD = 10
+MAX_UNDETECTED = 10
 """Maximum number of undetected junk texts: those that only a parser could detect."""
 
 
@@ -29,13 +29,13 @@ def test_good_memory_is_not_classified_as_junk(text: str) -> None:
 
 def test_most_junk_is_detected() -> None:
     passed = [each.text for each in JUNK if not classify_junk(each.text)]
-    assert len(passed) <= NOT_TOLD, passed
+    assert len(passed) <= MAX_UNDETECTED, passed
 
 
 @check_each("label", ["fragment", "filler", "echo"])
 def test_junk_has_its_own_label(label: str) -> None:
-    told = [(each, classify_junk(each.text)) for each in JUNK if each.label == label]
-    wrong: list[Labelled] = [each for each, found in told if found and label not in found]
+    detected = [(each, classify_junk(each.text)) for each in JUNK if each.label == label]
+    wrong: list[Labelled] = [each for each, found in detected if found and label not in found]
     assert len(wrong) <= 1, wrong
 
 
@@ -109,9 +109,9 @@ def test_complete_data_is_not_fragment() -> None:
 
 
 def test_sentence_without_own_meaning_is_not_learned() -> None:
-    said = "I love it! I love hiking in the Alps. I love traveling too. "
-    said += "They use polars, actually, so you can use it."
-    made = SentenceLearning().build_memories([Message(None, said, Role.USER)])
+    text = "I love it! I love hiking in the Alps. I love traveling too. "
+    text += "They use polars, actually, so you can use it."
+    made = SentenceLearning().build_memories([Message(None, text, Role.USER)])
     assert [each.content for each in made] == [
         "I love hiking in the Alps.",
         "I love traveling too.",

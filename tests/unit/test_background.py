@@ -81,7 +81,7 @@ def test_worker_stops_on_read_only_store() -> None:
 
 
 @pytest.mark.parametrize("failure", [StoreUnavailable("locked"), ValueError("a user's own")])
-def test_failure_does_not_stop_worker_or_reach_log(
+def test_failure_neither_stops_worker_nor_logs_its_text(
     failure: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
     ran = FakeWork(failure)

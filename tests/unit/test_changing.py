@@ -57,8 +57,8 @@ def test_no_pair_is_wrongly_changed_or_restated(label: Label) -> None:
 
 
 def test_most_changes_and_restatements_are_detected() -> None:
-    # Fewer of the changes are required. Many pairs do not state a change, and an attribute that can
-    # have two values at once ("My boss is Tom") needs such a statement.
+    # The required share of changes is lower. Many pairs do not state a change, and an attribute
+    # that can have two values at once ("My boss is Tom") needs such a statement.
     for label, share in ((Label.CHANGED, 0.75), (Label.RESTATED, 0.8)):
         pairs = _get_pairs(label)
         found = [

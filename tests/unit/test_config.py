@@ -136,8 +136,10 @@ def test_relative_key_path_without_file_starts_at_users_folder(tmp_path: Path) -
 
 def test_sample_of_documentation_loads() -> None:
     loaded = load(write_config(SAMPLE))
-    said = Embedding(dimension=384)  # the dimension of the local model, which is also the default
-    assert drop_local_paths(loaded) == dataclasses.replace(Settings(), embedding=said)
+    embedding = Embedding(
+        dimension=384
+    )  # the dimension of the local model, which is also the default
+    assert drop_local_paths(loaded) == dataclasses.replace(Settings(), embedding=embedding)
     assert loaded.origins["rag_limit"].endswith("memolith.toml:7")
     assert loaded.origins["embedding.dimension"].endswith("memolith.toml:18")
 

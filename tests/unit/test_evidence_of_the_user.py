@@ -43,5 +43,5 @@ def test_users_own_statement_is_evidence(said: str) -> None:
 
 
 def test_users_statement_about_others_is_evidence_about_them() -> None:
-    told = read_sources(["You should know that Anna lives in Oslo."], user_texts=[0])
-    assert find_support("Anna lives in Oslo.", told)
+    sources = read_sources(["You should know that Anna lives in Oslo."], user_texts=[0])
+    assert find_support("Anna lives in Oslo.", sources)

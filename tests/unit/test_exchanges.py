@@ -93,8 +93,8 @@ def test_long_reply_is_truncated_at_end_of_sentence() -> None:
 
 def test_long_message_is_truncated_before_reply_gets_space() -> None:
     (one,) = build_memories(user("This goes on. " * 40), assistant("Fine, then. " * 9))
-    said, reply = one.content.split("\n")
-    assert said.endswith("This goes on. …")
+    question, reply = one.content.split("\n")
+    assert question.endswith("This goes on. …")
     assert reply.endswith(" …")
     assert len(one.content) <= 200
     assert one.places == (0, 1)
@@ -120,8 +120,10 @@ def test_truncation_prefers_sentences_then_words_then_letters(
 
 
 @given(st.text(min_size=1), st.text(), st.integers(8, 60))
-def test_exchange_fits_limit_and_begins_with_message(said: str, reply: str, max_chars: int) -> None:
-    text = format_exchange(said, reply, max_chars=max_chars)
+def test_exchange_fits_limit_and_begins_with_message(
+    question: str, reply: str, max_chars: int
+) -> None:
+    text = format_exchange(question, reply, max_chars=max_chars)
     assert len(text) <= max_chars
     assert text.startswith("Q: ")
 
@@ -174,11 +176,16 @@ def test_exchange_between_people_has_at_most_eight_messages() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from(Role), st.sampled_from(["s1", "s2"])), max_size=20))
-def test_each_message_belongs_to_one_exchange_in_order(told: list[tuple[Role, str]]) -> None:
-    messages = [make_turn(n, role, session_id=session) for n, (role, session) in enumerate(told, 1)]
+def test_each_message_belongs_to_one_exchange_in_order(
+    roles_and_sessions: list[tuple[Role, str]],
+) -> None:
+    messages = [
+        make_turn(n, role, session_id=session)
+        for n, (role, session) in enumerate(roles_and_sessions, 1)
+    ]
     groups = list(group_exchanges(messages, open_since=at(1_000)))
     assert sorted(each.sequence for group in groups for each in group) == list(
-        range(1, len(told) + 1)
+        range(1, len(roles_and_sessions) + 1)
     )
     for group in groups:
         assert len({each.session_id for each in group}) == 1

@@ -16,7 +16,7 @@ from memolith.policies.summaries import (
 )
 from support.rows import check_each
 
-SAID = (
+CONVERSATION = (
     (
         "user",
         "Hi! I'm moving to Oslo in May. Which flat in Oslo is best? My flat costs 1,400 euros.",
@@ -31,7 +31,7 @@ lines = st.lists(
 
 
 def test_questions_and_interjections_are_not_candidates() -> None:
-    found = [one.text for one in find_candidates(SAID)]
+    found = [one.text for one in find_candidates(CONVERSATION)]
 
     assert "I'm moving to Oslo in May." in found
     assert not any(text.endswith("?") or text in {"Hi!", "Ok."} for text in found)
@@ -43,7 +43,7 @@ def test_prompt_injection_is_not_candidate(text: str) -> None:
 
 
 def test_extract_has_central_sentences_in_order_without_duplicates() -> None:
-    text = extract_summary(find_candidates(SAID), max_sentences=3)
+    text = extract_summary(find_candidates(CONVERSATION), max_sentences=3)
 
     assert text.startswith(f"{EXTRACT_MARK} ")
     assert text.count("three rooms") == 1
@@ -72,11 +72,11 @@ def test_sentence_similar_to_selected_one_is_skipped() -> None:
 def test_extract_without_candidates_is_empty() -> None:
     assert extract_summary(()) == ""
     assert extract_summary((), np.zeros((0, 4))) == ""
-    assert extract_summary(find_candidates(SAID), max_words=2) == ""
+    assert extract_summary(find_candidates(CONVERSATION), max_words=2) == ""
 
 
 def test_zero_vectors_select_first_sentence() -> None:
-    among = find_candidates(SAID)
+    among = find_candidates(CONVERSATION)
 
     assert (
         extract_summary(among, np.zeros((len(among), 4)), max_sentences=1)
@@ -86,9 +86,9 @@ def test_zero_vectors_select_first_sentence() -> None:
 
 @given(lines, st.integers(0, 4), st.integers(0, 30))
 def test_extract_respects_sentence_and_word_limits(
-    said: list[tuple[str, str]], sentences: int, words: int
+    conversation: list[tuple[str, str]], sentences: int, words: int
 ) -> None:
-    among = find_candidates(said)
+    among = find_candidates(conversation)
     text = extract_summary(among, max_sentences=sentences, max_words=words)
 
     taken = [one for one in among if one.text in text]
@@ -98,11 +98,11 @@ def test_extract_respects_sentence_and_word_limits(
 
 
 @given(lines)
-def test_extract_invents_nothing(said: list[tuple[str, str]]) -> None:
-    text = extract_summary(find_candidates(said))
+def test_extract_invents_nothing(conversation: list[tuple[str, str]]) -> None:
+    text = extract_summary(find_candidates(conversation))
     found = check_summary(
         text.removeprefix(EXTRACT_MARK),
-        [content for _, content in said],
+        [content for _, content in conversation],
         SummaryLimits(10_000),
         names=["user", "assistant"],
     )

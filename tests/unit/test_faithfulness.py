@@ -16,7 +16,7 @@ from memolith.policies.summaries import (
 from support.rows import check_each
 
 LIMITS = SummaryLimits(max_words=60, max_sentences=3)
-SAID = (
+CONVERSATION = (
     "I'm moving to Oslo with Anna on 12 May 2024, we pay 1,400 euros rent.",
     "Which flat did you take?",
     "The one in Frogner. It has 3 rooms. My dog Rex is not allowed there, sadly.",
@@ -32,12 +32,12 @@ GOOD = (
 def get_problems(
     summary: str, *texts: str, limits: SummaryLimits = LIMITS
 ) -> tuple[SummaryProblem, ...]:
-    said_on = [date(2024, 5, 1)] * len(texts or SAID)
-    return check_summary(summary, texts or SAID, limits, said_on=said_on).problems
+    said_on = [date(2024, 5, 1)] * len(texts or CONVERSATION)
+    return check_summary(summary, texts or CONVERSATION, limits, said_on=said_on).problems
 
 
 def test_good_summary_has_no_problem() -> None:
-    found = check_summary(GOOD, SAID, LIMITS)
+    found = check_summary(GOOD, CONVERSATION, LIMITS)
 
     assert found.is_faithful
     assert found.kept >= found.expected > 0
@@ -69,22 +69,22 @@ def test_single_invention_is_detected(summary: str) -> None:
 
 
 def test_resolved_relative_date_is_not_invention() -> None:
-    said = "I saw Kari yesterday in Bergen."
+    sources = "I saw Kari yesterday in Bergen."
 
-    assert get_problems("The user saw Kari in Bergen on 2024-04-30.", said) == ()
+    assert get_problems("The user saw Kari in Bergen on 2024-04-30.", sources) == ()
     assert SummaryProblem.INVENTS in get_problems(
-        "The user saw Kari in Bergen on 2024-04-12.", said
+        "The user saw Kari in Bergen on 2024-04-12.", sources
     )
 
 
 def test_speaker_names_are_not_inventions() -> None:
-    said = ("I like tea.", "So do I.")
+    sources = ("I like tea.", "So do I.")
 
     assert check_summary(
-        "Both Alex and Tom like tea.", said, LIMITS, names=["Alex", "Tom"]
+        "Both Alex and Tom like tea.", sources, LIMITS, names=["Alex", "Tom"]
     ).is_faithful
     assert not check_summary(
-        "Both Alex and Tom like tea.", said, LIMITS, names=["Alex"]
+        "Both Alex and Tom like tea.", sources, LIMITS, names=["Alex"]
     ).is_faithful
 
 
@@ -128,9 +128,12 @@ def test_headings_are_not_counted_as_names() -> None:
 @given(st.sampled_from(SUPPORTED))
 def test_supported_fact_contains_no_invention(case: tuple[str, ...]) -> None:
     fact, *texts = case
-    said = [text.removeprefix("A: ") for text in texts]
+    sources = [text.removeprefix("A: ") for text in texts]
     found = check_summary(
-        fact, said, SummaryLimits(400, min_kept_share=0.0), said_on=[date(2024, 5, 1)] * len(said)
+        fact,
+        sources,
+        SummaryLimits(400, min_kept_share=0.0),
+        said_on=[date(2024, 5, 1)] * len(sources),
     )
 
     assert found.invented == 0

@@ -27,7 +27,7 @@ _centres = _rng.normal(size=(60, DIMENSION))[_rng.integers(0, 60, SIZE)]
 _axes = _rng.normal(size=(12, DIMENSION))
 
 
-def _sparse() -> NDArray[np.float64]:
+def _make_sparse() -> NDArray[np.float64]:
     return np.where(_rng.random((SIZE, DIMENSION)) < 0.08, _noise, 0.0)
 
 
@@ -37,7 +37,7 @@ KINDS = {
     "all much the same way": _noise + 4 * _axes[0],
     "all positive": np.abs(_noise),
     "of few dimensions": _rng.normal(size=(SIZE, 12)) @ _axes + 0.1 * _noise,
-    "mostly zero": _sparse(),
+    "mostly zero": _make_sparse(),
     "of three values": np.sign(_noise) * (_rng.random((SIZE, DIMENSION)) < 0.9),
 }
 
@@ -205,7 +205,7 @@ def test_codes_are_independent_of_batches(cuts: list[int]) -> None:
 
 def test_mostly_zero_vectors_have_no_discriminative_codes() -> None:
     telling = {kind: build_codes(quantise(rows)).is_discriminative for kind, rows in KINDS.items()}
-    assert [kind for kind, told in telling.items() if not told] == ["mostly zero"]
+    assert [kind for kind, is_telling in telling.items() if not is_telling] == ["mostly zero"]
 
 
 def test_zero_vector_is_encoded() -> None:

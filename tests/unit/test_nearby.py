@@ -59,29 +59,29 @@ class UnfilteredSearch(ExternalVectorSearch):
         del scope
 
 
-def run_search(named: FakeCandidateSource, limit: int, at_least: float) -> list[int]:
-    search = UnfilteredSearch(cast("Any", SimpleNamespace()), cast("Any", named))
+def run_search(source: FakeCandidateSource, limit: int, at_least: float) -> list[int]:
+    search = UnfilteredSearch(cast("Any", SimpleNamespace()), cast("Any", source))
     found: list[int] = search.nearest(QUERY, limit, NOW, min_cosine=at_least).tolist()
     return found
 
 
 @check_each("at_least", [-np.inf, 0.5, 0.9])
 def test_item_with_many_passages_does_not_hide_others(at_least: float) -> None:
-    named = FakeCandidateSource([(1, 0.99)] * 900 + [(2, 0.95), (3, 0.94), (4, 0.2)])
-    assert run_search(named, 3, at_least) == [1, 2, 3]
-    assert named.fetched == [200, 800, 3_200]
+    source = FakeCandidateSource([(1, 0.99)] * 900 + [(2, 0.95), (3, 0.94), (4, 0.2)])
+    assert run_search(source, 3, at_least) == [1, 2, 3]
+    assert source.fetched == [200, 800, 3_200]
 
 
 def test_search_stops_when_rest_is_too_far() -> None:
-    named = FakeCandidateSource(
+    source = FakeCandidateSource(
         [(1, 0.99)] * 150 + [(2, 0.95)] + [(item, 0.5) for item in range(3, 900)]
     )
-    assert run_search(named, 8, 0.9) == [1, 2]
-    assert named.fetched == [200]
+    assert run_search(source, 8, 0.9) == [1, 2]
+    assert source.fetched == [200]
 
 
 def test_fetched_candidates_below_threshold_are_dropped() -> None:
-    named = FakeCandidateSource([(1, 0.99), (2, 0.5)])
-    assert run_search(named, 8, 0.9) == [1]
-    assert run_search(named, 8, -np.inf) == [1, 2]
-    assert named.fetched == [200, 200]
+    source = FakeCandidateSource([(1, 0.99), (2, 0.5)])
+    assert run_search(source, 8, 0.9) == [1]
+    assert run_search(source, 8, -np.inf) == [1, 2]
+    assert source.fetched == [200, 200]

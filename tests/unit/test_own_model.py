@@ -60,7 +60,7 @@ def _token_vectors(*inputs: str) -> bytes:
     return _onnx(inputs or ("input_ids", "attention_mask"), nodes, {"found": 3})
 
 
-def _tokenizer(path: Path) -> None:
+def _write_tokenizer(path: Path) -> None:
     words = Tokenizer(WordLevel(_WORDS, unk_token=next(iter(_WORDS))))
     words.pre_tokenizer = Whitespace()
     words.post_processor = TemplateProcessing(single="[START] $A", special_tokens=[("[START]", 1)])
@@ -72,11 +72,11 @@ def _tokenizer(path: Path) -> None:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "model.onnx").write_bytes(_token_vectors())
-    _tokenizer(tmp_path / "tokenizer.json")
+    _write_tokenizer(tmp_path / "tokenizer.json")
     return tmp_path
 
 
-def _describe(folder: Path, **fields: object) -> None:
+def _write_description(folder: Path, **fields: object) -> None:
     (folder / "memolith-model.json").write_text(json.dumps(fields))
 
 
@@ -95,12 +95,12 @@ def test_dimension_is_read_from_model(folder: Path) -> None:
 
 def test_name_defaults_to_folder_name(folder: Path) -> None:
     assert LocalEmbedder(folder).name == folder.name
-    _describe(folder, name="compass")
+    _write_description(folder, name="compass")
     assert LocalEmbedder(folder).name == "compass"
 
 
 def test_queries_and_documents_get_their_prefixes(folder: Path) -> None:
-    _describe(folder, query_prefix="find ", document_prefix="east ")
+    _write_description(folder, query_prefix="find ", document_prefix="east ")
     embedder = LocalEmbedder(folder)
     query = embedder.embed(["north"], role="query")[0]
     document = embedder.embed(["north"], role="document")[0]
@@ -109,17 +109,17 @@ def test_queries_and_documents_get_their_prefixes(folder: Path) -> None:
 
 
 def test_empty_text_has_zero_vector_despite_prefix(folder: Path) -> None:
-    _describe(folder, document_prefix="east ")
+    _write_description(folder, document_prefix="east ")
     assert _embed(folder, " ") == [0, 0]
 
 
 def test_text_is_truncated_to_described_window(folder: Path) -> None:
-    _describe(folder, max_tokens=3)
+    _write_description(folder, max_tokens=3)
     assert _embed(folder, "north north east east east") == pytest.approx([0, 1])
 
 
 def test_first_token_can_represent_text(folder: Path) -> None:
-    _describe(folder, pooling="cls")
+    _write_description(folder, pooling="cls")
     with pytest.raises(ServiceFailed, match="length 0"):
         _embed(folder, "north")
 
@@ -146,7 +146,7 @@ def test_nan_vector_is_rejected(folder: Path) -> None:
 
 
 def test_model_with_other_dimension_than_described_is_rejected(folder: Path) -> None:
-    _describe(folder, dimension=3)
+    _write_description(folder, dimension=3)
     with pytest.raises(InvalidConfiguration, match="2 numbers, not of the 3"):
         _embed(folder, "north")
 

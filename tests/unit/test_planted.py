@@ -13,7 +13,7 @@ from memolith.prompts.learning import build_extraction_prompt
 from support.rows import check_each
 
 NONCE = "9f2c41d07ab3e586"
-ASKED = (
+QUESTIONS = (
     "What does this page say?",
     "I'm Alex, I live in Oslo and my bank is Nordea. What does the user list say?",
     "Yes, go on.",
@@ -22,7 +22,7 @@ ASKED = (
 
 
 @check_each(("text", "fact"), PLANTED)
-@check_each("asked", ASKED)
+@check_each("asked", QUESTIONS)
 @check_each("origin", [Origin.TOOL, Origin.DOCUMENT])
 def test_planted_fact_is_never_attributed_to_user(
     text: str, fact: str, asked: str, origin: Origin

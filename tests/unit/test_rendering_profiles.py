@@ -192,5 +192,5 @@ def test_exchange_cannot_close_its_surrounding_markers(user: str, assistant: str
     assert "</" not in text
     starts = [line for line in text.splitlines() if not line.startswith("  ")]
     assert [line.partition(":")[0] for line in starts] == [
-        who for who, said in (("User", user), ("Assistant", assistant)) if said
+        speaker for speaker, content in (("User", user), ("Assistant", assistant)) if content
     ]

@@ -37,12 +37,12 @@ class FakeLog:
         self.paths: list[str] = []
 
     def add_request(self, history: History, reply: str) -> None:
-        said = read_conversation("alice", history)
-        for each in find_new_turns(said.turns, set(self.paths), is_begun=bool(self.paths)):
+        conversation = read_conversation("alice", history)
+        for each in find_new_turns(conversation.turns, set(self.paths), is_begun=bool(self.paths)):
             if each.path not in self.paths:
                 self._add(each.text, each.path)
-        if said.reply_path not in self.paths:
-            self._add(reply, said.reply_path)
+        if conversation.reply_path not in self.paths:
+            self._add(reply, conversation.reply_path)
 
     def _add(self, text: str, path: str) -> None:
         self.texts.append(text)
@@ -89,28 +89,31 @@ def test_tool_calls_may_be_omitted_later(turns: list[tuple[str, str]]) -> None:
         log.add_request([*short[:-1], *history[-3:]], f"reply to {text}")
         history.append(assistant(f"reply to {text}"))
         short.append(assistant(f"reply to {text}"))
-    told = [
+    expected = [
         each
         for text, result in turns
         for each in (text.strip(), result.strip(), f"reply to {text}")
     ]
-    assert log.texts == told
+    assert log.texts == expected
 
 
 def test_turns_before_unknown_reply_are_not_logged() -> None:
     known = read_conversation("alice", [user("One."), assistant("1"), user("Two.")])
     paths = {each.path for each in known.turns[:2]}
-    said = read_conversation(
+    turns = read_conversation(
         "alice", [user("One."), assistant("1"), user("Spy."), assistant("?"), user("Three.")]
     ).turns
-    assert [each.text for each in find_new_turns(said, paths, is_begun=True)] == ["Three."]
-    assert find_new_turns(said, [], is_begun=False) == list(said)
+    assert [each.text for each in find_new_turns(turns, paths, is_begun=True)] == ["Three."]
+    assert find_new_turns(turns, [], is_begun=False) == list(turns)
 
 
 def test_chosen_reply_is_logged_with_next_request() -> None:
-    said = read_conversation("alice", [user("One."), assistant("1"), user("Two.")]).turns
-    known = {said[0].path}
-    assert [each.text for each in find_new_turns(said, known, is_begun=True)] == ["1", "Two."]
+    turns = read_conversation("alice", [user("One."), assistant("1"), user("Two.")]).turns
+    known = {turns[0].path}
+    assert [each.text for each in find_new_turns(turns, known, is_begun=True)] == [
+        "1",
+        "Two.",
+    ]
 
 
 def test_partial_reply_is_not_logged() -> None:
@@ -161,8 +164,8 @@ def test_tool_results_have_tool_role_and_instructions_are_skipped() -> None:
         {"role": "assistant", "content": None, "tool_calls": [{"id": "1"}]},
         {"role": "tool", "tool_call_id": "1", "content": "Rain"},
     ]
-    said = read_conversation("alice", history).turns
-    assert [(each.role, each.text) for each in said] == [
+    turns = read_conversation("alice", history).turns
+    assert [(each.role, each.text) for each in turns] == [
         (Role.USER, "Weather?"),
         (Role.TOOL, "Rain"),
     ]

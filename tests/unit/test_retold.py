@@ -33,9 +33,9 @@ def test_paraphrase_of_statement_is_detected(told: str, sentence: str, *, expect
 
 
 def test_relative_date_matches_its_calendar_date() -> None:
-    told = build_paraphrase_detector(["I moved to Bergen yesterday."], [date(2026, 5, 4)])
-    assert told("The user moved to Bergen on 3 May 2026.")
-    assert not told("The user moved to Oslo on 3 May 2026.")
+    is_paraphrase = build_paraphrase_detector(["I moved to Bergen yesterday."], [date(2026, 5, 4)])
+    assert is_paraphrase("The user moved to Bergen on 3 May 2026.")
+    assert not is_paraphrase("The user moved to Oslo on 3 May 2026.")
 
 
 def test_detector_without_statements_matches_nothing() -> None:

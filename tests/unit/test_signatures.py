@@ -48,12 +48,8 @@ def test_asynchronous_apis_have_same_methods(synchronous: type, asynchronous: ty
     plain, awaitable = get_methods(synchronous), get_methods(asynchronous)
     assert set(plain) == set(awaitable)
     for name, method in plain.items():
-        if name not in {
-            "owner",
-            "close",
-            "export",
-            "ingest_stream",
-        }:  # these return iterators, except the first two
+        # The last two return iterators.
+        if name not in {"owner", "close", "export", "ingest_stream"}:
             assert inspect.signature(method) == inspect.signature(awaitable[name]), name
             assert inspect.iscoroutinefunction(awaitable[name]), name
 

@@ -15,18 +15,18 @@ from memolith.tracing import count, observe, span, traced
 class RecordingObserver:
     """Record the reported events."""
 
-    told: list[str] = field(default_factory=list)
+    events: list[str] = field(default_factory=list)
 
     @contextmanager
     def span(self, name: str) -> Iterator[None]:
-        self.told.append(f"{name} begins")
+        self.events.append(f"{name} begins")
         try:
             yield
         finally:
-            self.told.append(f"{name} ends")
+            self.events.append(f"{name} ends")
 
     def count(self, name: str, number: int) -> None:
-        self.told.append(f"{number} {name}")
+        self.events.append(f"{number} {name}")
 
 
 @traced("whole")
@@ -42,7 +42,7 @@ def test_nothing_is_reported_without_active_observer() -> None:
     with observe(notes):
         pass
     assert work(3) == 3
-    assert notes.told == []
+    assert notes.events == []
     assert work.__doc__ == "Do something."
 
 
@@ -50,12 +50,12 @@ def test_every_active_observer_gets_all_events() -> None:
     one, other = RecordingObserver(), RecordingObserver()
     with observe(one), observe(other):
         work(3)
-    assert one.told == ["whole begins", "part begins", "3 things", "part ends", "whole ends"]
-    assert other.told == one.told
+    assert one.events == ["whole begins", "part begins", "3 things", "part ends", "whole ends"]
+    assert other.events == one.events
 
 
 def test_exception_in_span_is_reraised() -> None:
     notes = RecordingObserver()
     with pytest.raises(ValueError, match="no"), observe(notes), span("a"):
         raise ValueError("no")
-    assert notes.told == ["a begins", "a ends"]
+    assert notes.events == ["a begins", "a ends"]

@@ -82,9 +82,9 @@ def test_local_server_needs_no_key() -> None:
 
 
 def test_key_in_place_of_variable_name_is_not_repeated() -> None:
-    said = get_problem(Chat("openai", "m", api_key_env="sk-abcdef"))
-    assert said.startswith("chat.api_key_env: must be the name of an environment variable")
-    assert "abcdef" not in said
+    problem = get_problem(Chat("openai", "m", api_key_env="sk-abcdef"))
+    assert problem.startswith("chat.api_key_env: must be the name of an environment variable")
+    assert "abcdef" not in problem
     env = {
         "MEMOLITH_CHAT__API_KEY_ENV": "sk-abcdef",
         "MEMOLITH_CHAT__BASE_URL": "http://me:pw@x/v1",
@@ -105,8 +105,8 @@ def test_key_file_is_resolved_beside_configuration(tmp_path: Path) -> None:
 
 def test_file_without_key_is_named(tmp_path: Path) -> None:
     missing = tmp_path / "missing"
-    said = get_problem(Chat("openai", "m", api_key_file=str(missing)))
-    assert said == f"chat.api_key_file: {missing} can't be read: No such file or directory"
+    problem = get_problem(Chat("openai", "m", api_key_file=str(missing)))
+    assert problem == f"chat.api_key_file: {missing} can't be read: No such file or directory"
     for content in (b"", b"\xff\xfe", b"two words"):
         missing.write_bytes(content)
         assert "chat.api_key_file" in get_problem(Chat("openai", "m", api_key_file=str(missing)))
@@ -122,9 +122,9 @@ def test_missing_client_package_is_named_with_its_extra(
     provider: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, provider, None)
-    said = get_problem(Chat(provider, "m"), KEYS)
-    assert said.endswith(f"pip install 'memolith[{provider}]'")
-    assert said.startswith("chat.provider: ")
+    problem = get_problem(Chat(provider, "m"), KEYS)
+    assert problem.endswith(f"pip install 'memolith[{provider}]'")
+    assert problem.startswith("chat.provider: ")
 
 
 def open_engine(**options: Any) -> Memolith:

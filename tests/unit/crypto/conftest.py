@@ -27,7 +27,7 @@ def key_file(tmp_path: Path) -> KeyFile:
 
 @pytest.fixture
 def file_rings(tmp_path: Path, key_file: KeyFile) -> Rings:
-    """Open the ring anew on every call, as another process would."""
+    """Return a function that opens the ring anew on every call, as another process would."""
 
     def open_ring(source: MasterKeySource | None = None) -> KeyRing:
         return KeyRing(tmp_path / "keys" / "memory.key.ring", source or key_file, CHEAP)
@@ -37,7 +37,7 @@ def file_rings(tmp_path: Path, key_file: KeyFile) -> Rings:
 
 @pytest.fixture
 def database_rings(postgres_url: str, key_file: KeyFile) -> Iterator[Rings]:
-    """Open a ring in a database anew on every call."""
+    """Yield a function that opens a ring in a database anew on every call."""
     schema = own("ring")
     dropped(postgres_url, schema)
     place, made = parse_dsn(postgres_url, schema, 10), list[KeyRing]()

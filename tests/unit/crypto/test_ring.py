@@ -24,7 +24,7 @@ from .conftest import Rings
 
 OWNER = b"digest of alice."
 
-OPENED = """
+OPEN_RING = """
 import sys
 from pathlib import Path
 from memolith.adapters.crypto.master_key import KeyFile
@@ -176,7 +176,7 @@ def test_concurrent_threads_get_same_key(rings: Rings) -> None:
 
 
 def test_concurrent_processes_share_one_ring(rings: Rings, arguments: list[str]) -> None:
-    program = OPENED + "sys.stdin.read(); print(ring.add_store()[0].hex()); ring.close()"
+    program = OPEN_RING + "sys.stdin.read(); print(ring.add_store()[0].hex()); ring.close()"
     command = [sys.executable, "-c", program, *arguments]
     started = [
         subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(3)
@@ -271,7 +271,7 @@ def check_killed_rotation(rings: Rings, arguments: list[str], after_s: float) ->
     store, key = rings().add_store()
     rings().ensure(store, OWNER)
     data_key = rings().get_data_key(store, OWNER, 1)
-    killed(["-c", OPENED + ROTATE_FOREVER, *arguments], after_s)
+    killed(["-c", OPEN_RING + ROTATE_FOREVER, *arguments], after_s)
     assert rings().get_store_key(store) == key
     assert rings().get_data_key(store, OWNER, 1) == data_key
     rings().rotate()

@@ -17,7 +17,7 @@ DIRECTIONS = ("boat", "kayak", "bread")
 
 
 class DirectionEmbedder:
-    """Embeds by three words; "boat" and "kayak" share a direction."""
+    """An embedder of three words; "boat" and "kayak" share a direction."""
 
     name = "directions"
     dimension = 2

@@ -19,10 +19,10 @@ def make_questions(
     chance = np.random.default_rng(1)
     made = []
     for _ in range(count):
-        told = RelevanceSignals(
+        signals = RelevanceSignals(
             chance.uniform(0, 1), chance.uniform(0, 1), int(chance.integers(2, 2_000))
         )
-        made.append(AskedQuestion(data_set, told, chance.uniform() < true.likelihood(told)))
+        made.append(AskedQuestion(data_set, signals, chance.uniform() < true.likelihood(signals)))
     return made
 
 
@@ -32,26 +32,26 @@ def make_swapped_questions(count: int) -> list[AskedQuestion]:
     made = []
     for _ in range(count):
         is_swapped = bool(chance.uniform() < 0.5)
-        told = RelevanceSignals(0.9, 1.0, 100, ahead=chance.normal(-0.5 if is_swapped else 0.5))
-        made.append(AskedQuestion("a", told, not is_swapped, is_swapped))
+        signals = RelevanceSignals(0.9, 1.0, 100, ahead=chance.normal(-0.5 if is_swapped else 0.5))
+        made.append(AskedQuestion("a", signals, not is_swapped, is_swapped))
     return made
 
 
-def get_likelihoods(weights: Relevance, asked: Sequence[AskedQuestion]) -> list[float]:
-    return [weights.likelihood(one.signals) for one in asked]
+def get_likelihoods(weights: Relevance, examples: Sequence[AskedQuestion]) -> list[float]:
+    return [weights.likelihood(one.signals) for one in examples]
 
 
 def test_fit_recovers_original_weights() -> None:
     found = fit_relevance(make_questions(4_000))
-    told = found.nearness, found.words, found.extent
-    assert told == pytest.approx((8.0, 2.0, -0.5), rel=0.2, abs=0.3)
+    weights = found.nearness, found.words, found.extent
+    assert weights == pytest.approx((8.0, 2.0, -0.5), rel=0.2, abs=0.3)
 
 
 def test_answered_questions_weigh_as_much_as_others() -> None:
-    asked = make_questions(2_000)
-    told = get_likelihoods(fit_relevance(asked), asked)
+    examples = make_questions(2_000)
+    estimates = get_likelihoods(fit_relevance(examples), examples)
     sides = [
-        [t for t, one in zip(told, asked, strict=True) if one.is_answered is so]
+        [t for t, one in zip(estimates, examples, strict=True) if one.is_answered is so]
         for so in (True, False)
     ]
     assert np.mean(sides[0]) == pytest.approx(1.0 - np.mean(sides[1]), abs=0.01)
@@ -66,9 +66,8 @@ def test_dataset_weight_is_independent_of_its_size() -> None:
 
 def test_speaker_weight_is_learned_from_swapped_questions() -> None:
     found = fit_relevance([*make_questions(500), *make_swapped_questions(2_000)])
-    assert found.ahead == pytest.approx(
-        1.0, abs=0.15
-    )  # two normal distributions, one deviation apart
+    # Two normal distributions, one deviation apart.
+    assert found.ahead == pytest.approx(1.0, abs=0.15)
     assert found.said == pytest.approx(0.0, abs=0.15)
 
 
@@ -88,9 +87,9 @@ def test_speaker_weight_is_zero_without_swapped_questions() -> None:
 
 
 def test_questions_without_results_are_ignored() -> None:
-    asked = make_questions(200)
-    assert fit_relevance([*asked, AskedQuestion("a", None, is_answered=False)]) == fit_relevance(
-        asked
+    examples = make_questions(200)
+    assert fit_relevance([*examples, AskedQuestion("a", None, is_answered=False)]) == fit_relevance(
+        examples
     )
 
 
@@ -101,14 +100,14 @@ def test_fit_without_both_classes_is_rejected() -> None:
 
 
 def test_constant_signal_gets_zero_weight() -> None:
-    asked = [
+    examples = [
         AskedQuestion(
             "a", RelevanceSignals(one.signals.nearness, one.signals.words, 100), one.is_answered
         )
         for one in make_questions(200)
         if one.signals
     ]
-    assert math.isclose(fit_relevance(asked).extent, 0.0, abs_tol=1e-6)
+    assert math.isclose(fit_relevance(examples).extent, 0.0, abs_tol=1e-6)
 
 
 def test_auc_counts_ordered_pairs_and_half_of_ties() -> None:

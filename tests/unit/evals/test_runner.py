@@ -126,9 +126,9 @@ def test_narrow_table_shows_main_metrics_without_truncation() -> None:
 
 
 def test_every_step_is_reported() -> None:
-    told: list[int] = []
-    run_questions(lambda _: make_fixed_recall([]), [CONVERSATION], on_progress=told.append)
-    assert sum(told) == count_steps([CONVERSATION]) == 3
+    steps: list[int] = []
+    run_questions(lambda _: make_fixed_recall([]), [CONVERSATION], on_progress=steps.append)
+    assert sum(steps) == count_steps([CONVERSATION]) == 3
 
 
 def test_system_without_questions_has_no_row() -> None:
@@ -145,7 +145,7 @@ def test_report_is_serialised_as_json() -> None:
 
 
 @dataclass
-class MemoryOfOne:
+class FakeOwnerMemory:
     """An owner whose every recall returns the logged messages, newest first."""
 
     clock: QuestionClock
@@ -163,17 +163,17 @@ class MemoryOfOne:
 
 
 @dataclass
-class Owners:
+class FakeEngine:
     clock: QuestionClock
-    views: dict[str, MemoryOfOne] = field(default_factory=dict)
+    views: dict[str, FakeOwnerMemory] = field(default_factory=dict)
 
-    def owner(self, owner: str) -> MemoryOfOne:
-        return self.views.setdefault(owner, MemoryOfOne(self.clock))
+    def owner(self, owner: str) -> FakeOwnerMemory:
+        return self.views.setdefault(owner, FakeOwnerMemory(self.clock))
 
 
 def test_engine_logs_sessions_and_recalls_at_question_time() -> None:
     clock = QuestionClock()
-    engine = Owners(clock)
+    engine = FakeEngine(clock)
     recall = build_system(engine, clock, token_budget=500)(CONVERSATION)
     assert clock.now() == BEGIN
     answer = recall(CONVERSATION.questions[0], 7)

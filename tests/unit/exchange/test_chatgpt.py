@@ -22,8 +22,8 @@ def make_node(
     **more: Any,
 ) -> dict[str, Any]:
     content = more.pop("content", {"content_type": "text", "parts": parts})
-    said = {"author": {"role": role}, "content": content, "create_time": at, **more}
-    return {"message": said, "parent": parent, "children": []}
+    message = {"author": {"role": role}, "content": content, "create_time": at, **more}
+    return {"message": message, "parent": parent, "children": []}
 
 
 def make_conversation(mapping: dict[str, Any], current: str | None, **more: Any) -> dict[str, Any]:

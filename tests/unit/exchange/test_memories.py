@@ -31,7 +31,7 @@ MEM0 = {
     ],
     "relations": [],
 }
-TOLD = [AuditEntry("0196", "Likes tea", None, Origin.USER), AuditEntry("2", "Lives in Oslo")]
+ENTRIES = [AuditEntry("0196", "Likes tea", None, Origin.USER), AuditEntry("2", "Lives in Oslo")]
 
 
 def read_entries(content: str | bytes, format_: MemoryFormat | None = None) -> list[AuditEntry]:
@@ -42,8 +42,8 @@ def read_entries(content: str | bytes, format_: MemoryFormat | None = None) -> l
 @check_each("indent", [None, 2])
 @check_each("given", [MEM0, MEM0["results"], {"memories": MEM0["results"]}])
 def test_mem0_export_is_read_in_any_wrapper(given: Any, indent: int | None) -> None:
-    assert read_entries(json.dumps(given, indent=indent)) == TOLD
-    assert read_entries("\ufeff" + json.dumps(given, indent=indent), "mem0") == TOLD
+    assert read_entries(json.dumps(given, indent=indent)) == ENTRIES
+    assert read_entries("\ufeff" + json.dumps(given, indent=indent), "mem0") == ENTRIES
 
 
 def test_lines_are_read_under_common_field_names() -> None:
@@ -79,10 +79,10 @@ def test_only_active_memories_of_own_export_are_read() -> None:
     ) as memory:
         owner = memory.owner("alice")
         owner.learn("Hello!", "Hi!")
-        kept = owner.remember("Likes tea", key="tea", origin="tool")
-        owner.supersede(owner.remember("Likes milk").id, kept.id)
+        active = owner.remember("Likes tea", key="tea", origin="tool")
+        owner.supersede(owner.remember("Likes milk").id, active.id)
         lines = b"".join(jsonl.write_export(owner.export(), "alice", clock.now()))
-    assert read_entries(lines) == [AuditEntry(kept.id, "Likes tea", "tea", Origin.TOOL)]
+    assert read_entries(lines) == [AuditEntry(active.id, "Likes tea", "tea", Origin.TOOL)]
 
 
 @check_each(
@@ -138,20 +138,20 @@ def test_invalid_content_is_reported_with_line(
     assert caught.value.field == field
 
 
-SAID = "My password is hunter2-and-more"
+REMARK = "My password is hunter2-and-more"
 
 
 @check_each("format_", ["mem0", "jsonl", "memolith"])
 def test_secrets_are_redacted_from_entries(format_: MemoryFormat) -> None:
     plain = "My password is [REDACTED]"
-    (told,) = read_entries(json.dumps(SAID))
-    assert told.text == plain
-    item = {"id": SAID, "key": SAID, "content": SAID}
+    (entry,) = read_entries(json.dumps(REMARK))
+    assert entry.text == plain
+    item = {"id": REMARK, "key": REMARK, "content": REMARK}
     lines = {
         "mem0": json.dumps([item]).encode(),
         "jsonl": json.dumps(item).encode(),
-        "memolith": make_export("Likes tea", key="tea").replace(b"Likes tea", SAID.encode()),
+        "memolith": make_export("Likes tea", key="tea").replace(b"Likes tea", REMARK.encode()),
     }
-    (told,) = read_entries(lines[format_], format_)
-    assert told.text == plain
-    assert (told.id, told.key) == (plain, plain) or format_ == "memolith"
+    (entry,) = read_entries(lines[format_], format_)
+    assert entry.text == plain
+    assert (entry.id, entry.key) == (plain, plain) or format_ == "memolith"

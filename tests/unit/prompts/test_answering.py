@@ -41,10 +41,10 @@ def test_empty_conversation_has_no_fitting_turns() -> None:
 
 @given(turns)
 def test_merged_turns_alternate_and_preserve_user_text(
-    said: list[ChatMessage],
+    history: list[ChatMessage],
 ) -> None:
-    told = merge_turns(said)
-    assert [turn.role for turn in told[::2]] == ["user"] * len(told[::2])
-    assert [turn.role for turn in told[1::2]] == ["assistant"] * len(told[1::2])
-    users = "\n\n".join(turn.content for turn in said if turn.role == "user")
-    assert "\n\n".join(turn.content for turn in told if turn.role == "user") == users
+    merged = merge_turns(history)
+    assert [turn.role for turn in merged[::2]] == ["user"] * len(merged[::2])
+    assert [turn.role for turn in merged[1::2]] == ["assistant"] * len(merged[1::2])
+    users = "\n\n".join(turn.content for turn in history if turn.role == "user")
+    assert "\n\n".join(turn.content for turn in merged if turn.role == "user") == users

@@ -27,7 +27,7 @@ from support.rows import check_each
 NONCE = "9f2c41d07ab3e586"
 DIALECTS = (FACTS_SCHEMA, TIERS_SCHEMA, STANDARD_SCHEMA)
 AT = datetime(2024, 5, 1, 9, tzinfo=UTC)
-SAID = (
+CONVERSATION = (
     TranscriptTurn("My name is Alex and I work at NASA.", "user", AT),
     TranscriptTurn("Nice to know, Alex.", "assistant", AT),
 )
@@ -43,18 +43,22 @@ def get_prompt_text(dialect: ExtractionSchema, *turns: TranscriptTurn) -> str:
 
 @check_each("dialect", DIALECTS)
 def test_prompt_has_rules_then_fenced_conversation(dialect: ExtractionSchema) -> None:
-    prompt = build_extraction_prompt(dialect, SAID, NONCE)
+    prompt = build_extraction_prompt(dialect, CONVERSATION, NONCE)
 
-    rules, said = prompt.messages
-    assert (rules.role, said.role, prompt.purpose) == ("system", "user", "extraction")
+    rules, conversation = prompt.messages
+    assert (rules.role, conversation.role, prompt.purpose) == ("system", "user", "extraction")
     assert NONCE not in rules.content  # the rules stay constant, so that services can cache them
-    assert said.content.startswith(f"BEGIN CONVERSATION {NONCE}\n> [1] user, 2024-05-01 (Wed")
-    assert "> [2] assistant, 2024-05-01 (Wednesday): Nice to know, Alex.\nEND" in said.content
+    assert conversation.content.startswith(
+        f"BEGIN CONVERSATION {NONCE}\n> [1] user, 2024-05-01 (Wed"
+    )
+    assert (
+        "> [2] assistant, 2024-05-01 (Wednesday): Nice to know, Alex.\nEND" in conversation.content
+    )
 
 
 @check_each("dialect", DIALECTS)
 def test_rules_name_every_field_and_kind_of_schema(dialect: ExtractionSchema) -> None:
-    prompt = build_extraction_prompt(dialect, SAID, NONCE)
+    prompt = build_extraction_prompt(dialect, CONVERSATION, NONCE)
 
     assert prompt.schema is not None
     fact = prompt.schema.json["properties"]["facts"]["items"]
@@ -69,7 +73,7 @@ def test_rules_name_every_field_and_kind_of_schema(dialect: ExtractionSchema) ->
 def test_schema_objects_require_all_fields_and_allow_no_others(
     dialect: ExtractionSchema,
 ) -> None:
-    schema = build_extraction_prompt(dialect, SAID, NONCE).schema
+    schema = build_extraction_prompt(dialect, CONVERSATION, NONCE).schema
 
     assert schema is not None
     for one in (schema.json, schema.json["properties"]["facts"]["items"]):
@@ -79,7 +83,7 @@ def test_schema_objects_require_all_fields_and_allow_no_others(
 
 @check_each("dialect", DIALECTS)
 def test_rules_are_short_enough_for_small_model(dialect: ExtractionSchema) -> None:
-    assert len(build_extraction_prompt(dialect, SAID, NONCE).messages[0].content) < 3_000
+    assert len(build_extraction_prompt(dialect, CONVERSATION, NONCE).messages[0].content) < 3_000
 
 
 def test_schema_kinds_match_their_profiles() -> None:

@@ -56,11 +56,13 @@ def test_summarised_conversation_never_leaves_its_fence(content: str, style: Sum
 
 
 @given(anything, anything, anything)
-def test_base_memory_inputs_never_leave_their_fences(old: str, said: str, fact: str) -> None:
+def test_base_memory_inputs_never_leave_their_fences(
+    old: str, conversation: str, fact: str
+) -> None:
     plain = build_base_memory_prompt("", [], [], NONCE)
 
     assert get_unfenced_text(
-        build_base_memory_prompt(old, [said], [fact], NONCE)
+        build_base_memory_prompt(old, [conversation], [fact], NONCE)
     ) == get_unfenced_text(plain)
 
 
@@ -109,13 +111,13 @@ def test_malformed_verdict_is_rejected(reply: str) -> None:
 
 
 def test_summary_prompt_names_target_length() -> None:
-    rules, asked = build_summary_prompt(
+    rules, request = build_summary_prompt(
         CASCADE_STYLE, [TranscriptTurn("Hi", "user (Anna)", AT)], NONCE
     ).messages
 
     assert "3 to 5 sentences" in rules.content
-    assert "3 to 5 sentences" in asked.content
-    assert "> [1] user (Anna), 2024-05-01 (Wednesday): Hi" in asked.content
+    assert "3 to 5 sentences" in request.content
+    assert "> [1] user (Anna), 2024-05-01 (Wednesday): Hi" in request.content
 
 
 def test_summary_is_parsed_as_one_paragraph() -> None:
@@ -152,15 +154,15 @@ def test_malformed_base_memory_is_rejected(reply: str) -> None:
 
 
 def test_answer_prompt_has_memories_at_end_of_rules() -> None:
-    said = (
+    conversation = (
         ChatMessage("user", "hi"),
         ChatMessage("assistant", "hello"),
         ChatMessage("user", "who am I?"),
     )
 
-    prompt = build_answer_prompt("<memory>\n- Alex\n</memory>", said, date(2024, 5, 1))
+    prompt = build_answer_prompt("<memory>\n- Alex\n</memory>", conversation, date(2024, 5, 1))
 
-    assert prompt.messages[1:] == said
+    assert prompt.messages[1:] == conversation
     assert prompt.messages[0].content.endswith(f"{MEMORY_HEADING}\n<memory>\n- Alex\n</memory>")
     assert "2024-05-01" in prompt.messages[0].content
     assert prompt.schema is None

@@ -25,8 +25,8 @@ from support.rows import check_each
 
 RANKING = StandardRanking()
 KNOWN = SearchExtent(passages=100, max_score=10.0)
-ASKED = Query("the ferry", "the ferry", ("ferri",))
-OF_ANNA = replace(ASKED, cues=QueryCues(only_named=1))
+QUERY = Query("the ferry", "the ferry", ("ferri",))
+OF_ANNA = replace(QUERY, cues=QueryCues(only_named=1))
 SIGNS = st.builds(
     RelevanceSignals,
     nearness=st.floats(-1, 1),
@@ -37,10 +37,10 @@ SIGNS = st.builds(
 WEIGHTS = st.sampled_from(list(FITTED.values()))
 
 
-def get_signals(found: Candidates, query: Query = ASKED) -> RelevanceSignals:
-    told = build_signals(query, found, RANKING.score(query, found), KNOWN)
-    assert told is not None
-    return told
+def get_signals(found: Candidates, query: Query = QUERY) -> RelevanceSignals:
+    signals = build_signals(query, found, RANKING.score(query, found), KNOWN)
+    assert signals is not None
+    return signals
 
 
 @given(WEIGHTS, SIGNS)
@@ -75,9 +75,9 @@ def test_lead_of_other_speakers_never_raises_likelihood(
 
 def test_likelihood_without_results_is_zero() -> None:
     nothing = candidates(0)
-    told = build_signals(ASKED, nothing, RANKING.score(ASKED, nothing), KNOWN)
-    assert told is None
-    assert all(each.likelihood(told) == 0.0 for each in FITTED.values())
+    signals = build_signals(QUERY, nothing, RANKING.score(QUERY, nothing), KNOWN)
+    assert signals is None
+    assert all(each.likelihood(signals) == 0.0 for each in FITTED.values())
 
 
 def test_signals_take_best_value_of_each_search() -> None:
@@ -110,9 +110,9 @@ def test_named_speaker_leads_or_trails_other_speakers() -> None:
 def test_speaker_lead_is_independent_of_speaker_weight() -> None:
     weighty = StandardRanking(replace(RANKING.weights, by_named_speaker=5.0))
     found = make_candidates(2, 1)
-    told = build_signals(OF_ANNA, found, weighty.score(OF_ANNA, found), KNOWN)
-    assert told is not None
-    assert told.ahead == pytest.approx(get_signals(found, OF_ANNA).ahead)
+    signals = build_signals(OF_ANNA, found, weighty.score(OF_ANNA, found), KNOWN)
+    assert signals is not None
+    assert signals.ahead == pytest.approx(get_signals(found, OF_ANNA).ahead)
 
 
 @check_each("speakers", [(1, 1), (2, 2), (1, -1), (-1, -1)])
@@ -123,14 +123,14 @@ def test_speaker_lead_needs_two_speakers(speakers: tuple[int, ...]) -> None:
 def test_speaker_lead_needs_exactly_one_named_speaker() -> None:
     people = [Participant(1, "Anna", Role.PARTICIPANT), Participant(2, "Ben", Role.PARTICIPANT)]
     now = datetime(2026, 1, 1, tzinfo=UTC)
-    asked = {
+    questions = {
         "When does the ferry leave?": None,
         "Did Anna and Ben take the ferry?": None,
         "Did Anna take the ferry?": 1.0,
     }
-    for text, ahead in asked.items():
-        told = get_signals(make_candidates(1, 2), RANKING.prepare(text, people, now))
-        assert (told.ahead is None) is (ahead is None), text
+    for text, ahead in questions.items():
+        signals = get_signals(make_candidates(1, 2), RANKING.prepare(text, people, now))
+        assert (signals.ahead is None) is (ahead is None), text
 
 
 def test_unknown_words_have_largest_weight() -> None:

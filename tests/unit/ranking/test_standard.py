@@ -130,15 +130,17 @@ def test_only_a_persons_preference_raises_score() -> None:
     wish = int(Trait.PREFERENCE)
     traits = np.array([wish, 0, wish, 0])
     roles = [Role.USER, Role.USER, Role.ASSISTANT, Role.ASSISTANT]
-    wished, said, advised, told = get_totals(candidates(4, traits=traits, role=roles))
-    assert wished > said
-    assert advised == told
+    user_wish, user_fact, assistant_wish, assistant_fact = get_totals(
+        candidates(4, traits=traits, role=roles)
+    )
+    assert user_wish > user_fact
+    assert assistant_wish == assistant_fact
 
 
 def test_surrounding_words_raise_score() -> None:
-    held, little, none = get_totals(candidates(3, around=np.array([9.0, 3.0, 0.0])))
-    assert held == pytest.approx(none + Weights().words_around)
-    assert held > little > none
+    most, little, none = get_totals(candidates(3, around=np.array([9.0, 3.0, 0.0])))
+    assert most == pytest.approx(none + Weights().words_around)
+    assert most > little > none
 
 
 def test_session_bonus_is_smaller_for_several_answers() -> None:

@@ -104,7 +104,7 @@ def test_heading_belongs_to_following_text() -> None:
     assert get_chunks("a b c.\n\nTitle\n=====\ng h i j k.", 3, 14)[-1].startswith("Title")
 
 
-def test_heading_without_space_is_merged_with_previous_chunk() -> None:
+def test_heading_that_does_not_fit_joins_previous_chunk() -> None:
     assert get_chunks("a b c.\n\n# Title\n\ng h i j k l m n.", 3, 9) == [
         "a b c.\n\n# Title",
         "g h i j k l m n.",

@@ -118,10 +118,6 @@ LACK: dict[Trait, list[str]] = {
 }
 
 
-def listed(table: dict[Trait, list[str]]) -> list[tuple[Trait, str]]:
-    return [(trait, text) for trait, texts in table.items() for text in texts]
-
-
 @check_each(("trait", "text"), [(t, text) for t, texts in HAVE.items() for text in texts])
 def test_text_has_trait(trait: Trait, text: str) -> None:
     assert trait in extract_features(text, tokens=1).traits

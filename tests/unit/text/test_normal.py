@@ -10,10 +10,6 @@ from support.rows import check_each
 PAIRS = load_pairs()
 
 
-def ids(pair: Pair) -> str:
-    return f"{pair.a} / {pair.b}"
-
-
 @check_each("pair", PAIRS)
 def test_content_key_distinguishes_labelled_pairs(pair: Pair) -> None:
     assert (content_key(pair.a) == content_key(pair.b)) is pair.same

@@ -104,9 +104,8 @@ def test_character_over_token_limit_is_own_passage() -> None:
 
 
 def test_exact_count_is_used_when_joining_adds_tokens() -> None:
-    counter = FakeCounter(
-        lambda text: len(re.findall(r"\S+|\s", text))
-    )  # spaces also count as tokens
+    # Spaces also count as tokens.
+    counter = FakeCounter(lambda text: len(re.findall(r"\S+|\s", text)))
     text = "One two. Three four. " * 500
     found = passages(text, counter, max_tokens=20)
     assert all(tokens == counter.cost(span.extract(text)) <= 20 for span, tokens in found)

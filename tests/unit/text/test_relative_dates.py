@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from memolith.text.dates import DateRange, resolve_dates, resolve_past_dates
 from support.rows import check_each
 
-SAID = date(2024, 5, 1)  # A Wednesday
+REFERENCE_DATE = date(2024, 5, 1)  # a Wednesday
 
 
-def get_ranges(text: str, said: date = SAID) -> list[tuple[str, int]]:
+def get_ranges(text: str, said: date = REFERENCE_DATE) -> list[tuple[str, int]]:
     return [(str(days.first), days.count_days) for days in resolve_dates(text, said)]
 
 
@@ -64,7 +64,7 @@ def test_any_text_is_resolved_to_some_days(text: str, said: date) -> None:
     assert DateRange(said, said) in resolve_dates(text, said)
 
 
-def get_past_ranges(text: str, asked: date = SAID) -> list[tuple[str, int]]:
+def get_past_ranges(text: str, asked: date = REFERENCE_DATE) -> list[tuple[str, int]]:
     return [(str(days.first), days.count_days) for days in resolve_past_dates(text, asked)]
 
 
