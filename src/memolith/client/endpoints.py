@@ -21,6 +21,7 @@ from memolith.domain.memories import BaseMemory, History, Memory, Page
 from memolith.domain.messages import Message, Session
 from memolith.domain.owners import PendingWork, Statistics
 from memolith.domain.recall import RecallResult
+from memolith.domain.records import Record
 from memolith.domain.reports import Audit, IngestResult
 from memolith.errors import InvalidInput
 from memolith.policies import arguments
@@ -262,11 +263,11 @@ OWNER_METHODS: Mapping[str, EndpointMethod] = {
     "forget": Endpoint("POST", "/v1/forget", ForgetResult, use_idempotency_key=True),
     "purge": Endpoint("POST", "/v1/purge", PurgeResult, use_idempotency_key=True),
     "restore": _build_id_method(
-        Endpoint("POST", "/v1/memories/{id}/restore", Memory | Message, use_idempotency_key=True)
+        Endpoint("POST", "/v1/memories/{id}/restore", Record, use_idempotency_key=True)
     ),
-    "review": Endpoint("GET", "/v1/review", tuple[Memory | Message, ...], response_key="withheld"),
+    "review": Endpoint("GET", "/v1/review", tuple[Record, ...], response_key="quarantined"),
     "approve": _build_id_method(
-        Endpoint("POST", "/v1/review/{id}/approve", Memory | Message, use_idempotency_key=True)
+        Endpoint("POST", "/v1/review/{id}/approve", Record, use_idempotency_key=True)
     ),
     "reject": _build_id_method(
         Endpoint("POST", "/v1/review/{id}/reject", ForgetResult, use_idempotency_key=True)

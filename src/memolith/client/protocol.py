@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import math
-import types
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from datetime import datetime
-from enum import Enum
-from functools import cache
-from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
+from typing import Any, TypeAlias
 from urllib.parse import quote, urlsplit, urlunsplit
 
-from memolith.domain import memories, messages, owners, recall, reports
-from memolith.domain.memories import Source
+import msgspec
+
+from memolith.domain.memories import Memory
+from memolith.domain.messages import Message
+from memolith.domain.records import Record
 from memolith.errors import (
     Conflict,
     Forbidden,
@@ -25,91 +25,22 @@ from memolith.errors import (
     StoreUnavailable,
 )
 from memolith.import_export.problems import UNKNOWN_PROBLEM, build_error
-from memolith.policies.consolidation import CompressionTrigger
 from memolith.policies.retries import RetryPolicy, parse_retry_after
-from memolith.ports.service import KeyRole, ModelUsage
-
-_TYPE_NAMES: Mapping[str, object] = {
-    name: value
-    for module in (memories, reports, memories, memories, messages, owners, recall, owners)
-    for name, value in vars(module).items()
-    if not name.startswith("_")
-} | {
-    each.__name__: each
-    for each in (datetime, Mapping, CompressionTrigger, KeyRole, ModelUsage, Source, Any)
-}
-"""What the annotations of values name; their own modules import it for type checking only."""
-
 
 def decode(value: Any, type_: Any) -> Any:
-    """Return a value of a type, read from parsed JSON.
-
-    Args:
-        value: What was parsed.
-        as_: A dataclass, an enumeration, datetime, a plain type, or a tuple, list, mapping or
-            union of such.
+    """Return parsed JSON as a value of a type, for example a dataclass. Unknown fields are ignored.
 
     Raises:
-        ValueError, TypeError, KeyError: It is none of that type.
+        ValueError: The JSON does not match the type (`msgspec.ValidationError`).
     """
-    origin = get_origin(type_)
-    if type_ is Any or origin is Literal:
-        return value
-    if origin in (Union, types.UnionType):
-        return _decode_union(value, get_args(type_))
-    if origin in (tuple, list):
-        return origin(_decode_items(value, origin, get_args(type_)))
-    if origin is not None:  # a mapping
-        of = get_args(type_)[1]
-        return {key: decode(each, of) for key, each in value.items()}
-    if is_dataclass(type_):
-        made: Any = type_
-        return made(
-            **{
-                name: decode(value[name], of)
-                for name, of in _get_field_types(made)
-                if name in value
-            }
-        )
-    return _decode_scalar(value, type_)
+    return msgspec.convert(value, type_, dec_hook=_decode_record)
 
 
-def _decode_scalar(value: Any, type_: type) -> Any:
-    if type_ is datetime:
-        return datetime.fromisoformat(value)
-    if issubclass(type_, Enum) or type_ is float:
-        return type_(value)
-    if not isinstance(value, type_):
-        raise TypeError(f"{type(value).__name__} is no {type_.__name__}")
-    return value
-
-
-def _decode_items(values: Any, origin: type, item_types: tuple[Any, ...]) -> Iterable[Any]:
-    if not isinstance(values, list):
-        raise TypeError(f"{type(values).__name__} is no list")
-    if origin is tuple and (len(item_types) != 2 or item_types[1] is not Ellipsis):  # noqa: PLR2004 - tuple[X, ...]
-        return (decode(value, each) for value, each in zip(values, item_types, strict=True))
-    return (decode(value, item_types[0]) for value in values)
-
-
-def _decode_union(value: Any, alternatives: tuple[Any, ...]) -> Any:
-    """Return a value of that type of several of whose fields it has most."""
-    if value is None and type(None) in alternatives:
-        return None
-    rest = [each for each in alternatives if each is not type(None)]
-    if len(rest) > 1:
-        given = set(value)
-        rest.sort(
-            key=lambda each: len(given.intersection(name for name, _ in _get_field_types(each)))
-        )
-    return decode(value, rest[-1])
-
-
-@cache
-def _get_field_types(cls: Any) -> tuple[tuple[str, Any], ...]:
-    """Return the fields of a dataclass with their types."""
-    hints = get_type_hints(cls, localns=dict(_TYPE_NAMES))
-    return tuple((each.name, hints[each.name]) for each in fields(cls))
+def _decode_record(type_: type, value: Any) -> Record:
+    """Decode a memory or a message: msgspec cannot tell two dataclasses apart."""
+    if type_ is not Record:
+        raise NotImplementedError(type_)
+    return msgspec.convert(value, Memory if "owner_id" in value else Message)
 
 
 def encode(value: object, field: str) -> Any:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from memolith.domain.memories import Memory, Span
-from memolith.domain.messages import Message
+from memolith.domain.memories import Span
+from memolith.domain.records import Record
 
 SearchMode = Literal["hybrid", "vector", "keyword"]
 
@@ -93,7 +93,7 @@ class RecalledItem:
         suspicious: Whether it tries to instruct a model.
     """
 
-    record: Memory | Message
+    record: Record
     score: Score
     passage: Span
     tokens: int

@@ -6,18 +6,19 @@ import types
 from collections.abc import Mapping
 from dataclasses import is_dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memolith import errors
-from memolith.client.protocol import _get_field_types, decode, encode
+from memolith.client.protocol import decode, encode
 from memolith.domain.memories import BaseMemory, History, Memory, Page
 from memolith.domain.messages import Message, Role, Session
 from memolith.domain.owners import PendingWork, Statistics
 from memolith.domain.recall import RecallResult
+from memolith.domain.records import Record
 from memolith.domain.reports import IngestResult
 from memolith.errors import InvalidInput, MemolithError
 from memolith.import_export.problems import build_error, get_error_facts, get_problem_type
@@ -84,6 +85,8 @@ def values(of: Any) -> st.SearchStrategy[Any]:
     """Return values of a type, as annotations name it."""
     if of in PLAIN:
         return PLAIN[of]
+    if of is Record:
+        return values(Memory) | values(Message)
     if is_dataclass(of):
         return _built(of)
     within = get_args(of)
@@ -104,7 +107,7 @@ def _within(of: Any, within: tuple[Any, ...]) -> st.SearchStrategy[Any]:
 
 
 def _built(of: Any) -> st.SearchStrategy[Any]:
-    parts = {name: values(part) for name, part in _get_field_types(of)}
+    parts = {name: values(part) for name, part in get_type_hints(of).items()}
     if of is Message:
         parts = {name: each for name, each in parts.items() if name not in STORED}
         parts |= {"role": st.sampled_from(Role), "at": PLAIN[datetime]}
