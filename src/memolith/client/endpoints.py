@@ -202,7 +202,7 @@ def _split_segments(pieces: Iterable[str]) -> Iterator[str]:
     return clean_stream(pieces, segment_chars=_SEGMENT_CHARS)
 
 
-# --- shorthands: see `memolith.api.aliases` --------------------------------------------------------
+# --- Aliases: see `memolith.api.aliases`
 
 
 def _build_remember_as(kind: str) -> EndpointMethod:

@@ -27,6 +27,7 @@ from memolith.errors import (
 from memolith.import_export.problems import UNKNOWN_PROBLEM, build_error
 from memolith.policies.retries import RetryPolicy, parse_retry_after
 
+
 def decode(value: Any, type_: Any) -> Any:
     """Return parsed JSON as a value of a type, for example a dataclass. Unknown fields are ignored.
 
@@ -36,7 +37,7 @@ def decode(value: Any, type_: Any) -> Any:
     return msgspec.convert(value, type_, dec_hook=_decode_record)
 
 
-def _decode_record(type_: type, value: Any) -> Record:
+def _decode_record(type_: Any, value: Any) -> Any:
     """Decode a memory or a message: msgspec cannot tell two dataclasses apart."""
     if type_ is not Record:
         raise NotImplementedError(type_)

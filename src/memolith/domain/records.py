@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     Record: TypeAlias = Memory | Message
 else:  # msgspec cannot decode a union of two dataclasses: it needs one type and a hook
 
-    class Record(ABC):
+    class Record(ABC):  # noqa: B024 - its classes are registered
         """A stored memory or message."""
 
     Record.register(Memory)

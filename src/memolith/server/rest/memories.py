@@ -15,6 +15,7 @@ from memolith.policies.learning import build_messages
 from memolith.server.auth import AdminDep, CallerDep, EngineDep, MemoryDep, OwnerHeader, OwnerQuery
 from memolith.server.idempotency import IdempotencyDep, IdempotentRoute, MessageTaggerDep
 from memolith.server.rest import requests, responses
+from memolith.services.lifecycle import ForgetResult
 
 memories_router = APIRouter(prefix="/v1/memories", tags=["memories"], route_class=IdempotentRoute)
 
@@ -114,7 +115,9 @@ def forget_all(
                 gone = memory.forget(each.id)
                 memories |= dict.fromkeys(gone.memories)
                 messages.update(gone.messages)
-    return responses.ForgetOut(memories=list(memories), messages=sorted(messages))
+    return responses.ForgetOut.model_validate(
+        ForgetResult(tuple(memories), tuple(sorted(messages)))
+    )
 
 
 @memories_router.get("/{id}")

@@ -78,11 +78,11 @@ def end_session(memory: MemoryDep, session: _SessionName) -> None:
 @sessions_router.post("/{session:path}/compress", dependencies=[IdempotencyDep])
 def compress(
     memory: MemoryDep, session: _SessionName, body: requests.CompressRequest
-) -> responses.CompressOut:
+) -> responses.CompressionOut:
     """Make a history shorter, where that is due; what goes is remembered."""
     window = body.context_window
     compressed = memory.compress(body.messages, session=session, context_window=window)
-    return responses.CompressOut.model_validate(compressed)
+    return responses.CompressionOut.model_validate(compressed)
 
 
 # --- An owner as a whole: profile, base memory, what waits for a model, what it cost, their end
@@ -94,7 +94,7 @@ owners_router = APIRouter(prefix="/v1", tags=["owners"], route_class=IdempotentR
 @owners_router.get("/profile")
 def profile(memory: MemoryDep, engine: EngineDep) -> responses.ProfilesOut:
     """Return the owner's profile, and those that there are."""
-    known = [responses.ProfileOut.model_validate(each) for each in engine.profiles()]
+    known = [responses.ProfileInfoOut.model_validate(each) for each in engine.profiles()]
     return responses.ProfilesOut(profile=memory.profile(), profiles=known)
 
 
@@ -116,10 +116,10 @@ def equivalent_kind(
 @owners_router.get("/profiles")
 def profiles(
     caller: CallerDep, engine: EngineDep, requested: OwnerHeader = None
-) -> list[responses.ProfileOut]:
+) -> list[responses.ProfileInfoOut]:
     """Return the profiles that an owner can have; no owner needs to be named."""
     caller.resolve_optional_owner(requested)
-    return [responses.ProfileOut.model_validate(each) for each in engine.profiles()]
+    return [responses.ProfileInfoOut.model_validate(each) for each in engine.profiles()]
 
 
 @owners_router.get("/base-memory")
@@ -185,9 +185,9 @@ def retry(memory: MemoryDep) -> None:
 def usage(
     memory: MemoryDep,
     since: Annotated[datetime | None, Query(description="None: in this hour.")] = None,
-) -> responses.UsageOut:
+) -> responses.UsageReportOut:
     """Return what language models were asked for the owner, and what it cost."""
-    return responses.UsageOut.model_validate(memory.usage(since=since))
+    return responses.UsageReportOut.model_validate(memory.usage(since=since))
 
 
 @owners_router.get("/owners")
