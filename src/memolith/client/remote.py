@@ -63,7 +63,7 @@ def wrap_method(method: Callable[..., Any], endpoint: EndpointMethod) -> Callabl
 
     @wraps(method)
     def call(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        return self._link.carry_out(
+        return self._link.execute(
             endpoint(**_bind_arguments(signature, self, args, kwargs)), self._whose
         )
 
@@ -77,7 +77,7 @@ def wrap_async_method(method: Callable[..., Any], endpoint: EndpointMethod) -> C
     @wraps(method)
     async def call(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         named = _bind_arguments(signature, self, args, kwargs)
-        return await self._link.carry_out(endpoint(**named), self._whose)
+        return await self._link.execute(endpoint(**named), self._whose)
 
     return call
 
