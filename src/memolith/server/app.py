@@ -105,6 +105,7 @@ class ServerOptions:
         read_only: Whether the service is ready where the store can't be written.
         works: Whether scheduled jobs are done by the service, beside what it is asked.
         begun: Called when callers are answered.
+        on_stopped: Called at the end of the shutdown.
         spans: Makes traces; None: there are none.
         upstream: The chat service that is asked for clients; None: there is none.
         proxying: How it is told of what is remembered.
@@ -123,6 +124,7 @@ class ServerOptions:
     read_only: bool = False
     runs_jobs: bool = False
     on_started: Callable[[], None] = lambda: None
+    on_stopped: Callable[[], None] = lambda: None
     spans: SpanRecorder | None = None
     upstream: Upstream | None = None
     proxy_options: ProxyOptions = field(default_factory=ProxyOptions)
@@ -149,6 +151,7 @@ def create_app(
         with anyio.move_on_after(_WARM_UP_TIMEOUT_S):
             await anyio.to_thread.run_sync(_warm_up_embedder, engine, abandon_on_cancel=True)
         async with AsyncExitStack() as open_:
+            open_.callback(options.on_stopped)
             looked_at = build_checks(
                 engine,
                 app.state.jobs,

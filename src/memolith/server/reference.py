@@ -35,10 +35,8 @@ def _iterate_rows(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for path, methods in document["paths"].items():
         for method, told in methods.items():
             tag = (told.get("tags") or ["other"])[0]
-            yield (
-                tag,
-                f"| `{method.upper()} {path}` | {_get_summary(told)} | {_list_success_statuses(told)} |",
-            )
+            summary, statuses = _get_summary(told), _list_success_statuses(told)
+            yield tag, f"| `{method.upper()} {path}` | {summary} | {statuses} |"
 
 
 def _get_summary(operation: Mapping[str, Any]) -> str:

@@ -1,15 +1,13 @@
-"""The heaps of the C library, of which it gives a server with threads more than are good for it."""
+"""Builds the server from the settings and runs it in one process."""
 
 from __future__ import annotations
 
 import asyncio
-import ctypes
 import json
 import logging
 import os
 import signal
 import socket
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -18,6 +16,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 import uvicorn
+from fastapi import FastAPI
 
 from memolith.adapters import telemetry
 from memolith.adapters.models.factory import CHAT_SECTION, NO_PROVIDER, check_url, get_api_key
@@ -32,27 +31,6 @@ from memolith.server.proxy.openai import OpenAIUpstream, Upstream
 from memolith.server.proxy.service import ProxyOptions
 from memolith.server.rest import device
 from memolith.stores import IN_MEMORY, is_postgres, store_path
-
-_M_ARENA_MAX = -8
-"""The option's number in glibc's malloc.h."""
-_MAX_ARENAS = 2
-"""Of glibc's, which makes up to eight a processor: what is freed in one is not there for others.
-After 4,800 requests 27 MB lay about so, and with two heaps 8 MB. Threads hardly wait for each
-other: Python has a lock of its own."""
-
-
-def limit_malloc_arenas() -> bool:
-    """Have glibc make few heaps from now on; return whether it does. Other C libraries have one."""
-    if sys.platform != "linux":
-        return False
-    library = ctypes.CDLL(None)
-    if not hasattr(library, "gnu_get_libc_version"):
-        return False
-    return bool(library.mallopt(_M_ARENA_MAX, _MAX_ARENAS))
-
-
-# --- The chat service that is configured
-
 
 _DEFAULT_UPSTREAM_URLS: Final[Mapping[str, str]] = {
     "openai": "https://api.openai.com/v1",
@@ -98,6 +76,9 @@ def build_proxy_options(settings: Settings) -> ProxyOptions:
 
 LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 _MEGABYTE = 1_000_000
+WORKER_HEALTHCHECK_TIMEOUT_S: Final = 30
+"""After this time without an answer, a worker process is killed and replaced. A guess: longer than
+a native call that holds Python's global lock."""
 _EXTRA_FIELDS = ("request_id", "method", "route", "status", "taken_ms")
 
 
@@ -241,12 +222,33 @@ def run_server(
         begun: Called when callers are answered.
     """
     configure_json_logging()
-    limit_malloc_arenas()
-    # uvicorn gives signals on when it has ended: what is open is still to be closed then.
+    # uvicorn raises a signal again after its shutdown; the engine must still be closed then.
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, lambda *_: None)
+    config = build_uvicorn_config(build_app(engine, plan, on_started=on_started), plan)
+    uvicorn.Server(config).run(None if listener is None else [listener])
+
+
+def build_app(
+    engine: Memolith,
+    plan: ServerPlan,
+    *,
+    on_started: Callable[[], None] = lambda: None,
+    on_stopped: Callable[[], None] = lambda: None,
+) -> FastAPI:
+    """Return the configured application of an engine.
+
+    Args:
+        engine: The engine.
+        plan: The settings.
+        on_started: Called when the application accepts requests.
+        on_stopped: Called at the end of the application's shutdown.
+
+    Raises:
+        InvalidConfiguration: The settings are inconsistent.
+    """
     settings = plan.loaded.settings
-    how = replace(
+    options = replace(
         build_server_options(plan.settings, engine, plan.owner),
         upstream=build_upstream(settings.chat, os.environ),
         proxy_options=build_proxy_options(settings),
@@ -254,10 +256,27 @@ def run_server(
         read_only=plan.settings.read_only,
         runs_jobs=settings.worker,
         on_started=on_started,
+        on_stopped=on_stopped,
         spans=telemetry.build_span_recorder(os.environ),
     )
-    config = uvicorn.Config(
-        create_app(engine, how, devices=device.build_device_service(engine, settings, os.environ)),
+    devices = device.build_device_service(engine, settings, os.environ)
+    return create_app(engine, options, devices=devices)
+
+
+def build_uvicorn_config(
+    app: FastAPI | Callable[[], FastAPI], plan: ServerPlan, *, workers: int | None = None
+) -> uvicorn.Config:
+    """Return uvicorn's configuration.
+
+    Args:
+        app: The application; with `workers`, a picklable function that creates it.
+        plan: The settings.
+        workers: Number of worker processes.
+    """
+    return uvicorn.Config(
+        app,
+        factory=workers is not None,
+        workers=workers,
         host=plan.settings.host.strip("[]"),
         port=plan.settings.port,
         http=get_http_protocol(),
@@ -267,5 +286,5 @@ def run_server(
         proxy_headers=bool(plan.settings.trusted_proxies),
         forwarded_allow_ips=plan.settings.trusted_proxies,
         timeout_graceful_shutdown=max(1, round(plan.settings.drain_timeout_s)),
+        timeout_worker_healthcheck=WORKER_HEALTHCHECK_TIMEOUT_S,
     )
-    uvicorn.Server(config).run(None if listener is None else [listener])

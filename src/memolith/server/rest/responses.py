@@ -52,8 +52,14 @@ _PROPERTIES: Mapping[type, tuple[str, ...]] = {
 }
 """Properties that are published as fields."""
 
-_TYPES: Mapping[tuple[type, str], Any] = {(Message, "role"): Role, (Message, "at"): datetime}
-"""Types of fields that are optional in a dataclass, but always set in a response."""
+_KindChange = Annotated[list[str | int], Field(min_length=3, max_length=3)]
+_TYPES: Mapping[tuple[type, str], Any] = {
+    (Message, "role"): Role,
+    (Message, "at"): datetime,
+    (ProfileSwitch, "kinds"): list[_KindChange],
+}
+"""Types that differ from the dataclass: fields that are always set in a response, and a tuple,
+which tools for OpenAPI cannot read."""
 
 _ID = Field(description="UUIDv7.", examples=[EXAMPLE_ID], json_schema_extra={"format": "uuid"})
 _INSTANT = Field(examples=[EXAMPLE_INSTANT])
