@@ -40,10 +40,10 @@ _MS: Final = 1000
 
 
 def build_upstream(settings: Chat, env: Mapping[str, str]) -> Upstream | None:
-    """Return the service that is asked for clients; None: none is configured.
+    """Return the chat service of the proxy; None if none is configured.
 
     Raises:
-        InvalidConfiguration: Its address, its key, or its client can't be had.
+        InvalidConfiguration: The URL or the API key is invalid, or the client is not installed.
     """
     if settings.provider == NO_PROVIDER:
         return None
@@ -52,13 +52,13 @@ def build_upstream(settings: Chat, env: Mapping[str, str]) -> Upstream | None:
     if settings.provider == "anthropic":
         return AnthropicUpstream(settings.model, settings.base_url, key, timeout_s)
     url = (settings.base_url or _DEFAULT_UPSTREAM_URLS[settings.provider]).rstrip("/")
-    if settings.provider == "ollama":  # it speaks OpenAI's protocol too
+    if settings.provider == "ollama":  # it also supports the OpenAI protocol
         url += "/v1"
     return OpenAIUpstream(settings.model, url, key, timeout_s)
 
 
 def build_proxy_options(settings: Settings) -> ProxyOptions:
-    """Return how it is told of what is remembered."""
+    """Return the options of the chat proxy."""
     own = settings.proxy
     return ProxyOptions(
         memory_timeout_s=own.memory_timeout_ms / _MS,
@@ -71,7 +71,7 @@ def build_proxy_options(settings: Settings) -> ProxyOptions:
     )
 
 
-# --- From settings to a server that runs until it is told to stop
+# --- Server
 
 
 LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -84,13 +84,12 @@ _EXTRA_FIELDS = ("request_id", "method", "route", "status", "taken_ms")
 
 @dataclass(frozen=True, slots=True)
 class ServerPlan:
-    """What a process that serves is told.
+    """Settings of a server process.
 
     Attributes:
         loaded: All settings.
-        serve: Those of the service, with what the command line says.
-        owner: For whom everybody on this machine may call while there are no keys; empty: nobody
-            knows.
+        settings: Server settings, including those of the command line.
+        owner: Owner of local requests while no API key exists; empty if unknown.
     """
 
     loaded: LoadedSettings
@@ -99,31 +98,32 @@ class ServerPlan:
 
 
 def build_server_options(settings: Serve, engine: Memolith, owner: str) -> ServerOptions:
-    """Return how the service is to be.
+    """Return the options of the server.
 
     Args:
-        settings: Of the service.
+        settings: Server settings.
         engine: The engine.
-        owner: For whom everybody on this machine may call while there are no keys.
+        owner: Owner of local requests while no API key exists.
 
     Raises:
-        InvalidConfiguration: It would be open to others than this machine, or for nobody.
+        InvalidConfiguration: The server would be reachable without an API key, or no owner is
+            known.
     """
     has_keys = any(key.revoked_at is None for key in engine.api_keys())
     if not has_keys and not is_local(settings.host):
         raise InvalidConfiguration(
             "serve.host",
-            f"{settings.host} can be reached from elsewhere, and there is no key yet: make one by"
-            " `memolith api-key create`, or listen at 127.0.0.1",
+            f"{settings.host} is reachable from other machines, but no API key exists: create one"
+            " with `memolith api-key create`, or listen on 127.0.0.1",
         )
     if not has_keys and _is_behind_proxy(settings):
         raise InvalidConfiguration(
             "serve.trusted_proxies" if settings.trusted_proxies else "serve.hosts",
-            "a reverse proxy passes on what comes from elsewhere, and there is no key yet: make one"
-            " by `memolith api-key create`",
+            "a reverse proxy forwards requests of other machines, but no API key exists: create one"
+            " with `memolith api-key create`",
         )
     if not has_keys and not owner:
-        raise InvalidConfiguration("serve.owner", "your login name is unknown: name the owner")
+        raise InvalidConfiguration("serve.owner", "unknown login name: set the owner")
     names = _split_list(settings.hosts) or LOCAL_HOSTS | {settings.host.strip("[]").lower()}
     return ServerOptions(
         anonymous_owner=None if has_keys else owner,
@@ -138,14 +138,14 @@ def build_server_options(settings: Serve, engine: Memolith, owner: str) -> Serve
 
 
 def get_http_protocol() -> type[asyncio.Protocol] | Literal["h11"]:
-    """Return what reads requests: either takes only so long a head."""
+    """Return the HTTP protocol; both variants limit the size of request heads."""
     if find_spec("httptools") is None:
         return "h11"
     return BoundedProtocol
 
 
 def is_local(host: str) -> bool:
-    """Whether only programs of this machine can reach an address."""
+    """Return whether a host is a loopback address."""
     if host == "localhost":
         return True
     try:
@@ -155,7 +155,7 @@ def is_local(host: str) -> bool:
 
 
 def _is_behind_proxy(settings: Serve) -> bool:
-    """Whether the settings tell of a reverse proxy, by which others than this machine come."""
+    """Return whether the settings indicate a reverse proxy, which forwards remote requests."""
     return bool(settings.trusted_proxies) or not all(map(is_local, _split_list(settings.hosts)))
 
 
@@ -164,20 +164,20 @@ def _split_list(text: str) -> frozenset[str]:
 
 
 def _get_store_folder(store: str) -> Path | None:
-    """Return where a store's file is; None: it is in none."""
+    """Return the directory of a store; None if the store is not a file."""
     return None if store == IN_MEMORY or is_postgres(store) else store_path(store).parent
 
 
 def log_address(address: str) -> None:
-    """Log where callers are answered."""
+    """Log the server's address."""
     logging.getLogger("memolith.http").info("running on %s", address)
 
 
 class JsonLogFormatter(logging.Formatter):
-    """Writes a line of JSON for each record: what happened, never what was said."""
+    """Formats log records as lines of JSON, without user content."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line."""
+        """Return the record as a line of JSON."""
         line = {
             "at": self.formatTime(record, "%Y-%m-%dT%H:%M:%S%z"),
             "level": record.levelname.lower(),
@@ -193,7 +193,7 @@ class JsonLogFormatter(logging.Formatter):
 
 
 def configure_json_logging() -> None:
-    """Let everything that is logged go to stderr as lines of JSON."""
+    """Log everything to stderr as lines of JSON."""
     handler = logging.StreamHandler()
     handler.setFormatter(JsonLogFormatter())
     root = logging.getLogger()
@@ -201,8 +201,8 @@ def configure_json_logging() -> None:
     root.setLevel(logging.INFO)
     logging.getLogger(
         "memolith"
-    ).handlers.clear()  # the command line's own, which would say it twice
-    # They log each call, with its URL or for nothing.
+    ).handlers.clear()  # the command line's handler would log everything twice
+    # These log every call, some with its URL.
     for name in ("httpx", "httpx2", "httpcore", "httpcore2", "mcp"):
         logging.getLogger(name).setLevel(logging.WARNING)
 
@@ -213,13 +213,13 @@ def run_server(
     listener: socket.socket | None = None,
     on_started: Callable[[], None] = lambda: None,
 ) -> None:
-    """Serve until SIGINT or SIGTERM; what is under way is finished.
+    """Serve in this process until SIGINT or SIGTERM; running requests are completed.
 
     Args:
         engine: The engine; it stays open.
-        plan: How to serve.
-        listener: Where callers come in; None: at the address that is configured.
-        begun: Called when callers are answered.
+        plan: The settings.
+        listener: Listening socket; None to open the configured address.
+        on_started: Called when the server accepts requests.
     """
     configure_json_logging()
     # uvicorn raises a signal again after its shutdown; the engine must still be closed then.

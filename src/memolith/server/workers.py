@@ -1,7 +1,7 @@
-"""Serves by several worker processes under uvicorn's supervisor.
+"""Serves with several worker processes under uvicorn's supervisor.
 
-Each worker opens the store itself. They accept connections from one listening socket. A worker that
-dies is replaced; a worker that fails to start ends the server.
+Each worker opens the store itself. All accept connections from one listening socket. A worker that
+dies is replaced; a worker that fails to start stops the server.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ def serve_with_workers(plan: ServerPlan) -> int:
         OSError: The address cannot be bound.
     """
     if plan.loaded.settings.store == IN_MEMORY:
-        raise InvalidConfiguration("serve.processes", "a store in memory is of one process alone")
+        raise InvalidConfiguration(
+            "serve.processes", "an in-memory store supports one process only"
+        )
     # Migrate the store once, and report errors once, before the workers open it.
     with Memolith.open(config=plan.loaded, worker=False) as engine:
         serve.build_server_options(plan.settings, engine, plan.owner)
@@ -126,7 +128,7 @@ def _build_worker_app(plan: ServerPlan) -> FastAPI:
         engine = Memolith.open(config=plan.loaded)
         return serve.build_app(engine, plan, on_stopped=engine.close)
     except MemolithError as error:
-        _log.error("can't serve: %s", error)
+        _log.error("cannot serve: %s", error)
         sys.exit(STARTUP_FAILURE)  # any other exit status makes uvicorn start the worker again
 
 
