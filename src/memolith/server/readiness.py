@@ -44,8 +44,8 @@ class Check:
 
     Attributes:
         name: Name in the response.
-        look: Checks the component; raises an error if it is not ready.
-        kept_s: How long a successful result is reused, in seconds.
+        probe: Checks the component; raises an error if it is not ready.
+        cache_s: How long a successful result is reused, in seconds.
         may_be_read_only: Whether `StoreReadOnly` counts as ready.
     """
 

@@ -58,8 +58,10 @@ _TYPES: Mapping[tuple[type, str], Any] = {
     (Message, "at"): datetime,
     (ProfileSwitch, "kinds"): list[_KindChange],
 }
-"""Types that differ from the dataclass: fields that are always set in a response, and a tuple,
-which tools for OpenAPI cannot read."""
+"""Types that differ from the dataclass: optional fields that are always set in a response, and a
+tuple,
+which OpenAPI tools cannot read.
+"""
 
 _ID = Field(description="UUIDv7.", examples=[EXAMPLE_ID], json_schema_extra={"format": "uuid"})
 _INSTANT = Field(examples=[EXAMPLE_INSTANT])
