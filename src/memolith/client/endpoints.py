@@ -81,7 +81,7 @@ def _call_by_id_or_key(
     by_id: Endpoint, by_key: Endpoint, id: str | None, key: str | None
 ) -> CallSequence:
     if (id is None) == (key is None):
-        raise InvalidInput("id", "pass either an id or a key")
+        raise InvalidInput("id", "give either an id or a key")
     if key is not None:
         return (yield by_key.build_call({"key": validate_name(key, "key")}))
     return (yield by_id.build_call({"id": arguments.parse_id(str(id))}))

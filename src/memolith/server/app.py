@@ -99,7 +99,7 @@ class ServerOptions:
         max_concurrent_requests: Number of concurrent requests; further ones get status 503.
         threads: Number of worker threads.
         requests_per_minute: Rate limit per caller; 0 for none.
-        failed_keys_per_minute: Invalid API keys per client address before requests are rejected.
+        failed_keys_per_minute: Invalid API keys after which requests of an address are rejected.
         drain_timeout_s: Maximum time that shutdown waits for background learning.
         store_folder: Directory of the store; None if the store is not a file.
         read_only: Whether the server is ready although the store is read-only.

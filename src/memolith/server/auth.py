@@ -106,7 +106,7 @@ class Authenticator:
     Attributes:
         engine: The engine, which stores the keys.
         anonymous_owner: Owner of requests without a key; None to require keys.
-        failed_keys_per_minute: Invalid keys per client address before further ones are rejected.
+        max_failed_keys: Invalid keys per minute after which requests of an address are rejected.
         now_s: Monotonic clock, in seconds.
     """
 
@@ -203,13 +203,13 @@ class AuthenticatedRoute(APIRoute):
             None if self.path in OPENAI_PATHS else frozenset(_iterate_query_names(self.dependant))
         )
 
-        async def keyed(request: Request) -> Response:
+        async def handle_authenticated(request: Request) -> Response:
             request.state.caller = await run_in_threadpool(_authenticate_request, request)
             if known is not None:
                 _reject_unknown_parameters(request.query_params.keys() - known)
             return await handle(request)
 
-        return keyed
+        return handle_authenticated
 
 
 def _iterate_query_names(dependant: Dependant) -> Iterator[str]:

@@ -121,7 +121,7 @@ class IdempotentRoute(AuthenticatedRoute):
         """Return the route's handler with idempotency."""
         handle = super().get_route_handler()
 
-        async def once(request: Request) -> Response:
+        async def handle_once(request: Request) -> Response:
             try:
                 response = await handle(request)
             except AlreadyCompleted as done:
@@ -139,7 +139,7 @@ class IdempotentRoute(AuthenticatedRoute):
                 await run_in_threadpool(work.complete, response)
             return response
 
-        return once
+        return handle_once
 
 
 def _get_idempotent_request(request: Request) -> IdempotentRequest | None:

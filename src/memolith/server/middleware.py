@@ -202,7 +202,7 @@ class RequestGuard:
             is_strange = origin not in self._limits.allowed_origins
         if is_strange:
             return Problem(
-                403, "the `Origin` header is not allowed; see the setting `serve.origins`"
+                403, "requests from this origin are not allowed; see the setting `serve.origins`"
             )
         return None
 
@@ -301,7 +301,7 @@ class RateLimiter:
     """Limits the requests of each caller per minute, with bursts of up to a sixth of the limit.
 
     Attributes:
-        requests_per_minute: The limit; 0 for none.
+        per_minute: The limit; 0 for none.
     """
 
     per_minute: int

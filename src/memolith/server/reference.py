@@ -53,7 +53,7 @@ def _list_success_statuses(operation: Mapping[str, Any]) -> str:
 
 def _render_table(tag: str, rows: list[str]) -> str:
     lines = "\n".join(rows)
-    return f"### {TITLES.get(tag, tag)}\n\n| route | does | status |\n|---|---|---|\n{lines}\n"
+    return f"### {TITLES.get(tag, tag)}\n\n| route | action | status |\n|---|---|---|\n{lines}\n"
 
 
 def _build_openapi_document() -> dict[str, Any]:

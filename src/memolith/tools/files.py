@@ -246,7 +246,8 @@ class MemoryFiles:
         kept = self._write(file, path, text.replace(wanted, new).removesuffix("\n"))
         return (
             "The memory file has been edited. Here is the snippet showing the change (with line"
-            f" numbers):\n{_format_snippet(get_file_text(kept), at)}{_get_redaction_note(kept, new)}"
+            f" numbers):\n{_format_snippet(get_file_text(kept), at)}"
+            f"{_get_redaction_note(kept, new)}"
         )
 
     def _insert(self, path: str, line: int, text: str) -> str:

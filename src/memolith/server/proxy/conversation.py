@@ -143,7 +143,8 @@ def learn_exchange(
     chat.memory.log([*news, *([replied] if replied else [])], session=chat.session)
     if len(news) < len(wanted):
         raise InvalidInput(
-            "messages", f"messages of more than {MAX_MESSAGE_CHARS:,} characters are not stored"
+            "messages",
+            f"must have at most {MAX_MESSAGE_CHARS:,} characters each; longer ones are not stored",
         )
 
 
