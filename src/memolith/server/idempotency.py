@@ -1,9 +1,8 @@
 """Idempotent requests: requests with the same `Idempotency-Key` are processed once.
 
 A process may be killed after it acted and before it stored the response; after a minute, the
-request
-is processed again. Messages therefore get ids derived from the key, so that the store recognizes
-them. Equal memories are not stored twice anyway.
+request is processed again. Messages therefore get ids derived from the key, so that the store
+recognises them. Equal memories are not stored twice anyway.
 """
 
 from __future__ import annotations

@@ -40,8 +40,7 @@ _SINGLE_VALUE_HEADERS = (
     "content-type",
     "idempotency-key",
 )
-"""Headers that may occur once only; a proxy and the server could otherwise read different values.
-"""
+"""Headers that may occur once only; a proxy and the server could read different values."""
 _BODY_TIMEOUT_S = 30.0
 _MIN_BODY_BYTES_PER_S = 20_000
 """Limits for slow request bodies: a grace period, then a minimum rate. Guesses.
@@ -77,8 +76,7 @@ class RequestGuard:
     """ASGI middleware that checks requests, assigns ids, and records metrics and logs.
 
     Web pages must not reach a server on the user's machine: neither by DNS rebinding (`Host`), nor
-    from
-    another origin (`Origin`, `Sec-Fetch-Site`). Writes must be JSON, which a form cannot send.
+    from another origin (`Origin`, `Sec-Fetch-Site`). Writes must be JSON, which a form cannot send.
     """
 
     def __init__(

@@ -170,7 +170,7 @@ def build_checks(
 
 def _check_worker(engine: Memolith, jobs: JobScheduler) -> None:
     if engine.has_worker_died or jobs.has_died:
-        raise StoreUnavailable("the job scheduler has stopped")
+        raise StoreUnavailable("the learning worker or the job scheduler has stopped")
 
 
 def _check_disk(folder: Path) -> None:

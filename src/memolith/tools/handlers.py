@@ -32,8 +32,7 @@ def parse_instant(value: float | str | None, field: str) -> datetime | None:
     """Return the datetime of a Unix time in seconds or an ISO 8601 string.
 
     A string without a time zone is UTC. A numeric string is a Unix time, unless it has eight
-    digits,
-    which are a date.
+    digits, which are a date.
 
     Raises:
         InvalidInput: The value is neither.
@@ -100,9 +99,7 @@ def get_storage_target(memory: OwnerMemory, category: str) -> StorageTarget:
     if own is not None and can_have_kind(Origin.ASSISTANT, own):
         return StorageTarget(own)
     ordinary = memory.equivalent_kind(_FACT)
-    if (
-        own is not None
-    ):  # only users may store this kind: use a fallback kind with the category as tag
+    if own is not None:  # only users may store this kind
         return StorageTarget(ordinary, (name,))
     if name == KNOWLEDGE:
         return StorageTarget(ordinary)
@@ -171,7 +168,7 @@ def get_displayable_key(record: object) -> str | None:
 
 
 def is_quarantined(memory: Memory) -> bool:
-    """Return whether a memory is quarantined."""
+    """Return whether a memory is quarantined as a suspected prompt injection."""
     return memory.origin is not Origin.USER and is_suspicious(memory.content)
 
 

@@ -66,7 +66,7 @@ def test_the_server_reads_so() -> None:
 def test_bodies_that_never_come_keep_no_place(
     address: str, monkeypatch: pytest.MonkeyPatch, length: bytes
 ) -> None:
-    monkeypatch.setattr(middleware, "_BODY_S", 0.3)
+    monkeypatch.setattr(middleware, "_BODY_TIMEOUT_S", 0.3)
     for _ in range(2 * AT_ONCE):
         with connected(address) as stalled:
             stalled.sendall(_POST + length + b"\r\n\r\n")
@@ -75,8 +75,8 @@ def test_bodies_that_never_come_keep_no_place(
 
 
 def test_a_body_that_comes_slowly_is_taken(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(middleware, "_BODY_BYTES_A_S", 1)  # 14 bytes are 14 seconds
-    monkeypatch.setattr(middleware, "_BODY_S", 1.0)
+    monkeypatch.setattr(middleware, "_MIN_BODY_BYTES_PER_S", 1)  # 14 bytes are 14 seconds
+    monkeypatch.setattr(middleware, "_BODY_TIMEOUT_S", 1.0)
     with connected(address) as slow:
         slow.sendall(_POST + b"Content-Length: 24\r\nConnection: close\r\n\r\n" + b'{"content":"li')
         slow.settimeout(1.5)
@@ -110,7 +110,7 @@ def test_a_body_in_pieces_of_a_byte_is_not_taken_and_one_in_pieces_of_a_line_is(
 def test_who_brings_no_request_is_not_waited_for(
     address: str, monkeypatch: pytest.MonkeyPatch, begun: bytes
 ) -> None:
-    monkeypatch.setattr(http_protocol, "HEAD_S", 0.2)
+    monkeypatch.setattr(http_protocol, "HEAD_TIMEOUT_S", 0.2)
     with connected(address) as silent:
         silent.sendall(begun)
         assert received(silent) == b""

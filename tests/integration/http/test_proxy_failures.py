@@ -236,4 +236,4 @@ def test_connections_that_are_cut_leave_it_serving(fuzzed: Proxied) -> None:
             connection.sendall(whole[:end])
     fuzzed.learned()
     assert said(fuzzed.client(), [user("Still there?")]) == "Noted: Still there?"
-    assert fuzzed.app.state.proxy._recalling.under_way == 0
+    assert fuzzed.app.state.proxy._recall_pool.active_calls == 0

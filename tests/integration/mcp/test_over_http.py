@@ -26,7 +26,7 @@ HELLO = {
     "params": {"name": "memory_recall", "arguments": {"query": "tea"}},
 }
 ACCEPT = {"Accept": "application/json, text/event-stream"}
-NOTHING: Any = {"memories": [], "relevance": None, "nothing_relevant": False}
+NOTHING: Any = {"memories": [], "relevance": None, "likely_unanswerable": False}
 
 
 @pytest.fixture

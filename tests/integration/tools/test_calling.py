@@ -153,7 +153,7 @@ def test_an_order_to_a_model_is_withheld_and_that_is_said(memory: Memolith) -> N
         "category": "knowledge",
     }
     result = tools.call(alice, "memory_store", arguments)
-    assert result.data["withheld"]
+    assert result.data["quarantined"]
     assert "reviews it" in result.text
     assert not found(alice, "previous instructions")
     past = tools.call(alice, "memory_history", {"key": "order"})

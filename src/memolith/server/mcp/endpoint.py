@@ -51,9 +51,8 @@ class McpEndpoint:
             return
         async with self._session_manager.run():
             yield
-        self._session_manager = _build_session_manager(
-            self._body_bytes
-        )  # a manager runs once; the application may start again
+        # A manager runs once; the application may start again.
+        self._session_manager = _build_session_manager(self._body_bytes)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request as its authenticated owner.

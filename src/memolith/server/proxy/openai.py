@@ -398,9 +398,8 @@ class OpenAIUpstream:
                 ),
                 limits=httpx.Limits(max_connections=None, max_keepalive_connections=64),
                 follow_redirects=False,
-                verify=self.base_url.startswith(
-                    "https:"
-                ),  # do not load certificates for plain HTTP
+                # Do not load certificates for plain HTTP.
+                verify=self.base_url.startswith("https:"),
                 mounts=mounts,
             )
         return self._client

@@ -59,8 +59,7 @@ _TYPES: Mapping[tuple[type, str], Any] = {
     (ProfileSwitch, "kinds"): list[_KindChange],
 }
 """Types that differ from the dataclass: optional fields that are always set in a response, and a
-tuple,
-which OpenAPI tools cannot read.
+tuple, which OpenAPI tools cannot read.
 """
 
 _ID = Field(description="UUIDv7.", examples=[EXAMPLE_ID], json_schema_extra={"format": "uuid"})
