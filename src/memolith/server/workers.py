@@ -109,7 +109,11 @@ class _WorkerSupervisor(Multiprocess):
 
     def keep_subprocess_alive(self) -> None:
         """Replace dead workers; called twice a second."""
+        for each in self.processes:
+            each.child_conn.close()  # else the health check of a dead worker waits for its timeout
         super().keep_subprocess_alive()
+        if self.should_exit.is_set():
+            return
         pids = {each.pid for each in self.processes if each.pid is not None}
         for pid in self._pids - pids:
             remove_process(pid)
