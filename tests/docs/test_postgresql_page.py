@@ -64,7 +64,7 @@ def test_the_page_leads_to_a_store_that_a_role_without_rights_uses(
     with pytest.raises(StoreReadOnly, match="not allowed to create one"):
         opened(application)
     deploy = as_role(server, "memolith_deploy")
-    assert "was made" in run("db", "upgrade", "--store", deploy)
+    assert "Created a store" in run("db", "upgrade", "--store", deploy)
     with opened(application) as memory:
         memory.remember("My sister lives in Lisbon.", owner="alice")
         assert memory.recall("sister", owner="alice").memories
@@ -75,7 +75,7 @@ def test_the_page_leads_to_a_store_that_a_role_without_rights_uses(
         assert memory.rotate_key("bob") == 2
     shown = run("db", "status", "--store", application)
     assert f"{APPLICATION} (tables of memolith_deploy)" in shown
-    assert re.search(r"owners kept apart +yes", shown)
+    assert re.search(r"row-level security +yes", shown)
     run("db", "index", "--store", deploy)
     refused = CliRunner().invoke(cli, ["db", "index", "--drop", "--store", application])
     assert "as the role that does" in refused.output

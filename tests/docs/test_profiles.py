@@ -49,7 +49,7 @@ def test_its_kinds_stand_on_its_page(name: str) -> None:
 def test_its_thresholds_are_those_in_force_with_the_local_embedder(name: str) -> None:
     plain = load()
     local = apply_embedder_thresholds(plain, EMBEDDER)
-    owned = {setting.name for setting in ALL_SETTINGS.values() if setting.info.profile == name}
+    owned = {setting.name for setting in ALL_SETTINGS.values() if setting.profile == name}
     changed = [each for each in owned if local.get_value(each) != plain.get_value(each)]
     wanted = {
         (f"`{each}`", f"{plain.get_value(each):.2f}", f"{local.get_value(each):.2f}")

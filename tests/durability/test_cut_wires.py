@@ -1,7 +1,7 @@
-"""The wire to the server is cut at any message of a call, or goes silent: it is there or it is not.
+"""Connections to the server are cut at any message of a call, or go silent.
 
-What was acknowledged is there; what was refused it is unknown whether the changes were saved, and to say it again
-makes one of it.
+Acknowledged writes are there. For a failed call the outcome is unknown, and repeating it stores the
+write once.
 """
 
 from __future__ import annotations

@@ -130,10 +130,8 @@ def test_a_conversation_is_taken_up_and_another_owner_sees_nothing_of_it(
     other = chat.run("chat", "--owner", "bob", *facts, says="Who am I?\n/memories\n/context")
     assert said_to(server)[-1].turns[1:] == (ChatMessage("user", "Who am I?"),)
     assert "Johanna" not in said_to(server)[-1].system
-    assert other.stdout.startswith(
-        "You said Who am I?\nNothing was used, and nothing learned yet.\n"
-    )
-    assert other.stdout.endswith("The model was told of no memory yet.\n")
+    assert other.stdout.startswith("You said Who am I?\nNo memories were used or learned yet.\n")
+    assert other.stdout.endswith("No memories were used yet.\n")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals there")
@@ -145,14 +143,14 @@ class TestTerminal:
     ) -> None:
         chat = Chat(tmp_path, server)
         with Terminal(chat, "chat", "--owner", "ann") as terminal:
-            terminal.until("/help says what can be asked")
+            terminal.until("/help lists commands")
             terminal.until("> ")
             terminal.send("SLOW please\n")
             terminal.until("one two")
             terminal.send("\x03")
             terminal.until("stopped")
             terminal.until("> ")
-            terminal.until("Ctrl-D or /quit leaves", press="\x03")
+            terminal.until("with Ctrl-D or /quit", press="\x03")
             terminal.until("> ")
             terminal.send("EVIL one\n")
             terminal.until("red \\x1b[31m and\\x07 back\r\nand on")

@@ -47,11 +47,11 @@ def differ(store: ChromaStore, how: str) -> None:
 @pytest.mark.parametrize(
     ("how", "told"),
     [
-        ("lacks", "lacks 1"),
-        ("moved", "1 vectors in Chroma are not as"),
-        ("nobody's", "1 vectors in Chroma are nobody's"),
-        ("another's", "not as this store left it"),
-        ("stranger", "is nobody's"),
+        ("lacks", "1 vectors are missing"),
+        ("moved", "1 vectors in Chroma differ"),
+        ("nobody's", "1 vectors in Chroma have no passage"),
+        ("another's", "was changed outside this store"),
+        ("stranger", "has no owner"),
     ],
 )
 def test_verify_finds_what_differs_and_repairs_it(store: ChromaStore, how: str, told: str) -> None:
@@ -88,7 +88,7 @@ def test_a_restored_backup_notices_that_chroma_went_on(tmp_path: Path) -> None:
         keep(older, range(7, 9))
         assert nearest(older) == [1, 2, 3, 7, 8]
         assert not older._outbox_sender.send()
-        assert "not as this store left it" in older.check_file()[0].detail
+        assert "was changed outside this store" in older.check_file()[0].detail
         older.repair_file()
         assert older.check_file() == []
         assert nearest(older) == [1, 2, 3, 7, 8]
@@ -185,5 +185,5 @@ def test_a_port_where_nobody_listens_is_said_to_be_unreachable() -> None:
     with closing(socket.socket()) as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
-        with pytest.raises(ServiceFailed, match="can't be reached"):
+        with pytest.raises(ServiceFailed, match="unreachable"):
             ChromaServer(url, 1.0).names("")

@@ -58,7 +58,7 @@ def test_while_the_server_is_stopped_nothing_is_lost_and_recall_is_right(
             assert nearest(store, limit=12) == [*range(11, 21), 2, 3]
             assert store.vectors_pending("alice") == 10
             details = " ".join(each.detail for each in store.check_file())
-            assert "can't be reached" in details
+            assert "unreachable" in details
             assert "10 vectors" in details
             server.start()
             sent(store)

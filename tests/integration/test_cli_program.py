@@ -131,7 +131,7 @@ def test_an_interrupted_import_keeps_whole_conversations(
         finally:
             importing.kill()
     assert (importing.returncode, out) == (130, b"")
-    assert b"these are kept" in said
+    assert b"records are kept" in said
     assert b"Traceback" not in said
     stats = json.loads(run(environment, tmp_path, "stats", "--store", str(store), "--json").stdout)
     assert stats["messages"] == 2 * stats["sessions"]

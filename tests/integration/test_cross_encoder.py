@@ -76,7 +76,7 @@ def test_a_model_of_several_outputs_is_no_reranker(tmp_path: Path) -> None:
 def test_a_model_that_is_not_there_is_said_so_each_time(tmp_path: Path) -> None:
     reranker = CrossEncoderReranker(str(tmp_path / "none"))
     for _ in range(2):
-        with pytest.raises(ServiceFailed, match="no such cross-encoder on this machine"):
+        with pytest.raises(ServiceFailed, match="the cross-encoder is not on this machine"):
             reranker.score("which database", TEXTS)
 
 

@@ -42,7 +42,7 @@ def read(data: bytes) -> list[str]:
 
 
 def test_a_number_of_thousands_of_digits_is_a_clear_error() -> None:
-    with pytest.raises(InvalidInput, match="export:1: holds a number with too many digits"):
+    with pytest.raises(InvalidInput, match="export:1: contains a number with too many digits"):
         read(b"[" + b"9" * 5_000 + b"]")
 
 

@@ -209,7 +209,7 @@ def test_where_nothing_can_be_counted_calls_go_on_and_limits_hold(
     with pytest.raises(LimitReached, match="tokens_per_hour = 200"):
         chats.for_owner("alice").complete(ASKED)
     assert [record.getMessage() for record in caplog.records] == [
-        f"calls of a language model can't be counted in the store: {error}"
+        f"model usage can't be recorded in the store: {error}"
     ]
 
 

@@ -461,7 +461,7 @@ def test_the_command_moves_compares_and_tells_of_a_difference(
     done = program(*to, "--store", at.urls["file"])
     assert done.code == 0, done.err
     assert "Copied 3 owners" in done.out
-    assert "Both hold the same." in done.out
+    assert "Both stores are equal." in done.out
     told = program.json(*to, "--from", at.urls["file"], "--verify")
     assert (told["is_same"], told["copied"]) == (True, 0)
     assert [each["owner"] for each in told["compared"]] == ["alice", "bob", "carol", None]

@@ -153,9 +153,9 @@ def test_the_service_says_so_and_its_client(memory: Memolith, alice: OwnerMemory
 
 def test_the_command_line_says_so(alice: OwnerMemory, capsys: pytest.CaptureFixture[str]) -> None:
     show_recall(console(), alice.recall(FOREIGN[0]))
-    assert capsys.readouterr().out.startswith("It may be that nothing in memory answers this")
+    assert capsys.readouterr().out.startswith("Possibly no stored record answers this question")
     show_recall(console(), alice.recall(KNOWN[0]))
-    assert "nothing in memory answers" not in capsys.readouterr().out
+    assert "no stored record answers" not in capsys.readouterr().out
 
 
 def test_the_command_line_gives_it_as_data(tmp_path: Path) -> None:

@@ -88,12 +88,12 @@ def test_threads_may_share_one(model: Path) -> None:
 
 def test_a_model_that_is_not_there_is_said_so(tmp_path: Path) -> None:
     asking = embedder(tmp_path / "none")
-    with pytest.raises(ServiceFailed, match="no such model on this machine"):
+    with pytest.raises(ServiceFailed, match="the model is not on this machine"):
         asking.embed(TEXTS, role="query")
 
 
 def test_a_model_of_another_length_than_was_told_is_refused(model: Path) -> None:
-    with pytest.raises(ServiceFailed, match="16 numbers, not of 8"):
+    with pytest.raises(ServiceFailed, match="16 dimensions instead of 8"):
         embedder(model, dimension=8).embed(TEXTS, role="query")
 
 

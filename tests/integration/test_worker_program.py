@@ -104,7 +104,7 @@ def test_a_worker_that_is_told_to_stop_keeps_what_it_asked_and_gives_the_rest_ba
                 _, said = worker.communicate(timeout=DEADLINE_S)
             finally:
                 worker.kill()
-        assert (worker.returncode, said) == (0, b"memolith: working; Ctrl-C stops\n")
+        assert (worker.returncode, said) == (0, b"memolith: worker started; stop with Ctrl-C\n")
         with opened(tmp_path, server) as memory:
             assert_left_whole(memory, gate.told)
 

@@ -19,10 +19,11 @@ from memolith.policies.merging import (
     ThresholdMerging,
     Verdict,
 )
+from memolith.profiles.facts import facts
 from memolith.testing.builders import memory
 from support.rows import check_each
 
-MERGING = ThresholdMerging()
+MERGING = facts().merging
 KNOWN = memory(1, "Uses Go", kind="preference", importance=0.9, tags=("go",))
 NEW = Candidate("Uses Go and Python", "project", 0.4, ("py",))
 UPDATED = Rewrite(KNOWN.id, "Uses Go and Python", "project", 0.4, ("go", "py"))
@@ -107,7 +108,9 @@ def test_dormant_memory_with_better_text_is_revived() -> None:
 
 @given(st.floats(-1, 1), st.floats(0, 1), st.floats(0, 1))
 def test_more_similar_memory_is_never_more_new(similarity: float, one: float, other: float) -> None:
-    merging = ThresholdMerging(auto_merge=max(one, other), arbitration=min(one, other))
+    merging = ThresholdMerging(
+        auto_merge=max(one, other), arbitration=min(one, other), max_bytes=500
+    )
     decision = merging.decide(NEW, [], SimilarMemory(KNOWN, similarity))
     assert isinstance(decision, Rewrite) is (similarity >= max(one, other))
     assert isinstance(decision, Insert) is (similarity < min(one, other))

@@ -90,11 +90,11 @@ def test_other_languages_are_not_classified(text: str) -> None:
     [
         ("", "no words"),
         ("\n- \n", "no words"),
-        ("because", "says nothing"),
+        ("because", "no content"),
         ("My name is", "cut off"),
         ("Ich wohne in", "cut off"),
         ("which is cheaper than the train", "begins in the middle"),
-        ("They moved there", "means something said before"),
+        ("They moved there", "refers to earlier text"),
         ("The blue sofa", "no predicate"),
         ('{"memory": "Likes tea"}', "data"),
         ('{"indent": 2', "data"),

@@ -21,7 +21,7 @@ from memolith.policies.paraphrase import join_texts, sentence_keys
 from memolith.profiles.companion import KINDS
 from memolith.testing.builders import memory
 
-JOINING = SimilarityMerging(KINDS, max_chars=100)
+JOINING = SimilarityMerging(KINDS, threshold=0.85, max_chars=100)
 KNOWN = memory(1, "I like tea.", kind="preference", importance=0.6, tags=("drinks",))
 NEW = Candidate("I like green tea.", "context", 0.3, ("food",))
 

@@ -147,7 +147,9 @@ def test_nan_vector_is_rejected(folder: Path) -> None:
 
 def test_model_with_other_dimension_than_described_is_rejected(folder: Path) -> None:
     _write_description(folder, dimension=3)
-    with pytest.raises(InvalidConfiguration, match="2 numbers, not of the 3"):
+    with pytest.raises(
+        InvalidConfiguration, match=r"2 dimensions, but memolith-model\.json says 3"
+    ):
         _embed(folder, "north")
 
 

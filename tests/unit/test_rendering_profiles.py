@@ -24,7 +24,7 @@ from memolith.policies.rendering.layout import Rendering, RenderInput, estimate_
 from memolith.profiles import companion
 from memolith.testing.builders import memory
 
-COMPANION = PriorityRendering(companion.KINDS)
+COMPANION = companion.companion().rendering
 FACTS = FlowingRendering()
 
 

@@ -9,7 +9,6 @@ import pytest
 from memolith.adapters.models.local import WordPieceCounter
 from memolith.policies.indexing import clamp_novelty
 from memolith.policies.salience import (
-    MIN_STORED_IMPORTANCE,
     ChunkScore,
     SalienceScoring,
     SalienceSignals,
@@ -17,9 +16,12 @@ from memolith.policies.salience import (
     compute_salience,
     find_signals,
 )
+from memolith.profiles.chunks import ChunksSettings
 from memolith.text.cues import has_preference, is_about_now, is_statement
 from memolith.text.entities import has_named_entity, has_number_or_date, has_technical_term
 from support.rows import check_each
+
+SCORING = SalienceScoring(ChunksSettings().min_stored_importance)
 
 # A few of the reference values, for runs without the file: novelty, the four signals in order,
 # salience, importance.
@@ -58,24 +60,24 @@ def test_importance_matches_golden_values(golden: Callable[[str], dict[str, Any]
         found = compute_importance(novelty, compute_salience(held))
         assert compute_salience(held) == pytest.approx(case["salience"], abs=values["tolerance"])
         assert found == pytest.approx(case["expect"], abs=values["tolerance"])
-        assert (found >= MIN_STORED_IMPORTANCE) == case["stored"] or abs(
-            found - MIN_STORED_IMPORTANCE
+        assert (found >= SCORING.min_importance) == case["stored"] or abs(
+            found - SCORING.min_importance
         ) < 1e-9
 
 
 def test_chunk_exactly_at_threshold_is_stored() -> None:
-    assert compute_importance(0.3, 0.3) >= MIN_STORED_IMPORTANCE
-    assert SalienceScoring().score_chunk("It rained.", novelty=0.5, word_pieces=3).is_kept
-    assert not SalienceScoring().score_chunk("It rained.", novelty=0.4999, word_pieces=3).is_kept
+    assert compute_importance(0.3, 0.3) >= SCORING.min_importance
+    assert SCORING.score_chunk("It rained.", novelty=0.5, word_pieces=3).is_kept
+    assert not SCORING.score_chunk("It rained.", novelty=0.4999, word_pieces=3).is_kept
 
 
 def test_chunk_score_contains_all_components() -> None:
-    weighed = SalienceScoring().score_chunk("I prefer tea.", novelty=1.3, word_pieces=4)
+    weighed = SCORING.score_chunk("I prefer tea.", novelty=1.3, word_pieces=4)
     assert weighed == ChunkScore(novelty=1.0, salience=0.4, importance=0.76, is_kept=True)
 
 
 def test_known_chunk_without_signals_is_dropped() -> None:
-    weighed = SalienceScoring().score_chunk("It rained again.", novelty=-0.1, word_pieces=4)
+    weighed = SCORING.score_chunk("It rained again.", novelty=-0.1, word_pieces=4)
     assert weighed == ChunkScore(novelty=0.0, salience=0.0, importance=0.0, is_kept=False)
 
 

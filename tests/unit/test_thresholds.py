@@ -14,11 +14,11 @@ from corpora.thresholds.cases import cases
 from corpora.thresholds.fitting import Measured, fitted, measured
 from memolith.config import Settings, load
 from memolith.config.profiles import apply_embedder_thresholds as configured
+from memolith.config.profiles import get_source_thresholds
 from memolith.config.reference import iter_effective_settings
 from memolith.policies.embedding_models import (
     ERROR_RATES,
     FITTED_THRESHOLDS,
-    SOURCE_THRESHOLDS,
     SimilarityThresholds,
 )
 from memolith.testing.fakes import HashingEmbedder
@@ -93,8 +93,8 @@ def test_explicit_thresholds_are_not_overridden(tmp_path: Path) -> None:
     file = tmp_path / "own.toml"
     file.write_text("[memory]\nrag_threshold = 0.5\n[memory.facts]\nauto_merge_threshold = 0.99\n")
     loaded = configured(load(file, {"MEMOLITH_MERGE_THRESHOLD": "0.85"}), LOCAL)
-    assert loaded.settings.rag_threshold == 0.5
-    assert loaded.settings.merge_threshold == 0.85
+    assert loaded.settings.companion.rag_threshold == 0.5
+    assert loaded.settings.companion.merge_threshold == 0.85
     assert loaded.settings.facts.auto_merge_threshold == 0.99
     assert loaded.settings.facts.arbitration_threshold == FITTED_THRESHOLDS[LOCAL].arbitration
     assert loaded.origins["rag_threshold"] == f"{file}:2"
@@ -103,7 +103,7 @@ def test_explicit_thresholds_are_not_overridden(tmp_path: Path) -> None:
 def test_unknown_embedder_uses_source_thresholds() -> None:
     loaded = load()
     assert configured(loaded, "another one") is loaded
-    assert _get_thresholds(loaded.settings) == SOURCE_THRESHOLDS
+    assert _get_thresholds(loaded.settings) == get_source_thresholds()
 
 
 def test_effective_settings_name_embedder_as_origin() -> None:
@@ -116,9 +116,9 @@ def test_effective_settings_name_embedder_as_origin() -> None:
 
 def _get_thresholds(settings: Settings) -> SimilarityThresholds:
     return SimilarityThresholds(
-        floor=settings.rag_threshold,
+        floor=settings.companion.rag_threshold,
         least=settings.tiers.retrieval_min_similarity,
-        merge=settings.merge_threshold,
+        merge=settings.companion.merge_threshold,
         arbitration=settings.facts.arbitration_threshold,
         auto_merge=settings.facts.auto_merge_threshold,
         duplicate=round(1.0 - settings.tiers.duplicate_distance_threshold, 2),

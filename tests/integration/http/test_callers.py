@@ -166,4 +166,4 @@ def test_a_key_of_everybodys_is_made_for_nobody(tmp_path: Path) -> None:
     command = [str(PROGRAM), "api-key", "create", "ops", "--role", "admin", "--owner", "alice"]
     ran = subprocess.run(command, env=environment(tmp_path), capture_output=True, check=False)
     assert (ran.returncode, ran.stdout) == (2, b"")
-    assert b"--owner goes with --role owner" in ran.stderr
+    assert b"--owner is only for --role owner" in ran.stderr

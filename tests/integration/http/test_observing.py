@@ -163,13 +163,13 @@ def test_what_is_done_is_counted(calling: Caller) -> None:
     admin.get(f"/{WORD}", headers=headers)
     found = figures(admin)
     assert found["memolith_memories_stored_total"] == 3
-    assert found['memolith_step_seconds_count{step="recall"}'] == 1
+    assert found['memolith_span_seconds_count{step="recall"}'] == 1
     route = 'method="POST",route="/v1/memories",status="201"'
     assert found[f"memolith_request_seconds_count{{{route}}}"] == 3
     assert found['memolith_request_seconds_count{method="GET",route="-",status="404"}'] == 1
-    assert found["memolith_requests_under_way"] == 1
-    assert found["memolith_owners_waiting"] == 0
-    assert found["memolith_replies_waiting"] == 0
+    assert found["memolith_requests_in_progress"] == 1
+    assert found["memolith_owners_pending"] == 0
+    assert found["memolith_exchanges_pending"] == 0
     assert not any("_created" in name for name in found)
 
 

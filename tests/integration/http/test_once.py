@@ -66,9 +66,7 @@ def test_what_was_done_by_a_process_that_was_killed_is_not_done_again(
     for path, body in posts.items():
         headers = {"Idempotency-Key": path}
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(
-                IdempotentRequest, "complete", lambda *_: None
-            )  # as if it had come no further
+            patch.setattr(IdempotentRequest, "complete", lambda *_: None)  # as if it were lost
             as_alice.post(path, json=body, headers=headers)
         assert as_alice.post(path, json=body, headers=headers).status_code == 409
     before = as_alice.get("/v1/memories/stats").json()

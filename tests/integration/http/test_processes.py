@@ -164,4 +164,14 @@ def test_any_of_them_tells_what_all_have_counted(tmp_path: Path) -> None:
 def test_a_store_in_memory_is_refused(tmp_path: Path) -> None:
     with server(tmp_path, MEMOLITH_STORE=":memory:") as made:
         assert made.process.wait(_WAIT_S) == 3
-    assert "a store in memory is of one process alone" in "".join(made.lines)
+    assert "an in-memory store supports one process only" in "".join(made.lines)
+
+
+def test_worker_that_cannot_start_ends_the_server(tmp_path: Path) -> None:
+    device = {
+        "MEMOLITH_DEVICE__TRANSCRIPTION_URL": "http://127.0.0.1:9",
+        "MEMOLITH_DEVICE__TRANSCRIPTION_KEY_ENV": "MISSING_KEY",
+    }
+    with server(tmp_path, **device) as made:
+        assert made.process.wait(_WAIT_S) == 1
+    assert "MISSING_KEY" in "".join(made.lines)

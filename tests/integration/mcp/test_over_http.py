@@ -156,9 +156,9 @@ def test_what_an_agent_gets_wrong_is_an_answer_it_can_read(
     assert all(each.is_error for each in results)
     assert [text_of(each) for each in results] == [
         "Error: arguments: Object missing required field `category`",
-        "Error: since: must be Unix seconds, or ISO 8601 such as 2026-03-01T12:00:00Z",
+        "Error: since: must be a Unix time in seconds or ISO 8601, such as 2026-03-01T12:00:00Z",
         "Error: no key 'nothing'",
-        f"Error: there is no tool of that name; there are {', '.join(TOOLS)}",
+        f"Error: unknown tool; available tools: {', '.join(TOOLS)}",
     ]
 
 

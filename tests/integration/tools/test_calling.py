@@ -101,7 +101,7 @@ def test_times_are_unix_seconds_or_iso(memory: Memolith, clock: SettableClock) -
 def test_a_time_that_is_none_is_an_answer(memory: Memolith, since: object) -> None:
     result = tools.call(memory.owner("alice"), "memory_recall", {"query": "x", "since": since})
     assert result.is_error
-    assert result.text.startswith("Error: since: must be Unix seconds")
+    assert result.text.startswith("Error: since: must be a Unix time in seconds")
 
 
 def test_a_memory_without_a_key_is_reached_by_its_id(memory: Memolith) -> None:
@@ -208,7 +208,7 @@ def test_what_nobody_foresaw_is_an_answer_without_what_it_says(
     alice = memory.owner("alice")
     broken = Broken("alice", alice._services)
     result = tools.call(broken, "memory_recall", {"query": "zufibolema"})
-    assert result.text == "Error: an unexpected error: what was asked could not be done"
+    assert result.text == "Error: internal error: the call failed"
     assert "RuntimeError at" in caplog.text
     assert "zufibolema" not in caplog.text
 

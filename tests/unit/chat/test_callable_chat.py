@@ -60,7 +60,7 @@ def test_non_text_reply_is_rejected() -> None:
     def reply_with_number(messages: list[dict[str, str]]) -> str:
         return len(messages)  # type: ignore[return-value] # what is tested
 
-    with pytest.raises(ServiceFailed, match="gave a int, not a text"):
+    with pytest.raises(ServiceFailed, match="returned int instead of str"):
         CallableChat(reply_with_number).complete(PROMPT)
 
 
@@ -71,7 +71,7 @@ def test_call_fails_after_timeout() -> None:
         done.wait(5)
         return messages[0]["content"]
 
-    with pytest.raises(ServiceFailed, match=r"no answer within 0\.01 s") as caught:
+    with pytest.raises(ServiceFailed, match=r"timed out after 0\.01 s") as caught:
         CallableChat(slow, timeout_s=0.01).complete(PROMPT)
     assert caught.value.retryable
     done.set()

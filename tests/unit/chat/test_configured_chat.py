@@ -52,7 +52,7 @@ def test_each_provider_builds_its_client() -> None:
 
 
 def test_missing_model_name_is_rejected() -> None:
-    assert get_problem(Chat("ollama")).startswith("chat.model: names no model")
+    assert get_problem(Chat("ollama")).startswith("chat.model: is required")
 
 
 def test_key_is_read_from_configured_variable() -> None:
@@ -119,7 +119,7 @@ def test_invalid_base_url_is_rejected(url: str) -> None:
 
 @pytest.mark.parametrize("provider", ["openai", "ollama", "anthropic"])
 def test_missing_client_package_is_named_with_its_extra(
-    provider: str, monkeypatch: pytest.MonkeyPatch
+    provider: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, provider, None)
     problem = get_problem(Chat(provider, "m"), KEYS)

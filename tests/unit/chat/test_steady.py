@@ -135,7 +135,7 @@ def test_failing_service_is_paused_then_tried_once(clock: FakeClock) -> None:
     for _ in range(2):
         with pytest.raises(ServiceFailed, match="is down"):
             model.complete(PROMPT)
-    with pytest.raises(ServiceFailed, match="left alone after 2 failures in a row") as caught:
+    with pytest.raises(ServiceFailed, match="circuit open after 2 consecutive failures") as caught:
         model.complete(PROMPT)
     assert caught.value.retryable
     assert caught.value.retry_after_s == 30
@@ -143,7 +143,7 @@ def test_failing_service_is_paused_then_tried_once(clock: FakeClock) -> None:
     clock.now_s += 30
     with pytest.raises(ServiceFailed, match="is down"):
         model.complete(PROMPT)
-    with pytest.raises(ServiceFailed, match="left alone after 3"):
+    with pytest.raises(ServiceFailed, match="circuit open after 3"):
         model.complete(PROMPT)
     clock.now_s += 30
     assert model.complete(PROMPT).text == "yes"
@@ -220,7 +220,7 @@ def test_interrupted_stream_is_not_restarted(clock: FakeClock) -> None:
     assert next(pieces) == "a"
     with pytest.raises(ServiceFailed, match="is down"):
         next(pieces)
-    with pytest.raises(ServiceFailed, match="left alone"):
+    with pytest.raises(ServiceFailed, match="circuit open"):
         list(model.stream(PROMPT))
 
 
@@ -308,7 +308,7 @@ def test_call_without_free_slot_fails_as_busy() -> None:
     other = threading.Thread(target=model.complete, args=(PROMPT,))
     other.start()
     started.wait(5)
-    with pytest.raises(ServiceFailed, match="busy with other calls") as caught:
+    with pytest.raises(ServiceFailed, match="too many concurrent calls") as caught:
         model.complete(PROMPT)
     assert caught.value.retryable
     done.set()

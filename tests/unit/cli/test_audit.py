@@ -70,14 +70,14 @@ def test_what_export_writes_is_read(memolith: Any, tmp_path: Path) -> None:
 def test_too_much_junk_can_fail(memolith: Any, file: Path, limit: str, code: int) -> None:
     answer = memolith("audit", str(file), "--no-model", "--fail-above", limit)
     assert answer.code == code
-    assert ("60.0 % are junk" in answer.err) == bool(code)
+    assert ("junk share 60.0 %" in answer.err) == bool(code)
 
 
 @pytest.mark.parametrize("limit", ["5", "-1%", "five", "101%", "nan"])
 def test_what_is_no_share_is_refused(memolith: Any, file: Path, limit: str) -> None:
     answer = memolith("audit", str(file), "--fail-above", limit)
     assert answer.code == 2
-    assert "write 5% or 0.05" in answer.err
+    assert "such as 5% or 0.05" in answer.err
 
 
 def test_without_a_model_nothing_is_compared(memolith: Any, file: Path) -> None:
@@ -129,7 +129,7 @@ def test_examples_stand_with_their_ids_whatever_the_width(memolith: Any, tmp_pat
         "duplicates",
         "Likes tea",
         f"the same words: {ids[1]}",
-        f"as {ids[0]}",
+        f"duplicate of {ids[0]}",
     ]
     assert max(map(len, lines[at:])) <= 80
 
@@ -143,7 +143,7 @@ def test_more_than_is_shown_is_counted(memolith: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "format_", "problem"),
     [
-        (b'"Likes tea"\n', "memolith", "is not what `memolith export` writes"),
+        (b'"Likes tea"\n', "memolith", "is not an export of Memolith"),
         ('"Likes tea"\n'.encode("utf-16"), "jsonl", "is UTF-16"),
         ('"Mag Haseln\u00fcsse"\n'.encode("latin-1"), "jsonl", ":1: is not UTF-8 text"),
     ],

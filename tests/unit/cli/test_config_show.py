@@ -23,7 +23,7 @@ def test_every_setting_is_shown_with_where_it_comes_from(
         "store": "argument",
     }
     assert {name: row["note"] for name, row in rows.items()} == {
-        name: setting.info.note for name, setting in ALL_SETTINGS.items()
+        name: setting.note for name, setting in ALL_SETTINGS.items()
     }
 
 
@@ -44,7 +44,7 @@ def test_a_wrong_setting_is_an_error_with_its_line(memolith: Any) -> None:
     answer = memolith("config", "show")
     assert answer.code == 3
     assert answer.err == (
-        "memolith: rag_limt: there is no such setting; did you mean rag_limit? (memolith.toml:2)\n"
+        "memolith: rag_limt: unknown setting; did you mean rag_limit? (memolith.toml:2)\n"
     )
 
 

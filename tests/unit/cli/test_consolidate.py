@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-NOTHING = "Nothing has gathered that is due.\n"
+NOTHING = "Nothing is due.\n"
 SAID = tuple(f"The kiln number {number} stands in Hall {number}." for number in range(12))
 
 
@@ -34,7 +34,7 @@ def test_it_says_what_it_makes_and_how(tiers: Any) -> None:
     learn(tiers, *SAID[:4])
     told = tiers.ok("consolidate").out
     assert told.startswith("summary ")
-    assert told.endswith(": 2 sources, by its own sentences\n")
+    assert told.endswith(": 2 sources, extractive\n")
     learn(tiers, *SAID[4:6])
     (summary, base) = tiers.json("consolidate")
     assert (summary["output"], summary["sources"], summary["by_model"]) == ("summary", 2, False)
@@ -54,7 +54,7 @@ def test_a_summary_is_taken_back_and_restored(tiers: Any) -> None:
     learn(tiers, *SAID[:4])
     (made,) = tiers.json("consolidate")
     told = tiers.ok("consolidate", "--undo", made["id"]).out
-    assert told == f"Taken back: {made['id']}; memolith restore brings it back\n"
+    assert told == f"Undone: {made['id']}; `memolith restore` reactivates it\n"
     assert tiers.ok("consolidate").out == NOTHING
     assert tiers("consolidate", "--undo", made["id"]).code != 0
     assert tiers.json("restore", made["id"])["state"] == "active"
@@ -69,7 +69,7 @@ def test_the_base_memory_is_taken_back_by_a_version(tiers: Any) -> None:
         learn(tiers, *said)
         tiers.ok("consolidate")
     told = tiers.ok("consolidate", "--undo", "base-memory").out
-    assert told == "The base memory says again what version 1 said\n"
+    assert told == "The base memory was rolled back to version 1\n"
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_the_base_memory_is_taken_back_by_a_version(tiers: Any) -> None:
     [
         (("--undo", "nothing"), "id"),
         (("--undo", "01933b6e-1c5f-7a7e-8a3c-5d0f2f4b9e11"), "no summary"),
-        (("--undo", "base-memory", "--all"), "leave out --all"),
+        (("--undo", "base-memory", "--all"), "combined with --all"),
     ],
 )
 def test_what_can_not_be_taken_back_is_said(

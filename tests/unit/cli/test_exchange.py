@@ -230,7 +230,8 @@ def test_what_comes_before_a_bad_conversation_is_kept_and_said(memolith: Any) ->
     assert answer.out == ""
     *_, stopped, problem = answer.err.splitlines()  # before them, where the keys are
     assert (
-        stopped == "memolith: stopped after 2 messages of 1 conversation, 1 memory; these are kept"
+        stopped == "memolith: stopped after 2 messages of 1 conversation, 1 memory;"
+        " imported records are kept"
     )
     assert "file.json:1: " in problem
     assert memolith.json("stats")["messages"] == 2
@@ -424,7 +425,7 @@ def test_what_is_no_file_is_written_to_and_stays(eventful: Any, tmp_path: Path) 
         assert len(read.result(timeout=30)) == len(whole)
     assert (tmp_path / "pipe").is_fifo()
     answer = eventful("export", "--output", ".")
-    assert (answer.code, "is a folder" in answer.err) == (2, True)
+    assert (answer.code, "is a directory" in answer.err) == (2, True)
 
 
 def test_a_folder_that_is_not_there_is_an_error(eventful: Any) -> None:

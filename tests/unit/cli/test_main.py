@@ -98,7 +98,7 @@ def test_a_wrong_name_is_told_the_nearest(memolith: Any) -> None:
 def test_a_name_unlike_any_is_an_error(memolith: Any) -> None:
     answer = memolith("\x1b[2J")
     assert answer.code == 2
-    assert "There is no command" in answer.err
+    assert "No such command" in answer.err
     assert "\x1b" not in answer.err
 
 
@@ -148,7 +148,7 @@ def test_what_looks_at_a_store_that_is_not_there_makes_none(
     memolith: Any, tmp_path: Path, command: tuple[str, ...]
 ) -> None:
     answer = memolith(*command, "--store", "folder/typo.db")
-    assert (answer.code, "folder/typo.db is not there" in answer.err) == (2, True)
+    assert (answer.code, "folder/typo.db does not exist" in answer.err) == (2, True)
     assert not (tmp_path / "folder").exists()
 
 

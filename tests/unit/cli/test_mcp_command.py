@@ -104,7 +104,7 @@ def test_the_configuration_in_force_is_named_and_a_password_is_not(
     assert answer.code == 0
     assert str(project / "memolith.toml") in answer.out
     assert "hunter2" not in answer.out + answer.err
-    assert "name it in the configuration" in answer.err
+    assert "set its URL in the configuration" in answer.err
 
 
 def test_options_of_install_go_with_install(memolith: Any) -> None:

@@ -75,7 +75,7 @@ def test_a_time_without_a_zone_is_in_that_of_the_machine(memolith: Any) -> None:
         (("--importance", "nan"), "importance: is nan"),
         (("--kind", "dream"), "kind: 'dream' is not one of"),
         (("--expires-in", "soon"), "expires_in: is 'soon'"),
-        (("--happened-at", "yesterday"), "'yesterday' is no time"),
+        (("--happened-at", "yesterday"), "'yesterday' is not a time"),
         (("--happened-at", "9999-12-31T23:59:59-14:00"), "out of range"),
     ],
 )
@@ -135,12 +135,12 @@ def test_the_trace_says_what_was_searched_and_dropped(memolith: Any) -> None:
     for number in range(3):
         remembered(memolith, f"The key number {number} is blue")
     out = memolith.ok("recall", "blue key", "--top-k", "1", "--trace").out
-    for name in ("searched words", "candidates", "time", "dropped", "rank"):
+    for name in ("keywords", "candidates", "time", "dropped", "rank"):
         assert name in out
 
 
 def test_recall_of_nothing_says_so(memolith: Any) -> None:
-    assert memolith.ok("recall", "anything").out == "Nothing found.\n"
+    assert memolith.ok("recall", "anything").out == "No results.\n"
 
 
 def test_recall_takes_its_limits_from_the_configuration(
@@ -211,7 +211,7 @@ def test_the_list_is_newest_first_and_goes_on_with_the_cursor(
     contents = [each["content"] for each in (*page["memories"], *rest["memories"])]
     assert contents == [f"The key number {number} is blue" for number in (2, 1, 0)]
     out = memolith.ok("list", "--limit", "2").out
-    assert "2 of 3; more with --cursor" in out
+    assert "2 of 3; next page: --cursor" in out
 
 
 def test_a_long_memory_is_cut_in_the_list_and_its_id_is_not(memolith: Any) -> None:
@@ -266,7 +266,7 @@ def test_what_is_forgotten_can_be_restored(memolith: Any) -> None:
     out = memolith.ok("forget", id_).out
     assert "Forgotten: 1 memory" in out
     assert id_ in out
-    assert memolith.ok("recall", "units").out == "Nothing found.\n"
+    assert memolith.ok("recall", "units").out == "No results.\n"
     assert "preference (forgotten)" in memolith.ok("list", "--state", "all").out
     memolith.ok("restore", id_)
     assert memolith.json("list")["total"] == 1

@@ -39,9 +39,7 @@ def test_a_store_of_another_model_is_refused_until_its_vectors_are_made_anew(
     assert refused.code == 8
     assert "hashing (384 dimensions), not other (16 dimensions)" in refused.err
     assert "`memolith reembed --model other`" in refused.err
-    assert filled.ok("reembed").out == (
-        "The store's vectors are of other (16 dimensions): 2 vectors were made\n"
-    )
+    assert filled.ok("reembed").out == ("The store uses other (16 dimensions); 2 vectors created\n")
     assert "Oslo" in filled.ok("recall", "Where do I live?").out
     assert filled.json("verify")["findings"] == []
 

@@ -68,7 +68,7 @@ def test_a_backup_is_made_and_restored(memolith: Any, tmp_path: Path) -> None:
 
 def test_damage_has_an_exit_code_of_its_own_and_is_repaired(memolith: Any, tmp_path: Path) -> None:
     memolith.ok("remember", "Lives in Oslo", "--store", "m.db")
-    assert "Nothing is wrong" in memolith.ok("verify", "--store", "m.db").out
+    assert "No damage found" in memolith.ok("verify", "--store", "m.db").out
     assert execute(tmp_path / "m.db", "DELETE FROM terms")
     answer = memolith("verify", "--store", "m.db")
     assert answer.code == 16

@@ -17,7 +17,7 @@ def held(memolith: Any) -> str:
 
 
 def test_nothing_waits_in_a_new_store(memolith: Any) -> None:
-    assert memolith("review").out == "Nothing waits for a review.\n"
+    assert memolith("review").out == "Nothing is quarantined.\n"
 
 
 def test_what_waits_is_listed(memolith: Any, held: str) -> None:
@@ -31,7 +31,7 @@ def test_what_waits_is_listed(memolith: Any, held: str) -> None:
 @pytest.mark.parametrize(("verdict", "word"), [("--approve", "Approved"), ("--reject", "Rejected")])
 def test_a_verdict_takes_it_off_the_list(memolith: Any, held: str, verdict: str, word: str) -> None:
     assert memolith("review", held, verdict).out.startswith(f"{word}: {held}")
-    assert memolith("review").out == "Nothing waits for a review.\n"
+    assert memolith("review").out == "Nothing is quarantined.\n"
 
 
 def test_a_verdict_on_what_does_not_wait_is_an_error(memolith: Any, held: str) -> None:

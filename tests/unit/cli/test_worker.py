@@ -26,7 +26,7 @@ def learn(memolith: Any, *said: str, owner: str = "tester") -> str:
 def test_learning_waits_for_the_worker_and_says_so(memolith: Any, server: ModelServer) -> None:
     told = learn(memolith)
     assert told == (
-        "2 messages logged, 0 memories learned\n2 messages wait for the model: memolith worker\n"
+        "2 messages logged, 0 memories learned\n2 messages pending for `memolith worker`\n"
     )
     assert server.asked == ()
     assert memolith.ok("worker", "--once").out.startswith("learn: 1 exchange of tester\n")
@@ -37,7 +37,7 @@ def test_learning_waits_for_the_worker_and_says_so(memolith: Any, server: ModelS
 def test_without_a_model_nothing_waits(memolith: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMOLITH_CHAT__PROVIDER", "none")
     assert learn(memolith) == "2 messages logged, 0 memories learned\n"
-    assert memolith.ok("worker", "status").out == "Nothing waits.\n"
+    assert memolith.ok("worker", "status").out == "No pending work.\n"
 
 
 def test_status_shows_what_waits_for_whom(memolith: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,7 +60,7 @@ def test_status_shows_what_waits_for_whom(memolith: Any, monkeypatch: pytest.Mon
     }
     monkeypatch.setenv("MEMOLITH_CHAT__PROVIDER", "none")
     answer = memolith.ok("worker", "status", "--owner", "bob")
-    assert answer.err == "memolith: no language model is configured: what waits, waits for one\n"
+    assert answer.err == "memolith: no language model is configured; messages stay pending\n"
     assert "ann" not in answer.out
 
 
@@ -74,9 +74,10 @@ def test_what_fails_too_often_is_parked_and_tried_again_on_request(
         clock.advance(timedelta(hours=2))
     assert memolith.json("worker", "status")[0]["backlog"]["dead_letters"] == 2
     answer = memolith.ok("worker", "retry")
-    assert answer.out == "What failed is tried again: 2 messages were parked\n"
+    assert answer.out == "Failed work will be retried, including 2 dead letters\n"
     assert memolith.json("worker", "retry", "--all") == {"owners": ["tester"], "dead_letters": 0}
-    assert memolith.ok("worker", "retry").out == "What failed is tried again: nothing was parked\n"
+    again = memolith.ok("worker", "retry").out
+    assert again == "Failed work will be retried; there are no dead letters\n"
     model.facts = None
     assert memolith.json("worker", "--once")[0]["done"] == 1
     assert FACT in memolith.ok("list").out
@@ -133,7 +134,7 @@ def test_consolidating_says_what_was_made_and_takes_it_back(
     memolith: Any, clock: SettableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MEMOLITH_CHAT__PROVIDER", "none")
-    assert memolith.ok("consolidate").out == "Nothing has gathered that is due.\n"
+    assert memolith.ok("consolidate").out == "Nothing is due.\n"
     for number in range(4):
         said = f"On day {number} we paddled from Dessau to Grimma on the Mulde."
         memolith.ok("learn", said, f"Day {number} sounds good.")
@@ -141,7 +142,7 @@ def test_consolidating_says_what_was_made_and_takes_it_back(
     (made,) = memolith.json("consolidate", "--all")
     assert (made["output"], made["sources"], made["by_model"]) == ("summary", 8, False)
     undone = memolith.ok("consolidate", "--undo", made["id"]).out
-    assert undone == f"Taken back: {made['id']}; memolith restore brings it back\n"
+    assert undone == f"Undone: {made['id']}; `memolith restore` reactivates it\n"
     assert memolith("consolidate", "--undo", made["id"]).code == 4
     assert memolith("consolidate", "--undo", "base-memory").code == 2
     assert memolith("consolidate", "--all", "--undo", made["id"]).code == 2

@@ -113,5 +113,5 @@ def test_constant_signal_gets_zero_weight() -> None:
 def test_auc_counts_ordered_pairs_and_half_of_ties() -> None:
     assert auc([0.9, 0.5], [0.1, 0.5]) == pytest.approx(0.875)
     assert auc([0.1], [0.9]) == 0.0
-    with pytest.raises(ValueError, match="both sorts"):
+    with pytest.raises(ValueError, match="are required"):
         auc([], [0.5])

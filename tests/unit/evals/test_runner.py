@@ -122,7 +122,7 @@ def test_narrow_table_shows_main_metrics_without_truncation() -> None:
     assert "…" not in text
     assert "R@10" in text
     assert "NDCG@10" not in text
-    assert "by --json" in text
+    assert "or --json" in text
 
 
 def test_every_step_is_reported() -> None:

@@ -66,7 +66,7 @@ def test_byte_order_mark_is_ignored() -> None:
     [
         (b"", "file.json:1", "expected a JSON list"),
         (b'\n{"a": 1}', "file.json:2", "expected a JSON list"),
-        (b"[1,\n2", "file.json:2", "breaks off"),
+        (b"[1,\n2", "file.json:2", "is incomplete"),
         (b"[1,\n2 3]", "file.json:2", "expected ','"),
         (b'[1,\n{"a":\n}]', "file.json:3", "expecting value"),
         (b"[1,\n]", "file.json:2", "expecting value"),
@@ -91,7 +91,7 @@ def test_oversized_element_is_rejected_without_reading_on(
     with pytest.raises(InvalidInput) as caught:
         list(iter_elements(file, "file.json"))
     assert caught.value.field == "file.json:2"
-    assert "holds an element of more than 1,000 characters" in str(caught.value)
+    assert "contains an element of more than 1,000 characters" in str(caught.value)
     assert file.tell() < 2_000
 
 

@@ -143,7 +143,7 @@ def test_newer_export_version_is_rejected() -> None:
                 b'{"type":"memory","id":"m","versions":[],"memory":{"kind":"k","content":"c",'
                 b'"created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:00Z"}}'
             ),
-            "without a version",
+            "has no version",
         ),
     ],
 )
@@ -158,5 +158,5 @@ def test_invalid_line_is_named_before_any_record_is_yielded(line: bytes, problem
 
 
 def test_unstored_message_cannot_be_exported() -> None:
-    with pytest.raises(InvalidInput, match="was not stored"):
+    with pytest.raises(InvalidInput, match="was never stored"):
         write_records([Message("Ann", "x")])

@@ -132,13 +132,13 @@ def test_conversation_without_messages_is_skipped() -> None:
 @check_each(
     ("element", "problem"),
     [
-        ({"mapping": {}}, "without an id"),
+        ({"mapping": {}}, "has no id"),
         ({"conversation_id": "c"}, "mapping"),
         (
             make_conversation(
                 {"a": make_node("user", ["x"], "b"), "b": make_node("user", ["y"], "a")}, "a"
             ),
-            "circle",
+            "cycle",
         ),
         ([], "expected `object`"),
     ],

@@ -38,7 +38,7 @@ def test_all_conversations_in_archive_are_read_in_order() -> None:
 
 
 def test_archive_without_conversations_is_rejected() -> None:
-    with pytest.raises(InvalidInput, match=r"holds no conversations.json"):
+    with pytest.raises(InvalidInput, match=r"contains no conversations.json"):
         read_contents(make_archive({"user.json": "c"}))
 
 

@@ -90,7 +90,7 @@ def test_generated_ids_are_stable_and_unique_for_repetitions() -> None:
         ('{"type": "memory", "content": "x", "happened_at": "2024-05-08T13:56:00"}', "zone"),
         ('{"content": "x", "at": "0001-01-01T00:00:00+10:00"}', "out of range"),
         ('{"type": "memory", "content": "x", "owner": "y"}', "unknown field `owner`"),
-        ('{"type": "dream", "content": "x"}', "type 'dream' is none of message, memory"),
+        ('{"type": "dream", "content": "x"}', "type 'dream' is not one of message, memory"),
         ('{"content": "\udcff"}', "utf-8"),
         ('{"x":' * 100_000, "too deeply"),
     ],

@@ -121,7 +121,7 @@ def test_format_is_detected_from_beginning_of_file(content: str, form: str) -> N
         ('"a"\n' + '{"a":' * 100_000, "m:2", "nested|truncated"),
         ('[{"memory": "a"},\n {"memory": 1}]', "m:2", "expected `str | null`"),
         ('[{"memory": "a"},\n {"id": 1}]', "m:2", "has no text"),
-        ('[{"memory": "a"}', "m:1", "breaks off"),
+        ('[{"memory": "a"}', "m:1", "is incomplete"),
         ('{\n"results": [\n{"memory": "a",}]}', "m:3", "property name"),
         ('{\n"results": "a"}', "m", "has no list"),
         ('{\n"results": [{"memory": "a"}, 3]}', "m, memory 2", "expected `object`"),

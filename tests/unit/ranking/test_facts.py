@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from memolith.policies.ranking.model import Query, Ranking
 from memolith.policies.ranking.scoring import SATURATION_MIDPOINT, saturate
-from memolith.policies.ranking.weighted import HybridRanking
+from memolith.profiles.facts import facts
 from memolith.testing.builders import candidates
 from support.rows import check_each
 
@@ -18,31 +18,31 @@ SHARES = st.floats(0, 1)
 
 
 def test_query_text_is_searched_unchanged() -> None:
-    ranking: Ranking = HybridRanking()
+    ranking: Ranking = facts().ranking
     query = ranking.prepare("Which units, which?", (), datetime(2024, 1, 1, tzinfo=UTC))
     assert query == Query("Which units, which?", "Which units, which?", ("unit",))
 
 
 @check_each(("top_k", "pool"), [(0, 200), (5, 200), (100, 400)])
 def test_pool_size_grows_with_top_k(top_k: int, pool: int) -> None:
-    assert HybridRanking().get_pool_size(top_k) == pool
+    assert facts().ranking.get_pool_size(top_k) == pool
 
 
 def test_every_candidate_may_be_returned() -> None:
     found = candidates(2, best_similarity=np.array([-0.3, np.nan]))
-    scores = HybridRanking().score(QUERY, found)
+    scores = facts().ranking.score(QUERY, found)
     assert scores.kept.all()
     assert scores.parts["vector"].tolist() == [0.0, 0.0]
 
 
 def test_score_is_independent_of_other_candidates() -> None:
-    alone = HybridRanking().score(QUERY, candidates(1, text=np.array([3.0]))).total[0]
-    among = HybridRanking().score(QUERY, candidates(2, text=np.array([3.0, 30.0]))).total[0]
+    alone = facts().ranking.score(QUERY, candidates(1, text=np.array([3.0]))).total[0]
+    among = facts().ranking.score(QUERY, candidates(2, text=np.array([3.0, 30.0]))).total[0]
     assert alone == among
 
 
 def test_no_candidates_give_no_scores() -> None:
-    assert len(HybridRanking().score(QUERY, candidates(0)).total) == 0
+    assert len(facts().ranking.score(QUERY, candidates(0)).total) == 0
 
 
 def test_saturation_is_one_half_at_midpoint() -> None:
@@ -62,6 +62,6 @@ def test_score_is_within_0_and_1_and_sums_its_parts(
     found = candidates(
         1, best_similarity=np.array([near]), text=np.array([bm25]), strength=np.array([strength])
     )
-    scores = HybridRanking().score(QUERY, found)
+    scores = facts().ranking.score(QUERY, found)
     assert 0 <= scores.total[0] <= 1 + 1e-9
     assert scores.total[0] == pytest.approx(sum(part[0] for part in scores.parts.values()))
