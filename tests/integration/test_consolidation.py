@@ -487,7 +487,7 @@ def test_failed_consolidation_is_retried_later(store: str | Path, clock: Settabl
         assert [len(each.sources) for each in alice.summaries()] == [20]
 
 
-def test_failure_at_third_session_is_retried_for_all(clock: SettableClock) -> None:
+def test_failure_at_third_session_loses_no_session(clock: SettableClock) -> None:
     left = [2]
 
     def fail_request(asked: Asked) -> Any:

@@ -90,7 +90,7 @@ def test_forget_also_forgets_identical_message(alice: OwnerMemory) -> None:
     assert "99-12" not in visible_text(alice, "gate code 99-12")
 
 
-def test_forget_by_key_and_of_missing_records(memory: Memolith, alice: OwnerMemory) -> None:
+def test_forget_requires_existing_record_of_owner(memory: Memolith, alice: OwnerMemory) -> None:
     stored = alice.remember("Lives in Oslo", key="home")
     with pytest.raises(NotFound):
         memory.owner("bob").forget(key="home")
