@@ -290,7 +290,7 @@ def files() -> Iterator[tuple[str, str]]:
 
 
 class Wiring:
-    """The command line on the store that is observed."""
+    """The command line on the observed store."""
 
     def __init__(self, observed: ObservedMemory, clock: SettableClock) -> None:
         self._watched, self._clock = observed, clock
