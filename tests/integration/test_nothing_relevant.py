@@ -133,7 +133,7 @@ def test_statement_of_another_speaker_is_less_relevant(memory: Memolith) -> None
     assert his < hers
 
 
-# --- interfaces --------------------------------------------------------------------------------------
+# --- interfaces -----------------------------------------------------------------------------------
 
 
 def test_server_and_client_report_relevance(memory: Memolith, alice: OwnerMemory) -> None:

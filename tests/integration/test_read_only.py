@@ -68,7 +68,7 @@ def ciphers(keys: Path) -> KeyRingCiphers:
 
 
 def read_everything(memory: Memolith) -> list[str]:
-    """Return all that an owner can be read_everything."""
+    """Return the results of all reading methods."""
     things = memory.owner("alice")
     return [
         *(repr(things.recall(q, touch=False)) for q in (WORD, "stairs", "my name")),

@@ -25,8 +25,8 @@ _WITHOUT_OWNER = {
     *("meta", "owners", "api_keys", "jobs", "sqlite_schema"),
     *("carray", "json_each", "w", "waiting"),
 }
-"""Tables that may be scanned: metadata, owners, the index of pending messages (`waiting`), API keys,
-jobs (when an owner is erased), and lists of requested ids (`w`)."""
+"""Tables that may be scanned: metadata, owners, pending messages (`waiting`), API keys, jobs
+(when an owner is erased), and lists of requested ids (`w`)."""
 
 _BY_OWNER = r"owner_id=|\(scope=|\(name=|\(digest=|rowid=|messages_waiting \(owner_id>"
 """Index conditions that are allowed; the last one finds the next owner with pending messages."""

@@ -51,7 +51,7 @@ def model(server: ModelServer) -> OpenAIChat:
 
 
 def extraction_rule(fact: str) -> Any:
-    """Return the rule of a model that extracts one fact about the user, and injects instructions."""
+    """Return the rule of a model that extracts one fact and writes injections elsewhere."""
 
     def rule(asked: Asked) -> Any:
         if '"user_profile"' in asked.system:
