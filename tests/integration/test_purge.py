@@ -29,7 +29,7 @@ def recall_everything(alice: OwnerMemory) -> str:
     return "\n".join(texts)
 
 
-def test_purged_memory_is_unavailable_in_every_interface(alice: OwnerMemory) -> None:
+def test_purged_memory_is_unavailable_to_every_method(alice: OwnerMemory) -> None:
     stored = alice.remember("The alarm code is zyxglorp", key="alarm", tags=["home"])
     alice.update(stored.id, "The alarm code is quobbish")
     gone = alice.purge(stored.id)

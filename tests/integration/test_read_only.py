@@ -318,5 +318,5 @@ def stored_texts(alice: OwnerMemory) -> set[str]:
     ],
     ids=lambda body: body.__name__.strip("_"),
 )
-def test_read_only_store_scenario(tmp_path: Path, body: Callable[[Path], None]) -> None:
+def test_store_handles_read_only_storage(tmp_path: Path, body: Callable[[Path], None]) -> None:
     run_apart(body, tmp_path)

@@ -314,7 +314,7 @@ def test_old_snapshot_uses_its_own_index_version(store: SqliteStore) -> None:
 
 
 def test_coarse_scan_finds_nearly_all_nearest_vectors(store: SqliteStore) -> None:
-    """Above `EXACT_ROWS`, a coarse scan selects candidates; its recall@10 must be 99 %."""
+    """Above `EXACT_ROWS`, a coarse scan selects candidates; its recall@10 must be at least 99 %."""
     rng = np.random.default_rng(5)
     centres = rng.normal(size=(40, DIMENSION))
     values = quantise(centres[rng.integers(0, 40, 6_000)] + rng.normal(size=(6_000, DIMENSION)))

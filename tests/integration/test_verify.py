@@ -612,10 +612,11 @@ def operations(alice: OwnerMemory) -> dict[str, Callable[[str, int], object]]:
     }
 
 
+OPERATIONS = st.sampled_from(sorted(operations(None)))  # type: ignore[arg-type]
+
+
 @settings(max_examples=40)
-@given(
-    doing=st.lists(st.tuples(st.sampled_from(sorted(operations(None))), SAID, PICK), max_size=14)
-)  # type: ignore[arg-type]
+@given(doing=st.lists(st.tuples(OPERATIONS, SAID, PICK), max_size=14))
 def test_verify_finds_nothing_after_any_operations(
     tmp_path_factory: pytest.TempPathFactory, doing: list[tuple[str, str, int]]
 ) -> None:

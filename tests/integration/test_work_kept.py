@@ -103,7 +103,7 @@ def test_pending_message_omits_a_forgotten_sentence(
     assert left.content == "It rains here."
 
 
-def test_purged_and_expired_messages_are_not_pending(
+def test_messages_removed_by_purge_or_retention_are_not_pending(
     memory: Memolith, alice: OwnerMemory, clock: SettableClock
 ) -> None:
     ids = add_work(memory, clock)

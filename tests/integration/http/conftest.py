@@ -19,7 +19,7 @@ ClientFactory = Callable[..., TestClient]
 def memory(
     request: pytest.FixtureRequest, tmp_path: Path, clock: SettableClock
 ) -> Iterator[Memolith]:
-    """A memory in a file; in soak tests also in RAM, since routes do not depend on the store."""
+    """A store in a file; soak tests also use an in-memory store."""
     url = tmp_path / "memory.db" if request.param == "sqlite" else ":memory:"
     with Memolith.open(
         url, embedder=HashingEmbedder(), clock=clock, tokens=WordCounter()

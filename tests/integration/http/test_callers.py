@@ -84,7 +84,7 @@ def test_unknown_host_name_is_refused(as_alice: TestClient, host: str) -> None:
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
-def test_cross_site_requests_are_refused(as_alice: TestClient, site: str) -> None:
+def test_requests_of_pages_on_other_hosts_are_refused(as_alice: TestClient, site: str) -> None:
     assert as_alice.get("/v1/memories", headers={"Sec-Fetch-Site": site}).status_code == 403
 
 

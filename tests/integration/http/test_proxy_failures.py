@@ -1,4 +1,4 @@
-"""Despite failures, the proxy returns replies, and stores no incomplete exchange as learned."""
+"""Despite failures, the proxy returns replies, and learns nothing from incomplete ones."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_last_exchange_is_learned_before_shutdown(model: ModelServer) -> None:
         assert service.log()[-1] == ("assistant", f"Noted: {HELLO}")
 
 
-def test_client_disconnect_stores_a_partial_reply() -> None:
+def test_partial_reply_after_disconnect_is_marked_as_incomplete() -> None:
     words = " ".join(f"word{number}" for number in range(200))
     with (
         ModelServer(lambda _: Answer(words, piece_delay_s=0.01)) as server,

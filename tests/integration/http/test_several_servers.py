@@ -1,4 +1,4 @@
-"""ServerPair servers on one PostgreSQL store behave as one."""
+"""Two servers on one PostgreSQL store behave as one."""
 
 from __future__ import annotations
 
