@@ -128,7 +128,7 @@ def test_review_lists_only_records_of_the_owner(alice: OwnerMemory) -> None:
 def test_user_statement_releases_a_quarantined_tool_memory(alice: OwnerMemory) -> None:
     held = alice.remember(INJECTION, origin="tool")
     user_memory = alice.remember(INJECTION)
-    assert (user_memory.id, stated.origin) == (held.id, "user")
+    assert (user_memory.id, user_memory.origin) == (held.id, "user")
     assert alice.review() == ()
     assert recall_ids(alice) == [held.id]
 
