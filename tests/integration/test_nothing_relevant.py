@@ -47,10 +47,10 @@ def memory(embedder: LocalEmbedder) -> Iterator[Memolith]:
 
 @pytest.fixture
 def alice(memory: Memolith) -> OwnerMemory:
-    told = memory.owner("alice")
+    owner = memory.owner("alice")
     for fact in FACTS:
-        told.remember(fact)
-    return told
+        owner.remember(fact)
+    return owner
 
 
 def test_relevance_separates_answerable_from_unanswerable_questions(alice: OwnerMemory) -> None:
@@ -80,8 +80,10 @@ def test_relevance_ignores_memories_of_another_owner(memory: Memolith, alice: Ow
 
 
 def test_relevance_does_not_depend_on_result_limits(alice: OwnerMemory) -> None:
-    told = {alice.recall(KNOWN[0], top_k=k, token_budget=b).relevance for k, b in ((0, 9), (9, 0))}
-    assert told == {alice.recall(KNOWN[0]).relevance}
+    relevances = {
+        alice.recall(KNOWN[0], top_k=k, token_budget=b).relevance for k, b in ((0, 9), (9, 0))
+    }
+    assert relevances == {alice.recall(KNOWN[0]).relevance}
 
 
 def test_relevance_counts_only_memories_that_pass_the_filters(alice: OwnerMemory) -> None:
@@ -121,13 +123,13 @@ def test_profile_can_add_relevance_weights_for_an_embedder() -> None:
 
 
 def test_statement_of_another_speaker_is_less_relevant(memory: Memolith) -> None:
-    told = memory.owner("alice")
+    owner = memory.owner("alice")
     said = (
         *(("Cleo", "I have taken up pottery, my bowl is drying."), ("Ben", "How lovely!")),
         *(("Ben", "I run every morning before work."), ("Cleo", "I could never do that.")),
     )
-    told.log([Message(who, text, Role.PARTICIPANT) for who, text in said], session="s")
-    hers, his = (told.recall(f"What bowl did {who} make?").relevance for who in ("Cleo", "Ben"))
+    owner.log([Message(who, text, Role.PARTICIPANT) for who, text in said], session="s")
+    hers, his = (owner.recall(f"What bowl did {who} make?").relevance for who in ("Cleo", "Ben"))
     assert hers is not None
     assert his is not None
     assert his < hers
@@ -144,8 +146,8 @@ def test_server_and_client_report_relevance(memory: Memolith, alice: OwnerMemory
         for query in (KNOWN[0], FOREIGN[0]):
             answer = client.post("/v1/recall", json={"query": query}, headers=headers).json()
             here = alice.recall(query)
-            told = answer["relevance"], answer["likely_unanswerable"]
-            assert told == (here.relevance, here.likely_unanswerable)
+            reported = answer["relevance"], answer["likely_unanswerable"]
+            assert reported == (here.relevance, here.likely_unanswerable)
     with running(create_app(memory, ServerOptions())) as url, Memolith.connect(url, key=key) as far:
         found = far.owner("alice").recall(FOREIGN[0])
         assert (found.relevance, found.likely_unanswerable) == (here.relevance, True)

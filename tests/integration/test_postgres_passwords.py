@@ -59,8 +59,8 @@ class PasswordServer:
 
 @pytest.fixture
 def server() -> Iterator[PasswordServer]:
-    with closing(PasswordServer()) as server:
-        yield server
+    with closing(PasswordServer()) as started:
+        yield started
 
 
 def connection_error(url: str) -> MemolithError:

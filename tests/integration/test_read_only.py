@@ -121,8 +121,8 @@ def _is_read_but_not_written(folder: Path, kind: str) -> None:
         with pytest.raises(StoreReadOnly):
             claims.acquire("alice", WorkKind.CONSOLIDATE, now=now, lease_s=60)
         assert read_everything(memory) == before
-    told = {record.getMessage().split(": ")[0] for record in warned.records}
-    assert told <= {"a history could not be compressed"}  # `compress` never raises
+    warnings = {record.getMessage().split(": ")[0] for record in warned.records}
+    assert warnings <= {"a history could not be compressed"}  # `compress` never raises
     assert bytes_of(folder) == files
 
 

@@ -127,8 +127,8 @@ def test_review_lists_only_records_of_the_owner(alice: OwnerMemory) -> None:
 
 def test_user_statement_releases_a_quarantined_tool_memory(alice: OwnerMemory) -> None:
     held = alice.remember(INJECTION, origin="tool")
-    told = alice.remember(INJECTION)
-    assert (told.id, told.origin) == (held.id, "user")
+    user_memory = alice.remember(INJECTION)
+    assert (user_memory.id, user_memory.origin) == (held.id, "user")
     assert alice.review() == ()
     assert recall_ids(alice) == [held.id]
 
@@ -136,9 +136,9 @@ def test_user_statement_releases_a_quarantined_tool_memory(alice: OwnerMemory) -
 def test_repetition_by_a_tool_keeps_the_user_as_origin(
     alice: OwnerMemory,
 ) -> None:
-    told = alice.remember("I like tea", kind="preference")
+    first = alice.remember("I like tea", kind="preference")
     again = alice.remember("I like tea", origin="tool")
-    assert (again.id, again.origin, again.kind) == (told.id, "user", "preference")
+    assert (again.id, again.origin, again.kind) == (first.id, "user", "preference")
 
 
 @pytest.mark.parametrize("origin", ["tool", "document"])
@@ -233,14 +233,14 @@ def test_approval_survives_key_rotation_and_repair(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("origin", ["assistant", "tool", "document", "import", "summary"])
 def test_only_the_user_can_replace_a_user_memory(alice: OwnerMemory, origin: str) -> None:
-    told = alice.get(alice.remember("Prefers metric units", kind="preference", key="units").id)
+    first = alice.get(alice.remember("Prefers metric units", kind="preference", key="units").id)
     with pytest.raises(Conflict, match="another key"):
         alice.remember("Prefers imperial units", key="units", origin=origin, kind="context")
-    assert alice.get(told.id) == told
-    assert len(alice.history(told.id).events) == 1
-    assert alice.list().memories == (told,)
+    assert alice.get(first.id) == first
+    assert len(alice.history(first.id).events) == 1
+    assert alice.list().memories == (first,)
     changed = alice.remember("Prefers nautical units", key="units")
-    assert (changed.id, changed.version) == (told.id, 2)
+    assert (changed.id, changed.version) == (first.id, 2)
 
 
 def test_any_origin_can_replace_a_tool_memory(alice: OwnerMemory) -> None:
@@ -253,19 +253,19 @@ def test_any_origin_can_replace_a_tool_memory(alice: OwnerMemory) -> None:
 def test_expired_user_memory_does_not_reserve_its_key(
     alice: OwnerMemory, clock: SettableClock
 ) -> None:
-    told = alice.remember("Is in Bergen", key="place", expires_in="1h")
+    first = alice.remember("Is in Bergen", key="place", expires_in="1h")
     clock.advance(timedelta(hours=2))
     noted = alice.remember("The phone is in Oslo", key="place", origin="tool")
-    assert (noted.id, noted.origin) == (told.id, "tool")
+    assert (noted.id, noted.origin) == (first.id, "tool")
 
 
 def test_repetition_by_others_does_not_change_a_user_memory(alice: OwnerMemory) -> None:
-    told = alice.remember("Likes tea", kind="preference", importance=0.5)
+    first = alice.remember("Likes tea", kind="preference", importance=0.5)
     again = alice.remember(
         "Likes tea", origin="tool", importance=1.0, tags=["x"], expires_in="1m", kind="context"
     )
-    assert replace(again, updated_at=told.updated_at) == told
+    assert replace(again, updated_at=first.updated_at) == first
     keyed = alice.remember("Likes tea", origin="assistant", key="drink")
-    assert (keyed.id != told.id, keyed.key, alice.get(told.id).key) == (True, "drink", None)
+    assert (keyed.id != first.id, keyed.key, alice.get(first.id).key) == (True, "drink", None)
     changed = alice.remember("Likes green tea", origin="assistant", key="drink")
     assert (changed.id, changed.version) == (keyed.id, 2)

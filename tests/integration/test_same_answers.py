@@ -144,11 +144,11 @@ def open_store(
 
 def fill_one_by_one(memory: Memolith, clock: SettableClock, amount: DataSize) -> None:
     """Store all sentences in the order of an export, which decides between equal scores."""
-    alice, told = memory.owner("alice"), sentences(amount)
-    for number, text in enumerate(told[: amount.messages]):
+    alice, texts = memory.owner("alice"), sentences(amount)
+    for number, text in enumerate(texts[: amount.messages]):
         clock.advance(timedelta(minutes=15))
         alice.log([Message(None, text, Role.USER)], session=f"s{number // 20}")
-    for text in told[amount.messages :]:
+    for text in texts[amount.messages :]:
         clock.advance(timedelta(minutes=7))
         alice.remember(text)
 

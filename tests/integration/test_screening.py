@@ -47,19 +47,19 @@ def plain(folder: Path, embedder: RecordingEmbedder, clock: SettableClock) -> It
 def leaks(secrets: Sequence[str], folder: Path, embedder: RecordingEmbedder) -> list[str]:
     """Return the secrets that occur in stored bytes or in embedded texts."""
     stored = bytes_under(folder)
-    told = "\n".join(embedder.seen)
+    embedded = "\n".join(embedder.seen)
     assert b"wallaby" in stored
-    assert "wallaby" in told
+    assert "wallaby" in embedded
     return [
         line
         for secret in secrets
         for line in secret.replace("\\n", "\n").splitlines()
-        if len(line) > 3 and not line.startswith("-----") and _is_exposed(line, stored, told)
+        if len(line) > 3 and not line.startswith("-----") and _is_exposed(line, stored, embedded)
     ]
 
 
-def _is_exposed(secret: str, stored: bytes, told: str) -> bool:
-    return secret.encode() in stored or secret in told
+def _is_exposed(secret: str, stored: bytes, embedded: str) -> bool:
+    return secret.encode() in stored or secret in embedded
 
 
 @pytest.mark.parametrize("kind", sorted({sample.kind for sample in SECRETS}))

@@ -81,15 +81,15 @@ def result_text(call: Callable[[], object]) -> str:
         result = call()
         return repr(list(result) if isinstance(result, Iterator) else result)
     except MemolithError as error:
-        told = traceback.TracebackException.from_exception(error, compact=True)
+        report = traceback.TracebackException.from_exception(error, compact=True)
         # Source lines are left out: the test itself contains the token.
-        return "\n".join(_error_lines(told)) + repr(vars(error))
+        return "\n".join(_error_lines(report)) + repr(vars(error))
 
 
-def _error_lines(told: traceback.TracebackException | None) -> Iterator[str]:
-    while told is not None:
-        yield from told.format_exception_only()
-        told = told.__cause__ or (None if told.__suppress_context__ else told.__context__)
+def _error_lines(report: traceback.TracebackException | None) -> Iterator[str]:
+    while report is not None:
+        yield from report.format_exception_only()
+        report = report.__cause__ or (None if report.__suppress_context__ else report.__context__)
 
 
 EXCLUDED = {"import_", "rotate_key", "erase", "compress"}

@@ -263,10 +263,10 @@ def test_forked_child_uses_its_own_connections(
         try:
             remember(store, memory(2, "tea"))
             with store.read("alice") as snapshot:
-                told = len(found(snapshot))
+                exit_code = len(found(snapshot))
         except MemolithError:
-            told = 100
-        os._exit(told)
+            exit_code = 100
+        os._exit(exit_code)
     _, status = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(status) == 2
     remember(store, memory(3, "tea"))

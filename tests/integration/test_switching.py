@@ -99,11 +99,11 @@ def test_any_sequence_of_switches_back_loses_nothing(way: list[str]) -> None:
 def test_dry_run_reports_the_switch_and_changes_nothing() -> None:
     with open_with_data("standard") as memory:
         before = dump(memory)
-        told = memory.switch_profile("facts", owner="a", dry_run=True)
+        preview = memory.switch_profile("facts", owner="a", dry_run=True)
         assert dump(memory) == before
         assert memory.profile(owner="a") == "standard"
         done = memory.switch_profile("facts", owner="a")
-        assert (told.kinds, told.messages) == (done.kinds, done.messages)
+        assert (preview.kinds, preview.messages) == (done.kinds, done.messages)
         assert sum(count for _, _, count in done.kinds) == len(before)
 
 

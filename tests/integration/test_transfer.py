@@ -106,21 +106,21 @@ def test_import_counts_redactions_of_new_records(
     records: list[Record], clock: SettableClock
 ) -> None:
     token = "gh~p_a8Kd03Lmqpx9Zt7bVn2cRw5yUe1iOaSdFgHj".replace("~", "")
-    told: list[Record] = []
+    with_secrets: list[Record] = []
     for record in records:
         if isinstance(record, Message):
-            told.append(replace(record, content=f"{record.content} {token} {token}"))
+            with_secrets.append(replace(record, content=f"{record.content} {token} {token}"))
         elif isinstance(record, MemoryRecord) and record.memory.key == "job":
             versions = tuple(
                 replace(each, memory=replace(each.memory, content=f"Has [REDACTED] and {token}"))
                 for each in record.history.versions
             )
-            told.append(
+            with_secrets.append(
                 MemoryRecord(versions[-1].memory, replace(record.history, versions=versions))
             )
     other = alice_in_another_store(clock)
-    assert other.import_(told).redactions == 3 * 2 + 3
-    assert other.import_(told).redactions == 0
+    assert other.import_(with_secrets).redactions == 3 * 2 + 3
+    assert other.import_(with_secrets).redactions == 0
     assert other.import_([ImportedMemory(content=f"Uses {token}")]).redactions == 1
 
 

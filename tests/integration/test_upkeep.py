@@ -141,9 +141,9 @@ def test_retention_removes_only_old_inactive_records(clock: SettableClock) -> No
         owner.forget(lost.id)
         clock.advance(timedelta(days=40))
         owner.log([Message("Ann", "I paint.", Role.USER, clock.now(), "2")], session="new")
-        (told,) = memory.retain(30, dry_run=True)
+        (preview,) = memory.retain(30, dry_run=True)
         (done,) = memory.retain(30)
-        assert (told.memories, told.sessions, told.messages) == (1, 1, 1)
+        assert (preview.memories, preview.sessions, preview.messages) == (1, 1, 1)
         assert (done.memories, done.sessions, done.messages) == (1, 1, 1)
         assert [each.id for each in owner.sessions()] == ["new"]
         kept = owner.get(said.memories[0].id)

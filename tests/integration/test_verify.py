@@ -427,12 +427,12 @@ def test_verify_reports_a_lost_owner_key_and_checks_other_owners(
 
 def test_verify_finds_an_unreadable_external_id(tmp_path: Path) -> None:
     path = tmp_path / "encrypted" / "memory.db"
-    told = [
+    messages = [
         Message("Bob", "I like tea.", Role.USER, external_id="m1"),
         Message("Bob", "I like rum.", Role.USER, external_id="m2"),
     ]
     with reopen(path) as memory:
-        memory.log(told, owner="alice")
+        memory.log(messages, owner="alice")
     plant(
         path,
         "UPDATE messages AS m SET external_id ="

@@ -240,18 +240,18 @@ def test_key_can_come_from_the_environment(
 def test_errors_and_repr_contain_no_key(url: str) -> None:
     secret = "mnk_" + "k" * 40
     with Memolith.connect(url, key=secret) as remote:
-        told = [repr(remote), repr(remote.owner("alice")), repr(vars(remote)["_link"].service)]
+        outputs = [repr(remote), repr(remote.owner("alice")), repr(vars(remote)["_link"].service)]
         with pytest.raises(Forbidden, match="invalid API key") as refused:
             remote.owners()
-        told += traceback.format_exception(refused.value)
+        outputs += traceback.format_exception(refused.value)
     with pytest.raises(StoreUnavailable, match="closed") as closed:
         remote.owners()
-    told += traceback.format_exception(closed.value)
+    outputs += traceback.format_exception(closed.value)
     with pytest.raises(InvalidConfiguration) as wrong:
         Memolith.connect(url, key=f"{secret} and more")
-    told += traceback.format_exception(wrong.value)
-    assert secret not in "".join(told)
-    assert url in told[0]
+    outputs += traceback.format_exception(wrong.value)
+    assert secret not in "".join(outputs)
+    assert url in outputs[0]
 
 
 def test_log_contains_no_request_data(

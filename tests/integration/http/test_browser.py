@@ -115,7 +115,7 @@ def _run_attack(program: str, folder: Path) -> AttackResult:
         engine = open_.enter_context(
             Memolith.open(":memory:", embedder=HashingEmbedder(), tokens=WordCounter())
         )
-        told = engine.remember(FACT, owner="alice", key="cellar")
+        stored = engine.remember(FACT, owner="alice", key="cellar")
         engine.remember(FACT, owner="bob")
         engine.learn("I live in Oslo", "I see.", owner="alice")
         before = list(engine.export(owner="alice"))
@@ -125,7 +125,7 @@ def _run_attack(program: str, folder: Path) -> AttackResult:
         alices = create_app(engine, ServerOptions(anonymous_owner="alice", upstream=Echo()))
         alices.add_middleware(ResponseRecorder, answered=answered)
         bobs = create_app(engine, ServerOptions("bob", frozenset({"*"}), friends, upstream=Echo()))
-        routes = routes_of(alices, told.id)
+        routes = routes_of(alices, stored.id)
         alices_url = open_.enter_context(running(alices))
         bobs_url = open_.enter_context(running(bobs))
         few = [route for route in routes if route.path == "/v1/memories"]

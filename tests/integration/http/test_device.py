@@ -33,8 +33,8 @@ class Assistant:
 
     def __call__(self, asked: Asked) -> Any:
         if '"facts"' in asked.system:
-            told = "Alex" in asked.user
-            facts = [(_NAME, "personal"), (_WORK, "personal")] if told else []
+            mentions_alex = "Alex" in asked.user
+            facts = [(_NAME, "personal"), (_WORK, "personal")] if mentions_alex else []
             return {"facts": [{"fact": f, "type": kind, "from": [1]} for f, kind in facts]}
         self.systems.append(asked.system)
         said = asked.turns[-1].content

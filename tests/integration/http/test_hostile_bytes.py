@@ -41,13 +41,13 @@ def open_socket(url: str) -> Iterator[socket.socket]:
 
 def read_all(connection: socket.socket) -> bytes:
     """Return the received bytes until the other side closes."""
-    told = b""
+    content = b""
     try:
         while piece := connection.recv(1 << 16):
-            told += piece
+            content += piece
     except ConnectionError:
         pass
-    return told
+    return content
 
 
 def flood(url: str, begun: bytes, piece: bytes) -> None:

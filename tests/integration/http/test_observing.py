@@ -74,10 +74,10 @@ def test_traces_contain_no_content(traced_client: TestClient, exporter: Any) -> 
     traced_client.get(f"/v1/sessions/{WORD}/messages")
     traced_client.get(f"/{WORD}")
     traced_client.post("/v1/recall", json={"query": WORD, "kinds": [WORD]})
-    told = "".join(each.to_json() for each in exporter.get_finished_spans())
-    assert '"store"' in told
-    assert WORD not in told
-    assert made["id"] not in told
+    exported = "".join(each.to_json() for each in exporter.get_finished_spans())
+    assert '"store"' in exported
+    assert WORD not in exported
+    assert made["id"] not in exported
 
 
 def test_failed_span_contains_no_error_message(

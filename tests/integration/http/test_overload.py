@@ -55,12 +55,12 @@ class CallerGroup:
         reader, writer = await asyncio.open_connection(self._address.hostname, self._address.port)
         head = _HEAD.format(self._address.netloc) + f"Content-Length: {len(_BODY)}\r\n\r\n"
         writer.write(head.encode() + _BODY)
-        told = (await reader.readuntil(b"\r\n\r\n")).decode()
+        response = (await reader.readuntil(b"\r\n\r\n")).decode()
         async with self._changed:
-            if told.startswith("HTTP/1.1 200"):
+            if response.startswith("HTTP/1.1 200"):
                 self.served += 1
             else:
-                self.refused.append(told.lower())
+                self.refused.append(response.lower())
             self._changed.notify_all()
         writer.close()
         await writer.wait_closed()
@@ -95,9 +95,9 @@ def test_requests_over_the_limit_are_refused_immediately() -> None:
             embedder.release.clear()
             callers = asyncio.run(run_callers(url, embedder))
             assert callers.served == MAX_REQUESTS
-            assert {told.partition("\r\n")[0] for told in callers.refused} == {
+            assert {head.partition("\r\n")[0] for head in callers.refused} == {
                 "http/1.1 503 service unavailable"
             }
-            assert all("\r\nretry-after: 1\r\n" in told for told in callers.refused)
+            assert all("\r\nretry-after: 1\r\n" in head for head in callers.refused)
         answered = httpx.post(f"{url}/v1/memories", json={"content": "I like tea"})
         assert answered.status_code == 201

@@ -132,8 +132,8 @@ def test_process_list_and_json_logs_contain_no_secrets(tmp_path: Path) -> None:
         wait_until(lambda: any("asked-by-a-test" in each for each in made.lines))
         notice = "memolith: this store is encrypted"  # printed once for a new store
         lines = [json.loads(each) for each in made.lines if not each.startswith(notice)]
-    (told,) = [each for each in lines if each.get("request_id") == "asked-by-a-test"]
-    assert (told["route"], told["status"]) == ("/v1/memories", 200)
+    (entry,) = [each for each in lines if each.get("request_id") == "asked-by-a-test"]
+    assert (entry["route"], entry["status"]) == ("/v1/memories", 200)
     assert key not in "".join(made.lines)
 
 

@@ -341,9 +341,9 @@ def test_streamed_tool_calls_are_forwarded() -> None:
 
 def test_images_are_forwarded_unchanged(service: Proxied, model: ModelServer) -> None:
     picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
-    told = {"role": "user", "content": [{"type": "text", "text": "What is this?"}, picture]}
-    said(service.client(), [told])
-    assert model.asked[-1].body["messages"][-1] == told
+    message = {"role": "user", "content": [{"type": "text", "text": "What is this?"}, picture]}
+    said(service.client(), [message])
+    assert model.asked[-1].body["messages"][-1] == message
     assert service.log()[0] == ("user", "What is this?")
 
 

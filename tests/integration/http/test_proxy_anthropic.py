@@ -79,8 +79,8 @@ def test_tool_calls_and_results_are_translated(service: Proxied, model: ModelSer
 def test_images_and_limits_are_translated(service: Proxied, model: ModelServer) -> None:
     images = ["data:image/png;base64,iVBORw0KGgo=", "https://example.org/a.png"]
     parts = [{"type": "image_url", "image_url": {"url": url}} for url in images]
-    told = {"role": "user", "content": [{"type": "text", "text": "What is it?"}, *parts]}
-    said(service.client(), [told], max_tokens=99, stop="END", temperature=0.5)
+    message = {"role": "user", "content": [{"type": "text", "text": "What is it?"}, *parts]}
+    said(service.client(), [message], max_tokens=99, stop="END", temperature=0.5)
     body = model.asked[-1].body
     assert [part["source"] for part in body["messages"][0]["content"][1:]] == [
         {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="},

@@ -39,8 +39,10 @@ def upstream(server: ModelServer) -> OpenAIUpstream:
 
 
 def long(turns: int = 30) -> list[dict[str, Any]]:
-    told = "A chair that is very blue, and stands in the room by the window. "
-    pairs = [(user(f"Chair {turn}: {told}"), assistant(f"Fine, {turn}.")) for turn in range(turns)]
+    description = "A chair that is very blue, and stands in the room by the window. "
+    pairs = [
+        (user(f"Chair {turn}: {description}"), assistant(f"Fine, {turn}.")) for turn in range(turns)
+    ]
     return [each for pair in pairs for each in pair]
 
 

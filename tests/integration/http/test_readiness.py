@@ -166,14 +166,14 @@ def test_failing_embedding_service_is_reported_without_its_message(tmp_path: Pat
     def embed(_: Asked) -> Answer | None:
         return refused(500, message="secret") if broken.is_set() else None
 
-    told = select_model("of-my-own", 0)
+    model = select_model("of-my-own", 0)
     care = ServiceGuard(
         retry_policy=RetryPolicy(max_retries=1), breaker_policy=BreakerPolicy(failures=1_000)
     )
     with ModelServer(embed=embed) as service:
-        asked = OpenAIVectorService(told, api_key="key", base_url=service.openai_url, timeout_s=20)
+        asked = OpenAIVectorService(model, api_key="key", base_url=service.openai_url, timeout_s=20)
         with (
-            closing(ServiceEmbedder(asked, told, None, care)) as embedder,
+            closing(ServiceEmbedder(asked, model, None, care)) as embedder,
             open_memory(tmp_path / "m.db", embedder=embedder) as engine,
             open_client(engine) as client,
         ):

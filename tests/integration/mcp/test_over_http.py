@@ -317,5 +317,5 @@ def test_mcp_and_rest_decode_owner_headers_alike(
     shown = {**ACCEPT, "Authorization": f"Bearer {key(None, 'service')}"}
     head = {name.encode(): text.encode() for name, text in shown.items()}
     head[b"X-Owner-Id"] = "zo\u00eb".encode()
-    told = httpx.post(f"{address}/mcp", json=HELLO, headers=head)
-    assert "green tea" in told.text
+    response = httpx.post(f"{address}/mcp", json=HELLO, headers=head)
+    assert "green tea" in response.text

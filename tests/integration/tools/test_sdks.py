@@ -54,10 +54,10 @@ MEMORY_CALLS: Sequence[dict[str, Any]] = (
 
 
 def check_run(server: ModelServer, memory: Memolith, said: str) -> None:
-    told = [results(asked)[0] for asked in server.asked[1:]]
+    outputs = [results(asked)[0] for asked in server.asked[1:]]
     assert said == "Noted."
-    assert [bool(each.get("is_error")) for each in told] == [False] * 4 + [True, False]
-    assert told[-1]["content"].endswith("     1\tLikes tea\n     2\tNo sugar")
+    assert [bool(each.get("is_error")) for each in outputs] == [False] * 4 + [True, False]
+    assert outputs[-1]["content"].endswith("     1\tLikes tea\n     2\tNo sugar")
     assert server.asked[0].body["tools"] == [{"type": "memory_20250818", "name": "memory"}]
     assert memory.get(key=NOTES, owner="alice").version == 3
 
@@ -128,9 +128,9 @@ def test_anthropic_model_calls_all_tools(memory: Memolith) -> None:
                     }
                 )
             messages.append({"role": "user", "content": answers})
-        told = results(server.asked[-1])
-    assert "Prefers metric units" in told[0]["content"]
-    assert (told[1]["is_error"], told[1]["content"]) == (
+        outputs = results(server.asked[-1])
+    assert "Prefers metric units" in outputs[0]["content"]
+    assert (outputs[1]["is_error"], outputs[1]["content"]) == (
         True,
         "Error: arguments: Expected `str`, got `int` - at `$.query`",
     )
