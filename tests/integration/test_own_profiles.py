@@ -111,7 +111,7 @@ def test_missing_profile_of_an_owner_is_reported(tmp_path: Path) -> None:
         memory.remember("I flew over Oslo", owner="a")
     (tmp_path / "dreaming-1.0.dist-info" / "entry_points.txt").write_text("")
     with open_memory(tmp_path / "m.db") as memory:
-        with pytest.raises(InvalidConfiguration, match="'a' has 'diary'"):
+        with pytest.raises(InvalidConfiguration, match="owner 'a' has the profile 'diary'"):
             memory.recall("Oslo", owner="a")
         memory.remember("Lives in Oslo", owner="b")
         assert memory.profile(owner="a") == "diary"
