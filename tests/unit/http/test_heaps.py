@@ -6,7 +6,7 @@ from platform import libc_ver
 
 import pytest
 
-COUNTED = """
+HEAP_PROGRAM = """
 import ctypes, sys, threading
 from memolith.server import heaps
 if sys.argv[1] == "few" and not heaps.keep_few():
@@ -31,13 +31,13 @@ library.fflush(file)
 """
 
 
-def made(how: str) -> int:
+def count_heaps(how: str) -> int:
     """Return how many heaps a process with six threads makes."""
-    program = [sys.executable, "-c", COUNTED, how]
+    program = [sys.executable, "-c", HEAP_PROGRAM, how]
     said = subprocess.run(program, capture_output=True, text=True, check=True)
     return said.stdout.count("<heap nr=")
 
 
 @pytest.mark.skipif(libc_ver()[0] != "glibc", reason="other C libraries have one heap")
-def test_a_server_has_few_heaps_however_many_threads() -> None:
-    assert made("few") == 2 < made("as it is")
+def test_server_with_many_threads_has_few_heaps() -> None:
+    assert count_heaps("few") == 2 < count_heaps("as it is")
