@@ -8,8 +8,8 @@ import pytest
 
 HEAP_PROGRAM = """
 import ctypes, sys, threading
-from memolith.server import heaps
-if sys.argv[1] == "few" and not heaps.keep_few():
+from memolith.server import serve
+if sys.argv[1] == "few" and not serve.limit_malloc_arenas():
     raise SystemExit("not glibc")
 library = ctypes.CDLL(None)
 library.malloc.restype = ctypes.c_void_p
