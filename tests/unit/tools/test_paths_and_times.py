@@ -76,7 +76,7 @@ def test_sizes_are_formatted_like_anthropics_memory_tool(count: int, shown: str)
     assert format_size(count) == shown
 
 
-@given(st.datetimes(datetime(1970, 1, 1), datetime(9000, 1, 1), timezones=st.just(UTC)))  # noqa: DTZ001 - the zone is given beside
+@given(st.datetimes(datetime(1970, 1, 1), datetime(9000, 1, 1), timezones=st.just(UTC)))  # noqa: DTZ001 - the time zone is passed separately
 def test_time_parses_equally_from_seconds_and_iso(at: datetime) -> None:
     whole = at.replace(microsecond=0)
     assert parse_instant(whole.isoformat(), "since") == whole
