@@ -32,8 +32,7 @@ from memolith.policies.salience import compute_importance as combined
 from memolith.profiles.chunks import chunks
 from memolith.testing.builders import memory
 from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
-from memolith.text.chunking.chunks import Chunk
-from memolith.text.chunking.chunks import split_chunks as cut_into_chunks
+from memolith.text.chunking.chunks import Chunk, split_chunks
 from support.profile_cases import Golden, candidates, recalled, shown, words
 from support.rows import check_each
 from support.summarising import condensing, sentence, turns
@@ -434,39 +433,46 @@ def test_learned_chunks_are_classified_and_messages_not_recalled(alice: OwnerMem
 SENTENCE = "The quick brown fox jumps over the lazy dog near the old river bank. "  # 15 pieces
 
 
-def cut(text: str) -> list[Chunk]:
-    return cut_into_chunks(text, WordPieceCounter(), sizes=CHUNKS.chunk_sizes)
+def split_into_chunks(text: str) -> list[Chunk]:
+    return split_chunks(text, WordPieceCounter(), sizes=CHUNKS.chunk_sizes)
 
 
 def test_blank_lines_are_the_first_boundary() -> None:
     paragraph = (SENTENCE * 4).strip()
-    assert [chunk.text for chunk in cut(f"{paragraph}\n\n{paragraph}")] == [paragraph, paragraph]
+    assert [chunk.text for chunk in split_into_chunks(f"{paragraph}\n\n{paragraph}")] == [
+        paragraph,
+        paragraph,
+    ]
 
 
 def test_paragraph_over_300_tokens_is_split_at_a_sentence() -> None:
-    [whole] = cut(SENTENCE * 20)
+    [whole] = split_into_chunks(SENTENCE * 20)
     assert whole.tokens == 300
-    first, second = cut(SENTENCE * 21)
+    first, second = split_into_chunks(SENTENCE * 21)
     assert first.text.endswith("bank.")
     assert second.text.startswith("The quick")
 
 
 def test_chunks_under_50_tokens_are_merged_with_a_neighbour() -> None:
     short, long = SENTENCE.strip(), (SENTENCE * 4).strip()
-    assert [chunk.tokens for chunk in cut(f"{short}\n\n{long}\n\n{short}")] == [90]
-    assert [chunk.tokens for chunk in cut("\n\n".join([short] * 8))] == [60, 60]
+    assert [chunk.tokens for chunk in split_into_chunks(f"{short}\n\n{long}\n\n{short}")] == [90]
+    assert [chunk.tokens for chunk in split_into_chunks("\n\n".join([short] * 8))] == [60, 60]
 
 
 def test_merged_chunks_have_at_most_300_tokens() -> None:
     short, full = SENTENCE.strip(), (SENTENCE * 20).strip()
-    assert [chunk.tokens for chunk in cut(f"{full}\n\n{short}\n\n{full}")] == [300, 15, 300]
+    assert [chunk.tokens for chunk in split_into_chunks(f"{full}\n\n{short}\n\n{full}")] == [
+        300,
+        15,
+        300,
+    ]
 
 
 def test_code_lists_and_tables_are_not_split() -> None:
     code = "```\n" + "\n\n".join(["x = 1"] * 120) + "\n```"
     items = "\n".join([f"- {SENTENCE}"] * 30).strip()
     rows = "\n".join(["| a | b |", "|---|---|", *["| c. D | e |"] * 60])
-    found = [chunk.text for chunk in cut(f"{code}\n\n{items}\n\n{rows}")]
+    found = [chunk.text for chunk in split_into_chunks(f"{code}\n\n{items}\n\n{rows}")]
     assert found == [code, items, rows]
 
 
@@ -558,10 +564,10 @@ def test_compressed_session_is_one_semantic_memory_and_keeps_its_episodes(
         assert [each.content for each in originals] == [sentence(0), sentence(1)]
         assert all(each.compressed for each in originals)
 
-        def recalled(**options: Any) -> set[str]:
+        def recall_ids(**options: Any) -> set[str]:
             found = alice.recall(sentence(0), top_k=99, token_budget=9_999, **options)
             return {one.id for one in found.memories}
 
-        assert summary.id in recalled()
-        assert not {each.id for each in originals} & recalled()
-        assert {each.id for each in originals} <= recalled(include_compressed=True)
+        assert summary.id in recall_ids()
+        assert not {each.id for each in originals} & recall_ids()
+        assert {each.id for each in originals} <= recall_ids(include_compressed=True)

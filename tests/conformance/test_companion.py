@@ -99,7 +99,7 @@ def test_memories_are_recalled_instead_of_their_source_messages(alice: OwnerMemo
     assert [each.id for each in alice.recall("What time is it in Oslo?").memories] == [one.id]
 
 
-def test_long_reply_is_shortened_in_the_memory_but_not_the_log(alice: OwnerMemory) -> None:
+def test_long_reply_is_shortened_only_in_the_memory(alice: OwnerMemory) -> None:
     reply = "It goes on and on. " * 500
     learned = alice.learn("Tell me all.", reply)
     (one,) = learned.memories
@@ -297,7 +297,7 @@ def render_prompt(*memories: tuple[str, str], max_chars: int = 2_000) -> str:
     return rendering.render(RenderInput(results), 10_000, lambda texts: [len(t) for t in texts])[0]
 
 
-def test_prompt_is_a_preamble_and_contents_by_priority_byte_for_byte() -> None:
+def test_prompt_lists_contents_by_priority_after_the_preamble() -> None:
     text = render_prompt(
         ("tool_result", "Weather API returned: 22°C, sunny"),
         ("context", "Q: What time is it?\nA: 3:00 PM"),
@@ -316,7 +316,7 @@ def test_prompt_is_a_preamble_and_contents_by_priority_byte_for_byte() -> None:
     )
 
 
-def test_prompt_has_2000_characters_and_omits_contents_that_do_not_fit() -> None:
+def test_prompt_omits_contents_that_exceed_2000_characters() -> None:
     text = render_prompt(("correction", "a" * 1_900), ("fact", "b" * 1_700), ("fact", "c" * 50))
     assert text == f"{COMPANION_PREAMBLE}\n- {'b' * 1_700}\n- {'c' * 50}"
     exact = 2_000 - len(f"{COMPANION_PREAMBLE}\n- ")

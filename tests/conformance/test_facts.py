@@ -319,7 +319,7 @@ def test_hybrid_search_counts_accesses_of_its_results(engines: Engines) -> None:
     assert alice.get(one.id).access_count == 1
 
 
-def test_page_past_the_end_is_empty_with_a_total_of_0(alice: OwnerMemory) -> None:
+def test_page_past_the_end_is_empty_with_total_zero(alice: OwnerMemory) -> None:
     alice.remember("Bob uses Go")
     alice.remember("Bakes rye bread")
     page, total = alice.memories(limit=1, offset=1)

@@ -100,7 +100,7 @@ def test_kinds_are_personal_preference_knowledge_and_event() -> None:
 
 
 @check_each(("distance", "retired", "retrieved"), DISTANCES)
-def test_facts_under_distance_0_15_are_retired_and_up_to_0_7_retrieved(
+def test_distance_thresholds_retire_and_retrieve_facts(
     distance: float, *, retired: bool, retrieved: bool
 ) -> None:
     assert is_retired(distance) is retired
@@ -133,7 +133,7 @@ def test_memories_do_not_fade() -> None:
 
 
 @check_each(("messages", "summaries", "summarised", "distilled"), CASCADES)
-def test_cascades_start_at_30_messages_and_20_summaries_and_leave_10(
+def test_cascades_start_at_their_thresholds_and_leave_10_newest(
     messages: int, summaries: int, summarised: int, distilled: int
 ) -> None:
     assert SHORT_CASCADE.count_due(messages) == summarised
@@ -286,7 +286,7 @@ def test_only_the_user_creates_personal_facts(alice: OwnerMemory) -> None:
         alice.remember("The user is called Bob", kind="personal", origin="tool")
 
 
-def test_working_memory_holds_20_messages_across_processes(tmp_path: Path) -> None:
+def test_working_memory_holds_20_messages_after_reopening(tmp_path: Path) -> None:
     def reopen_store() -> Memolith:
         return Memolith.open(
             tmp_path / "m.db", profile="tiers", embedder=HashingEmbedder(), tokens=WordCounter()

@@ -424,7 +424,7 @@ def test_compression_returns_knowledge_relevant_to_the_input(clock: SettableCloc
         assert made.context == "## Memory Context\n\n- language: User prefers Rust"
 
 
-def test_third_failure_in_a_row_stores_raw_messages_and_resets_the_count(
+def test_third_failure_in_a_row_stores_the_raw_messages(
     clock: SettableClock,
 ) -> None:
     with condensing("timeline", clock, lambda _: refused(500)) as (memory, _):

@@ -103,7 +103,7 @@ def cut_everywhere(wire: Proxy, store: str, tally: Tally, name: str, step: int) 
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_call_is_atomic_if_its_connection_is_cut(
+def test_call_is_atomic_if_its_connection_breaks(
     wire: Proxy, store: str, tally: Tally, name: str
 ) -> None:
     cut_everywhere(wire, store, tally, name, step=41)
@@ -112,7 +112,7 @@ def test_call_is_atomic_if_its_connection_is_cut(
 @pytest.mark.soak
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", CALLS)
-def test_call_is_atomic_if_its_connection_is_cut_at_any_message(
+def test_call_is_atomic_if_cut_at_any_message(
     wire: Proxy, store: str, tally: Tally, name: str
 ) -> None:
     cut_everywhere(wire, store, tally, name, step=1)

@@ -131,7 +131,7 @@ def check(store: str, key: str) -> None:
 
 
 @pytest.mark.parametrize("encrypted", [False, True], ids=["plain", "encrypted"])
-def test_reembedded_store_equals_one_that_used_the_model_from_the_start(
+def test_reembedded_store_equals_a_store_created_with_the_model(
     store: str, tmp_path: Path, *, encrypted: bool
 ) -> None:
     key = str(tmp_path / "key") if encrypted else PLAIN
@@ -176,7 +176,7 @@ def test_equal_texts_are_embedded_once(store: str) -> None:
     assert sorted(embedded) == ["Dan: Yes, indeed.", "Some other thing"]
 
 
-def test_other_users_continue_until_the_switch_and_are_refused_after_it(store: str) -> None:
+def test_other_processes_work_until_the_switch_and_are_refused_afterwards(store: str) -> None:
     with open_store(store, PLAIN) as memory:
         furnish(memory)
     using = [sys.executable, "-m", "support.durability.reembedding_process", store, PLAIN]

@@ -90,7 +90,7 @@ def run_service(
             MEMOLITH_CHAT__PROVIDER="openai",
             MEMOLITH_CHAT__MODEL="scripted",
             MEMOLITH_CHAT__BASE_URL=model.openai_url,
-            MEMOLITH_PROXY__MEMORY_TIMEOUT_MS="20000",  # on a machine that is busy
+            MEMOLITH_PROXY__MEMORY_TIMEOUT_MS="20000",  # the test machine may be busy
             OPENAI_API_KEY="sk-upstream",
         )
         with Memolith.open(config=load(None, env, {})) as memory:

@@ -68,17 +68,17 @@ def test_candidates_over_the_budget_are_not_read() -> None:
         read: list[int] = []
         offer = ResultSelection.offer
 
-        def noting(
+        def record_offer(
             choice: ResultSelection, row: int, tokens: int, reading: Callable[[], RecalledItem]
         ) -> None:
-            def noted() -> RecalledItem:
+            def read_and_record() -> RecalledItem:
                 read.append(row)
                 return reading()
 
             offered.append(row)
-            offer(choice, row, tokens, noted)
+            offer(choice, row, tokens, read_and_record)
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(ResultSelection, "offer", noting)
+            patch.setattr(ResultSelection, "offer", record_offer)
             found = alice.recall(SENTENCES[0], token_budget=20, top_k=100, touch=False)
         assert len(read) == len(found.memories) < len(offered)

@@ -169,9 +169,7 @@ def test_better_text_match_never_scores_lower(
 
 
 @given(st.lists(cosines), st.lists(cosines))
-def test_scaled_values_are_in_0_to_1_and_keep_their_order(
-    values: list[float], over: list[float]
-) -> None:
+def test_scaling_maps_values_to_0_to_1_in_order(values: list[float], over: list[float]) -> None:
     result = scale(np.array(values), np.array(over))
     assert ((result >= 0.0) & (result <= 1.0)).all()
     known = ~np.isnan(np.array(values))

@@ -56,9 +56,7 @@ def test_help_imports_no_heavy_package() -> None:
 
 
 @check_each("name", COMMANDS)
-def test_every_command_has_help_with_an_example_and_the_common_options(
-    memolith: Any, name: str
-) -> None:
+def test_every_command_help_has_an_example_and_the_common_options(memolith: Any, name: str) -> None:
     out = memolith.ok(name, "--help").out
     assert f"\n    memolith {name}" in out
     for option in ("--store, --db", "--owner", "--profile", "--config", "--json"):

@@ -20,9 +20,9 @@ def remember(memolith: Any, text: str = UNITS, *options: str) -> str:
 
 def test_recall_finds_a_remembered_memory(memolith: Any) -> None:
     id_ = remember(memolith)
-    (found,) = memolith.json("recall", "which units?")["memories"]
-    assert found["record"]["id"] == id_
-    assert found["record"]["content"] == UNITS
+    (recall_contents,) = memolith.json("recall", "which units?")["memories"]
+    assert recall_contents["record"]["id"] == id_
+    assert recall_contents["record"]["content"] == UNITS
 
 
 def test_remember_stores_the_value_of_every_option(memolith: Any) -> None:
@@ -159,15 +159,15 @@ def test_recall_filters_by_kind_tag_and_time(memolith: Any) -> None:
     remember(memolith, "The key is blue", "--kind", "fact", "--tag", "home")
     remember(memolith, "The key is green", "--kind", "event", "--happened-at", "2020-01-01T00:00Z")
 
-    def found(*options: str) -> list[str]:
+    def recall_contents(*options: str) -> list[str]:
         result = memolith.json("recall", "key", *options)
         return [each["record"]["content"] for each in result["memories"]]
 
-    assert found("--kind", "fact") == ["The key is blue"]
-    assert found("--tag", "home") == ["The key is blue"]
-    assert found("--until", "2021-01-01T00:00Z") == ["The key is green"]
-    assert found("--as-of", "2026-02-01T00:00Z") == []
-    assert found("--mode", "keyword", "--session", "none") == []
+    assert recall_contents("--kind", "fact") == ["The key is blue"]
+    assert recall_contents("--tag", "home") == ["The key is blue"]
+    assert recall_contents("--until", "2021-01-01T00:00Z") == ["The key is green"]
+    assert recall_contents("--as-of", "2026-02-01T00:00Z") == []
+    assert recall_contents("--mode", "keyword", "--session", "none") == []
 
 
 def test_recall_counts_a_use_unless_no_touch_is_given(memolith: Any) -> None:
@@ -236,7 +236,7 @@ def test_show_shows_memories_and_messages(memolith: Any) -> None:
         assert part in out
 
 
-def test_unknown_id_is_not_found_and_malformed_id_is_a_usage_error(memolith: Any) -> None:
+def test_unknown_id_is_not_found_and_malformed_id_is_rejected(memolith: Any) -> None:
     assert memolith("show", UNKNOWN_ID).code == 4
     assert memolith("show", "nonsense").code == 2
     for command in ("update", "forget", "restore", "history"):

@@ -81,7 +81,7 @@ def test_write_is_retried_with_the_same_idempotency_key() -> None:
     assert pauses == [0.1, 0.2]
 
 
-def test_client_gives_up_after_five_retries_without_exposing_the_api_key() -> None:
+def test_client_gives_up_after_five_retries_without_exposing_its_key() -> None:
     with pytest.raises(StoreUnavailable, match=f"{URL}: broke off") as failed:
         run_call(WRITE, *[CUT] * 6)
     assert KEY not in str(failed.value)
