@@ -197,12 +197,12 @@ def test_failing_arbitrator_keeps_both_memories(engines: Engines) -> None:
 def test_arbitrator_timeout_keeps_both_memories(engines: Engines) -> None:
     never = Event()
 
-    def waiting(existing: str, candidate: str) -> Verdict:
+    def wait_then_delete(existing: str, candidate: str) -> Verdict:
         never.wait(60)
         return Verdict(Operation.DELETE, existing + candidate)
 
     numbers = {"facts.arbitration_timeout_s": 0.01}
-    alice = engines("facts", numbers, arbitrator=waiting).owner("alice")
+    alice = engines("facts", numbers, arbitrator=wait_then_delete).owner("alice")
     alice.remember(MORNING)
     alice.remember(EVENING)
     never.set()

@@ -196,12 +196,12 @@ class NoEmbedder:
 
     @property
     def dimension(self) -> int:
-        """Fail."""
+        """Fail the test."""
         message = "asked for its dimension"
         raise AssertionError(message)
 
     def embed(self, texts: Sequence[str], *, role: TextRole) -> NDArray[np.float32]:
-        """Fail."""
+        """Fail the test."""
         message = f"asked to embed {texts} as {role}"
         raise AssertionError(message)
 

@@ -34,14 +34,14 @@ def server() -> Iterator[str]:
 
 
 def read_block(language: str) -> str:
-    """Return the page's first block of a language."""
+    """Return the first code block of a language on the page."""
     found = re.search(rf"```{language}\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
     assert found
     return found[1]
 
 
 def build_role_url(server: str, role: str) -> str:
-    """Return the URL of the page's database, as a role."""
+    """Return the URL of the page's database for a role."""
     return f"{in_database(server, 'memory')}&user={role}"
 
 

@@ -155,11 +155,11 @@ def test_input_with_a_slash_is_a_command_or_a_message(memolith: Any, model: Mode
 
 
 def test_interrupt_ends_a_chat_without_a_terminal(memolith: Any, model: Model) -> None:
-    def interrupting(_asked: Asked) -> Answer:
+    def interrupt_process(_asked: Asked) -> Answer:
         os.kill(os.getpid(), signal.SIGINT)
         return Answer("never read", delay_s=30)
 
-    model.answers = {"Wait": interrupting}
+    model.answers = {"Wait": interrupt_process}
     answer = memolith("chat", stdin="Hello\nWait\nNever said")
     assert answer.code == 130
     assert "memolith: stopped" in answer.err

@@ -248,13 +248,13 @@ def test_interrupted_import_keeps_whole_batches(
     store = transfer.store_batch
     calls = []
 
-    def interrupted(*args: Any) -> int:
+    def store_until_interrupted(*args: Any) -> int:
         calls.append(args)
         if len(calls) == 2:
             raise KeyboardInterrupt
         return store(*args)
 
-    monkeypatch.setattr("memolith.cli.commands.transfer.store_batch", interrupted)
+    monkeypatch.setattr("memolith.cli.commands.transfer.store_batch", store_until_interrupted)
     answer = memolith("import", "jsonl", write_file(LINES))
     assert answer.code == 130
     assert "stopped after 2 messages" in answer.err
@@ -417,11 +417,11 @@ def test_failed_export_keeps_the_previous_file(
 ) -> None:
     Path("all.jsonl").write_text("old")
 
-    def broken(*_args: object) -> Any:
+    def write_until_interrupted(*_args: object) -> Any:
         yield b"new"
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("memolith.cli.commands.transfer.write_export", broken)
+    monkeypatch.setattr("memolith.cli.commands.transfer.write_export", write_until_interrupted)
     assert memolith_with_history("export", "--output", "all.jsonl").code == 130
     assert Path("all.jsonl").read_text() == "old"
     assert not list(Path().glob(".memolith-*"))

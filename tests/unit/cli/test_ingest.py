@@ -76,13 +76,13 @@ def test_interrupted_ingest_reports_the_stored_chunks(
     hashing = memolith.wiring.hashing
     embed, calls = hashing.embed, []
 
-    def interrupted(texts: list[str], *, role: Any) -> Any:
+    def embed_until_interrupted(texts: list[str], *, role: Any) -> Any:
         calls.append(len(texts))
         if len(calls) > 2:
             raise KeyboardInterrupt
         return embed(texts, role=role)
 
-    monkeypatch.setattr(hashing, "embed", interrupted)
+    monkeypatch.setattr(hashing, "embed", embed_until_interrupted)
     answer = memolith("ingest", "long.txt")
     assert answer.code == 130
     assert "these are kept" in answer.err
