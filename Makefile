@@ -23,7 +23,7 @@ unexport PYTHONDONTWRITEBYTECODE
 say = @echo "memolith: $(1)" >&2
 
 .DEFAULT_GOAL := help
-.PHONY: help dev demo test cover soak check check-prose fix doors rules demo-image injection wheel lock clean distclean
+.PHONY: help dev demo test cover soak check check-prose fix api rules demo-image injection wheel lock clean distclean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -80,8 +80,8 @@ fix: $(VENV)/.ready ## apply what ruff can fix and format
 	@$(BIN)/ruff check --quiet --fix || true
 	@$(BIN)/ruff format --quiet
 
-doors: $(VENV)/.ready ## write src/memolith/api/_generated.py, after a change of OwnerMemory
-	@$(BIN)/python tools/doors.py
+api: $(VENV)/.ready ## generate src/memolith/api/_generated.py from OwnerMemory and Memolith
+	@$(BIN)/python tools/generate_api.py
 
 rules: $(VENV)/.ready ## test the rules of the profiles, write build/rules.md
 	@mkdir -p $(BUILD)

@@ -46,7 +46,9 @@ class Result:
 def main() -> None:
     """Print the results as tables or as JSON."""
     parser = argparse.ArgumentParser(description="Measure the detection of changed facts.")
-    parser.add_argument("file", type=Path, nargs="?", help="pairs of your own, as lines of JSON")
+    parser.add_argument(
+        "file", type=Path, nargs="?", help="a file of JSON lines with your own pairs"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     arguments = parser.parse_args()
     results = [classify(pair) for pair in load_changes(arguments.file)]

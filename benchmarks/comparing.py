@@ -1,4 +1,4 @@
-"""What is measured of one peer with so many memories, in turns with Memolith."""
+"""Measure one peer at one store size, alternating with Memolith."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ from talking import PATIENCE_S, STORE, Answer, PeerFailed, Process, Program, bat
 from memolith.testing.fakes import HashingEmbedder
 
 OWNER, OTHER, NOBODY = "memories", "other-1", "*"
-"""Who is searched; who else is there; who is not there, by a name that may mean everybody."""
+"""The searched owner, another owner, and a nonexistent one whose name may act as a wildcard."""
 FOUND, NEAREST = 5, 10
 SEARCHES, WARMING = 200, 20
 COMPARED = 100
-"""Queries whose nearest are compared with an exact scan."""
+"""Queries whose results are compared with an exact scan."""
 ADDS, FIRST_ADDS = 50, 2
 SEEDED_BUT = 50
-"""How many are stored by the doors of a peer that is filled otherwise."""
+"""Memories stored through the API of a peer that is otherwise filled directly."""
 STARTS = 3
 PHASE_S = 90.0
-"""After this no further round of a phase is begun: what is slow is measured by fewer."""
+"""Seconds after which a phase starts no further round: slow peers are measured with fewer."""
 LEAST = 5
-"""Rounds that are made even so."""
+"""Minimum number of rounds of a phase."""
 NEAR_ENOUGH = 1e-4
-"""By how much a cosine may be less than the tenth's: some keep vectors less exactly."""
+"""Tolerance below the cosine of the tenth result, since some peers store vectors less exactly."""
 _OF_ADDS = 201
 
 Ratio = tuple[float, float, float]
-"""A median, and its quartiles."""
+"""Median, first and third quartile."""
 
 
 @dataclass(frozen=True)
 class Given:
-    """What every peer is given: the same texts, the same vectors, the same questions."""
+    """The same texts, vectors and questions for every peer."""
 
     texts: list[str]
     others: Mapping[str, list[str]]
@@ -54,7 +54,7 @@ class Given:
 
     @classmethod
     def of(cls, size: int, corpus: Corpus) -> Given:
-        """Make it for so many memories."""
+        """Build the input for a number of memories."""
         texts = corpus.texts(size)
         return cls(
             texts,
@@ -66,12 +66,12 @@ class Given:
 
     @property
     def total(self) -> int:
-        """How many memories there are, of all owners."""
+        """Number of memories of all owners."""
         return len(self.texts) + sum(len(each) for each in self.others.values())
 
     @cached_property
     def matrix(self) -> NDArray[np.float32]:
-        """The vectors of the owner who is searched."""
+        """Vectors of the searched owner."""
         return self.vectors(self.texts)
 
     def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -81,34 +81,34 @@ class Given:
 
 @dataclass(slots=True)
 class Measured:
-    """What one peer took with so many memories; None: not measured, `left_out` says why.
+    """Results of one peer at one size; None for values not measured (see `left_out`).
 
     Attributes:
-        peer: Its name in the command.
-        size: Memories of the owner who is searched.
-        version: The peer's.
-        at: When that was measured.
-        load: The machine's then.
-        install_mb: What its installation weighs.
-        left_out: Why the rest is missing.
-        adds_a_second: Memories stored, many at a time.
-        adds_a_processor_second: The same of its processor time.
-        start_s: From the start of a process to its first answer.
-        start_ratio: That ÷ Memolith's.
-        searches: How many were timed.
-        p50_ms: A search, the median.
-        p95_ms: The same, the slowest of twenty.
-        processor_ms: Its processor time, the median.
-        search_ratio: A search ÷ Memolith's of the same round.
-        add_ms: A single write, the median.
-        add_ratio: That ÷ Memolith's.
-        recall: The share of the nearest ten that it finds by vectors.
-        results: How many results the searches had.
-        others_results: How many of them were another owner's.
-        nobodys_results: What a search as `*` gives.
-        reads_others: Whether another owner's memory can be read by its id.
-        deletes_others: Whether it can be deleted by its id.
-        bytes_each: What a memory takes on disk, its text included.
+        peer: Its name on the command line.
+        size: Memories of the searched owner.
+        version: Version of the peer.
+        at: Date of the measurement.
+        load: Load of the machine.
+        install_mb: Size of the installation.
+        left_out: Why values are missing.
+        adds_a_second: Memories stored per second, in bulk.
+        adds_a_processor_second: The same per second of CPU time.
+        start_s: From the start of a process to its first result.
+        start_ratio: `start_s` ÷ Memolith's.
+        searches: Number of timed searches.
+        p50_ms: Median time of a search.
+        p95_ms: 95th percentile of a search.
+        processor_ms: Median CPU time of a search.
+        search_ratio: Search ÷ Memolith's search in the same round.
+        add_ms: Median time of a single write.
+        add_ratio: Write ÷ Memolith's write in the same round.
+        recall: Recall@10 of the vector search.
+        results: Number of results of all searches.
+        others_results: How many of them belong to other owners.
+        nobodys_results: Number of results for the owner `*`.
+        reads_others: Whether an owner can read another owner's memory by id.
+        deletes_others: Whether an owner can delete another owner's memory by id.
+        bytes_each: Disk space per memory, including its text.
     """
 
     peer: str
@@ -140,17 +140,17 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """A peer with a store in its folder."""
+    """A peer with a filled store in its folder."""
 
     program: Program
     folder: Path
 
 
 def compare(into: Measured, peer: Filled, given: Given, memolith: Filled) -> None:
-    """Measure a peer whose store is full, in turns with Memolith on a copy of its own.
+    """Measure a peer with a full store, alternating with Memolith on its own copy.
 
     Raises:
-        PeerFailed: One of them failed; what was measured before stands.
+        PeerFailed: One of them failed; earlier results are kept.
     """
     beside = Filled(memolith.program, peer.folder / "beside")
     shutil.copytree(memolith.folder / STORE, beside.folder / STORE)
@@ -161,16 +161,16 @@ def compare(into: Measured, peer: Filled, given: Given, memolith: Filled) -> Non
     _use(into, both, given)
 
 
-# --- filling ------------------------------------------------------------------------------------
+# --- Filling
 
 
 def fill(into: Measured, peer: Filled, given: Given, minutes: float) -> None:
-    """Store everything, many at a time.
+    """Store all memories in bulk.
 
-    Where that would take hours, all but the last are put in otherwise, and these are timed.
+    If that would take hours, most are inserted directly, and only the rest is timed.
 
     Raises:
-        PeerFailed: It could not, or not in that time.
+        PeerFailed: It failed or took too long.
     """
     progress(f"{into.peer}, {into.size:,}: filling")
     started, done, timed = perf_counter(), 0, 0
@@ -196,7 +196,7 @@ def fill(into: Measured, peer: Filled, given: Given, minutes: float) -> None:
 
 
 def _everything(given: Given, *, seeds: bool) -> Iterator[tuple[str, str, Sequence[str]]]:
-    """Yield how what is stored, and whose."""
+    """Yield the operation, owner and texts of each batch."""
     end = len(given.texts) - SEEDED_BUT
     by_doors, otherwise = (given.texts[end:], given.texts[:end]) if seeds else (given.texts, [])
     what = "seed" if seeds else "add"
@@ -219,11 +219,11 @@ def _add(
     return process.ask(what, owner=owner, texts=list(texts), vectors=vectors, timeout_s=timeout_s)
 
 
-# --- starting -----------------------------------------------------------------------------------
+# --- Start
 
 
 def _start(into: Measured, both: Mapping[str, Filled], given: Given) -> None:
-    """Time fresh processes to their first answer."""
+    """Time new processes to their first result."""
     progress(f"{into.peer}, {into.size:,}: starting")
     taken = _rounds(
         STARTS + 1,
@@ -244,7 +244,7 @@ def _first_answer(each: Filled, given: Given, number: int) -> Answer:
     return Answer(seconds, answer.processor, answer.result)
 
 
-# --- searching, adding, and what an owner can reach ---------------------------------------------
+# --- Search, writes and isolation
 
 
 def _use(into: Measured, both: Mapping[str, Filled], given: Given) -> None:
@@ -294,7 +294,7 @@ def _search_by(process: Process, given: Given, number: int) -> Answer:
 
 
 def _recall(process: Process, given: Given) -> float:
-    """Return which share of the nearest ten are as near as the tenth by an exact scan."""
+    """Return the share of results that are as near as the tenth of an exact scan."""
     rows = {text: row for row, text in enumerate(given.texts)}
     shares, started = [], perf_counter()
     for query in given.queries[:COMPARED]:
@@ -326,7 +326,7 @@ def _adds(into: Measured, processes: Mapping[str, Process], given: Given) -> Non
 
 
 def _reaches(into: Measured, process: Process, given: Given) -> None:
-    """Try to reach what is another owner's."""
+    """Try to read and delete another owner's memory."""
     into.nobodys_results = len(_search(process, NOBODY, given.queries[0], given).result)
     (one,) = _add(process, OWNER, ["Nobody else is to read this sentence."], given).result
     if process.ask("by_id").result:
@@ -335,13 +335,13 @@ def _reaches(into: Measured, process: Process, given: Given) -> None:
         into.deletes_others = process.ask("get", owner=OWNER, id=one).result is None
 
 
-# --- rounds -------------------------------------------------------------------------------------
+# --- Rounds
 
 
 def _rounds(
     count: int, steps: Mapping[str, Callable[[int], Answer]], *, unmeasured: int
 ) -> dict[str, list[Answer]]:
-    """Take every step once a round, until there were enough or the phase has taken its time."""
+    """Run every step once a round until the rounds or the time of the phase are used up."""
     taken: dict[str, list[Answer]] = {name: [] for name in steps}
     started = perf_counter()
     for number in range(count):

@@ -1,6 +1,6 @@
-"""Conversations as columns, and what the two searches find in them, without a store.
+"""Conversations as columns, with both searches computed exactly and without a store.
 
-The policies as they are, computed exactly, so that scoring anew takes no searching anew.
+Uses the real policies. Candidates are computed once and can be scored repeatedly.
 """
 
 from __future__ import annotations
@@ -41,22 +41,22 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """A conversation as columns: one row a message, and one a passage.
+    """A conversation as columns, one row per message and one per passage.
 
     Attributes:
         ids: External ids of the messages, shape (n,).
-        participants: Who speaks, by number.
+        participants: Speakers by number.
         session: Number of each message's session.
-        sequence: Place in it, from 1.
-        speaker: Number of the participant.
-        role: As what they speak.
+        sequence: Position in the session, from 1.
+        speaker: Number of the speaker.
+        role: Role of the speaker.
         at: Microseconds since 1970.
         traits: Bits of `Trait`.
         words: Word count.
-        message: Which message each passage is of, shape (p,).
+        message: Message of each passage, shape (p,).
         vectors: Shape (p, dimension).
-        lengths: In terms, shape (p,).
-        postings: By term, the passages that hold it, and how often each does.
+        lengths: Number of terms, shape (p,).
+        postings: For each term, the passages that contain it and its frequencies.
     """
 
     ids: Sequence[str]
@@ -74,7 +74,7 @@ class Columns:
     postings: Mapping[str, tuple[Integers, Floats]]
 
     def neighbour(self, rows: Integers, step: int) -> Integers:
-        """Return the message before or after each, in its session; −1 without one."""
+        """Return the message `step` places away in the session of each row, or −1."""
         there = np.clip(rows + step, 0, len(self.ids) - 1)
         same = (there == rows + step) & (self.session[there] == self.session[rows])
         return np.where(same, there, -1)
@@ -87,7 +87,7 @@ class Columns:
         return max_by_row(self.message, scores, len(self.ids), 0.0)
 
     def around(self, terms: Sequence[str], rows: Integers) -> Floats:
-        """Return how well each message and those near it hold the terms together."""
+        """Return the co-occurrence score of the terms in each message and its neighbours."""
         if not terms:
             return np.zeros(len(rows))
         matches, size = TermMatches.from_postings(self.found(terms)), len(self.ids)
@@ -100,7 +100,7 @@ class Columns:
         return score_windows(held, [abs(step) for step in steps], near)
 
     def found(self, terms: Sequence[str]) -> Postings:
-        """Return where the terms stand; there is one at least."""
+        """Return the postings of the terms; at least one term must occur."""
         none = np.empty(0, dtype=np.int64), np.empty(0)
         found = [self.postings.get(term, none) for term in terms]
         return Postings(
@@ -115,7 +115,7 @@ class Columns:
         )
 
 
-# --- columns of a conversation ------------------------------------------------------------------
+# --- Columns of a conversation
 
 
 def columns(conversation: Conversation, embedder: Embedder, counter: TokenCounter) -> Columns:
@@ -158,7 +158,7 @@ def _windows(
     parts: Sequence[Sequence[tuple[str, int]]],
     session: Integers,
 ) -> list[Mapping[str, int]]:
-    """Return the keywords of every passage, a single one's with the message before it."""
+    """Return the keywords of every passage; single passages include the previous message."""
     own = [
         [count_passage_terms(speaker, text) for text, _ in cut]
         for speaker, cut in zip(speakers, parts, strict=True)
@@ -186,9 +186,9 @@ def _postings(terms: Sequence[Mapping[str, int]]) -> dict[str, tuple[Integers, F
 
 
 def part(of: Columns, rows: Integers) -> Columns:
-    """Return these messages, ascending, as if there were no others.
+    """Return a subset of the messages, given in ascending order.
 
-    A passage keeps the words of the message before it, as a whole session does.
+    Passages keep the keywords of the previous message, as whole sessions do.
     """
     place = np.full(len(of.ids), -1)
     place[rows] = np.arange(len(rows))
@@ -219,9 +219,9 @@ def part(of: Columns, rows: Integers) -> Columns:
 def candidates(
     of: Columns, query: Query, vector: NDArray[np.float32], pool: int, asked_at: datetime
 ) -> tuple[Integers, Candidates]:
-    """Return what the engine scores: the best of both searches, and of the time asked about.
+    """Return what the engine scores: the best of both searches and of the requested period.
 
-    Their rows, and the columns of these.
+    The result has their rows and their columns.
     """
     size = len(of.ids)
     cosine = (of.vectors @ vector).astype(np.float64)
@@ -260,7 +260,7 @@ def candidates(
 
 
 def _dated(of: Columns, query: Query, nearest: Floats, text: Floats) -> Iterator[Integers]:
-    """Yield the best of each of the latest periods that a question names; see `services.dated`."""
+    """Yield the best of each latest period that a question names, as the engine does."""
     for first, end in sorted(query.periods)[-MAX_PERIODS:]:
         there = np.flatnonzero((first <= of.at) & (of.at < end))
         if len(there) <= CANDIDATES_PER_PERIOD:
@@ -273,20 +273,20 @@ def _dated(of: Columns, query: Query, nearest: Floats, text: Floats) -> Iterator
         ]
 
 
-# --- vectors ------------------------------------------------------------------------------------
+# --- Vectors
 
 
 class CachedEmbedder:
-    """An embedder that keeps its vectors in a folder, if there is one. Implements `Embedder`."""
+    """An embedder that caches its vectors in a folder, if there is one. Implements `Embedder`."""
 
     def __init__(self, embedder: Embedder, folder: Path | None) -> None:
-        """Take the embedder, and where to keep what it gives."""
+        """Wrap an embedder, with an optional cache folder."""
         self._embedder = embedder
         self._folder = folder
 
     @property
     def name(self) -> str:
-        """The embedder's."""
+        """The name of the wrapped embedder."""
         return self._embedder.name
 
     @property
@@ -295,7 +295,7 @@ class CachedEmbedder:
         return self._embedder.dimension
 
     def embed(self, texts: Sequence[str], *, role: TextRole) -> NDArray[np.float32]:
-        """Return what the embedder gives, now or earlier."""
+        """Return the vectors of texts, cached if possible."""
         if self._folder is None:
             return self._embedder.embed(texts, role=role)
         named = "\0".join([self.name, role, *texts]).encode()

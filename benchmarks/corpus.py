@@ -1,7 +1,7 @@
-"""A made-up corpus, the same on every machine, and stores filled with it.
+"""A synthetic corpus, the same on every machine, and stores filled with it.
 
-Word frequencies follow Zipf's law. The frequent words are those of the conversation that ships
-with Memolith, so that stop words are what they are in English; the rare ones are made of syllables.
+Word frequencies follow Zipf's law. Frequent words come from the conversation that ships with
+Memolith, so that stop words are English. Rare words are made of syllables.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ from memolith.ports.models import Embedder
 from memolith.testing.fakes import HashingEmbedder, WordCounter
 
 FORMAT = 1
-"""To be raised when what stands here fills stores otherwise."""
+"""Increase when a change here affects the content of stores."""
 
 SEED = 20
 WORDS = 20_000
-"""Different words: about what a person uses."""
+"""Vocabulary size, about that of one person."""
 OFFSET = 2.7
-"""Mandelbrot's, for English."""
+"""Offset of the Zipf–Mandelbrot law for English."""
 LEAST_WORDS, MOST_WORDS = 8, 25
 START = datetime(2025, 1, 1, 8, tzinfo=UTC)
 PER_SESSION = 40
 EMBEDDED = 5_000
-"""Messages in the store whose vectors are the local model's: a minute or less to fill."""
+"""Messages with vectors of the local model: at most a minute to embed."""
 OTHERS = 9
 PER_OTHER = 1_000
 BATCH = 1_000
@@ -73,16 +73,16 @@ def vocabulary() -> list[str]:
 
 
 class Corpus:
-    """Gives texts and queries, by their number the same every time."""
+    """Texts and queries, determined by their numbers."""
 
     def __init__(self) -> None:
-        """Make the vocabulary."""
+        """Build the vocabulary."""
         self._words = np.array(vocabulary())
         weights = 1.0 / (np.arange(len(self._words)) + 1 + OFFSET)
         self._cumulative = np.cumsum(weights / weights.sum())
 
     def texts(self, count: int, *, stream: int = 0) -> list[str]:
-        """Return so many texts; those of another stream are others."""
+        """Return texts; different streams have different texts."""
         random = np.random.default_rng((SEED, stream))
         sizes = random.integers(LEAST_WORDS, MOST_WORDS + 1, count)
         ranks = np.searchsorted(self._cumulative, random.random(int(sizes.sum())))
@@ -90,7 +90,7 @@ class Corpus:
         return [_sentence(part.tolist()) for part in np.split(words, np.cumsum(sizes)[:-1])]
 
     def queries(self, texts: Sequence[str], count: int) -> list[str]:
-        """Return queries by two to five words that stand together in one of the texts."""
+        """Return queries of two to five words that occur together in one of the texts."""
         random = np.random.default_rng((SEED, 1_000_000))
         return [_query(texts[int(random.integers(len(texts)))], random) for _ in range(count)]
 
@@ -108,11 +108,11 @@ def _query(text: str, random: np.random.Generator) -> str:
     return frame.format(" ".join(words[start : start + size]))
 
 
-# --- records ------------------------------------------------------------------------------------
+# --- Records
 
 
 def chronicles(texts: Sequence[str], owner_id: str) -> Iterator[MemoryRecord]:
-    """Yield a memory of each text, a minute apart."""
+    """Yield a memory of each text, one minute apart."""
     for number, text in enumerate(texts):
         at = START + timedelta(minutes=number)
         id_ = uuid7(at, number.to_bytes(ENTROPY_BYTES, "big"))
@@ -126,7 +126,7 @@ def chronicles(texts: Sequence[str], owner_id: str) -> Iterator[MemoryRecord]:
 
 
 def messages(texts: Sequence[str]) -> list[Message]:
-    """Return a conversation of a person and an assistant, a minute apart."""
+    """Return a conversation of a user and an assistant, one minute apart."""
     roles = (Role.USER, Role.ASSISTANT)
     return [
         Message(None, text, roles[number % 2], START + timedelta(minutes=number))
@@ -135,23 +135,25 @@ def messages(texts: Sequence[str]) -> list[Message]:
 
 
 def log(memory: memolith.OwnerMemory, texts: Sequence[str]) -> None:
-    """Log a text a message, in sessions of `PER_SESSION`."""
+    """Log each text as a message, in sessions of `PER_SESSION`."""
     said = messages(texts)
     for start in range(0, len(said), PER_SESSION):
         memory.log(said[start : start + PER_SESSION], session=f"session {start // PER_SESSION}")
 
 
-# --- stores -------------------------------------------------------------------------------------
+# --- Stores
 
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """A store of two owners, "memories" and "messages", who have `size` of each; nine others.
+    """A store with two owners of `size` records each, and nine other owners.
+
+    Owner "memories" has memories, and owner "messages" has messages.
 
     Attributes:
-        path: Its file.
-        texts: Those of both owners: the same.
-        ciphers: What it is encrypted with; None: it is plain.
+        path: The store's file.
+        texts: Texts of both owners, which are the same.
+        ciphers: The encryption; None for a plain store.
     """
 
     path: Path
@@ -159,24 +161,24 @@ class Filled:
     ciphers: CipherProvider | None = None
 
     def open(self, embedder: Embedder | None = None) -> Memolith:
-        """Open it, with hashed vectors unless another embedder is given."""
+        """Open the store, with hashed vectors by default."""
         chosen = embedder or HashingEmbedder()
         return Memolith.open(self.path, embedder=chosen, tokens=WordCounter(), cipher=self.ciphers)
 
     def copied(self, folder: Path) -> Filled:
-        """Return a copy in a folder, to be written to."""
+        """Return a writable copy in a folder."""
         path = folder / self.path.name
         shutil.copyfile(self.path, path)
         return replace(self, path=path)
 
 
 def filled(size: int, corpus: Corpus) -> Filled:
-    """Return the store of that size, filling it the first time."""
+    """Return the store of a size; it is filled on first use."""
     return _cached(f"{size}.db", corpus.texts(size), lambda store: _fill(store, corpus))
 
 
 def encrypted(size: int, corpus: Corpus) -> Filled:
-    """Return the store of that size, encrypted, with its keys beside it."""
+    """Return the encrypted store of a size, with its keys beside it."""
     name = f"encrypted-{size}.db"
     keys = _folder() / f"{name}.keys"
     ciphers = KeyRingCiphers(KeyRing(keys / "key.ring", KeyFile(keys / "key")))
@@ -184,7 +186,7 @@ def encrypted(size: int, corpus: Corpus) -> Filled:
 
 
 def embedded(size: int, corpus: Corpus) -> Filled:
-    """Return a store of one owner, "messages", with the local model's vectors."""
+    """Return a store of one owner, "messages", with vectors of the local model."""
     return _cached(f"embedded-{size}.db", corpus.texts(size), _fill_embedded)
 
 
@@ -219,7 +221,7 @@ def _fill(store: Filled, corpus: Corpus) -> None:
 
 
 def others(store: Filled, corpus: Corpus) -> Iterator[tuple[int, list[str]]]:
-    """Yield number and memories of each other owner in a store: no more than the one asked has."""
+    """Yield number and memories of each other owner, who has no more than the measured one."""
     for number in range(1, OTHERS + 1):
         yield number, corpus.texts(min(PER_OTHER, len(store.texts)), stream=number)
 
@@ -230,14 +232,14 @@ def _fill_embedded(store: Filled) -> None:
 
 
 def remember(opened: Memolith, owner_id: str, texts: Sequence[str]) -> None:
-    """Store a memory of each text, many at once."""
+    """Store a memory of each text, in bulk."""
     records = chronicles(texts, owner_id)
     while batch := list(islice(records, BATCH)):
         opened.import_(batch, owner=owner_id)
 
 
 def _version() -> str:
-    """Return what changes when a store would be laid out otherwise."""
+    """Return a string that changes with the layout of stores."""
     schema = Path(memolith.__file__).parent / "adapters/sqlite/schema.py"
     layout = f"{FORMAT} {SEED}".encode() + schema.read_bytes()
     return hashlib.blake2b(layout, digest_size=6).hexdigest()

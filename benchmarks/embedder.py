@@ -1,13 +1,13 @@
-"""What 8 bits cost the local embedder, what they bring, and how long it takes to start.
+"""Measure the quality, speed and startup of the local embedder and of its 8-bit format.
 
     make bench-embedder ARGS="formats locomo10.json"
     make bench-embedder ARGS="pace"
     make bench-embedder ARGS="start"
 
-`formats` makes the model in several number formats from the published weights (the package onnx is
-needed, and the weights are fetched as in a build) and compares them over the messages and questions
-of one LoCoMo conversation. That data set is not part of this project (CC BY-NC 4.0): name a file
-in the form of locomo10.json. docs/decisions/0003-local-embedder.md quotes the tables.
+`formats` converts the published weights to several number formats and compares them on the messages
+and questions of one LoCoMo conversation. It needs the package onnx and downloads the weights as a
+build does. The dataset is not part of this project (CC BY-NC 4.0): pass a file in the format of
+locomo10.json. docs/decisions/0003-local-embedder.md quotes the tables.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ Floats = NDArray[np.float32]
 Ids = list[int]
 
 SHORT_WORDS = range(4, 13)
-"""How many words a short sentence has."""
+"""Number of words of a short sentence."""
 
-# --- formats ------------------------------------------------------------------------------------
+# --- Formats
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Messages and questions of one conversation, as token ids, and what answers what."""
+    """Messages and questions of one conversation as token ids, with the evidence."""
 
     messages: list[Ids]
     questions: list[Ids]
@@ -80,7 +80,7 @@ def _ids(text: str) -> Ids:
 
 
 def _models() -> Mapping[str, Any]:
-    """Return the model in each format, as functions that write it."""
+    """Return a writer for each format."""
     from conversion.bert import bert
     from conversion.quantised import ByteProducts, lookup
     from conversion.source import fetch
@@ -120,7 +120,7 @@ def _columns(largest: int) -> Any:
 def _batch_product(
     columns: Any, graph: Any, rows: str, kind: str, matrix: Floats, name: str
 ) -> str:
-    """Add what `quantize_dynamic` makes: one scale for the whole input, whatever it holds."""
+    """Add the product of `quantize_dynamic`, with one scale for the whole input."""
     del kind
     integers, scale = columns(matrix)
     names = graph.constant(f"{name} integers", integers), graph.constant(f"{name} scale", scale)
@@ -140,17 +140,17 @@ def _block_product(graph: Any, rows: str, kind: str, matrix: Floats, name: str) 
 
 
 class Model:
-    """A model in one format, opened as the local embedder opens its own."""
+    """A model in one format, run with the local embedder's session options."""
 
     def __init__(self, path: Path) -> None:
-        """Open the file, for one thread."""
+        """Open a file for one thread."""
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         self._session = onnxruntime.InferenceSession(path, options)
 
     def run(self, texts: Sequence[Ids]) -> Floats:
-        """Return the vectors of texts that go in as one batch."""
+        """Return the vectors of texts, run as one batch."""
         ids = np.zeros((len(texts), max(map(len, texts))), np.int64)
         for row, text in zip(ids, texts, strict=True):
             row[: len(text)] = text
@@ -158,7 +158,7 @@ class Model:
         return np.asarray(self._session.run(None, {"input_ids": ids, "attention_mask": mask})[0])
 
     def each(self, texts: Sequence[Ids]) -> Floats:
-        """Return the vectors of texts, each on its own."""
+        """Return the vectors of texts, each run alone."""
         return np.concatenate([self.run([text]) for text in texts])
 
     def batches(self, texts: Sequence[Ids], size: int = 16) -> Floats:
@@ -174,7 +174,7 @@ def _batched(texts: Sequence[Ids], size: int) -> Iterator[tuple[Ids, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """What one format makes of a sample."""
+    """Vectors of a sample in one format."""
 
     messages: Floats
     questions: Floats
@@ -184,7 +184,7 @@ class Vectors:
         return np.argsort(-self.questions @ self.messages.T, axis=1, kind="stable")[:, :count]
 
     def recall(self, evidence: Sequence[set[int]], count: int = 10) -> float:
-        """Return the share of evidence among the best, averaged over questions."""
+        """Return recall@count, averaged over questions."""
         found = zip(self.best(count), evidence, strict=True)
         return float(
             np.mean([len(those & set(best.tolist())) / len(those) for best, those in found])
@@ -192,7 +192,7 @@ class Vectors:
 
 
 def formats(path: Path, number: int) -> Table:
-    """Compare formats by nearness to float32, by what is found, by the batch's say, and by time."""
+    """Compare formats by similarity to float32, recall, dependence on the batch, and time."""
     from conversion.storage import save
 
     sample = read_sample(path, number)
@@ -222,9 +222,9 @@ def formats(path: Path, number: int) -> Table:
     note = (
         f"{len(sample.messages)} messages and {len(sample.questions)} questions of LoCoMo, mean "
         f"{np.mean([len(ids) for ids in sample.questions]):.0f} tokens a question. Same ten: "
-        "of the ten messages nearest to a question, how many are float32's. Batches of 16, padded; "
-        "the largest difference of any number in a vector. Time: of the "
-        "processor, one thread, the best of nine rounds."
+        "share of the ten nearest messages that float32 also finds. Batches of 16, padded; "
+        "the largest difference of any number in a vector. Time: CPU time of one thread, the "
+        "best of nine rounds."
     )
     return Table("formats", rows, note)
 
@@ -253,7 +253,7 @@ def _batch_difference(model: Model, made: Vectors, sample: Sample) -> str:
     return f"{np.abs(batched - made.messages[:size]).max():.0e}"
 
 
-# --- pace ---------------------------------------------------------------------------------------
+# --- Pace
 
 
 @cache
@@ -282,7 +282,7 @@ def pace() -> Table:
     rows = [_pace_row(name, times[name], len(sentences)) for name in steps]
     note = (
         f"{len(sentences)} sentences of {SHORT_WORDS.start} to {SHORT_WORDS.stop - 1} words, nine "
-        "rounds. Processor time is of all threads together."
+        "rounds. CPU time includes all threads."
     )
     return Table("pace", rows, note)
 
@@ -290,13 +290,13 @@ def pace() -> Table:
 def _pace_row(name: str, taken: Taken, count: int) -> dict[str, Any]:
     return {
         "way": name,
-        "sentences a second, median": count / taken.wall.median,
+        "sentences per s, median": count / taken.wall.median,
         "best": count / taken.wall.quantile(0),
-        "ms of processor time each": 1e3 * taken.cpu.median / count,
+        "CPU, ms each": 1e3 * taken.cpu.median / count,
     }
 
 
-# --- start --------------------------------------------------------------------------------------
+# --- Start
 
 _FIRST_VECTOR = (
     "from memolith.adapters.models.local import LocalEmbedder\n"
@@ -322,7 +322,7 @@ print(*(after - before for before, after in zip(times, times[1:])))
 
 _PART_NAMES = (
     "import numpy",
-    "import the adapter and the rest of memolith it needs",
+    "import the local embedder",
     "import onnxruntime",
     "import tokenizers",
     "load the tokenizer",
@@ -332,7 +332,7 @@ _PART_NAMES = (
 
 
 def start() -> Table:
-    """Measure a fresh process up to its first vector, and its parts."""
+    """Measure a new process up to its first vector, in total and by stage."""
     steps = {
         "numpy": process(sys.executable, "-c", "import numpy"),
         "vector": process(sys.executable, "-c", _FIRST_VECTOR),
@@ -345,10 +345,10 @@ def start() -> Table:
         for name, seconds in zip(_PART_NAMES, np.median(parts, axis=0), strict=True)
     ]
     note = (
-        f"To its first vector a process takes {ratio(vector.over(numpy_))} times the processor "
+        f"Up to its first vector, a process takes {ratio(vector.over(numpy_))} times the CPU "
         f"time of `python -c 'import numpy'`, {1e3 * numpy_.median:.0f} ms, and "
-        f"{ratio(taken['vector'].wall.over(taken['numpy'].wall))} times the time: medians "
-        "(quartiles) of 15 rounds."
+        f"{ratio(taken['vector'].wall.over(taken['numpy'].wall))} times the wall-clock time: "
+        "medians (quartiles) of 15 rounds."
     )
     return Table("start", rows, note)
 
@@ -357,21 +357,21 @@ def _parts() -> list[float]:
     return [float(each) for each in output(sys.executable, "-c", _PARTS).split()]
 
 
-# --- program ------------------------------------------------------------------------------------
+# --- Command line
 
 
 def main() -> int:
-    """Measure what is asked for, and print the table."""
+    """Run the requested measurement and print its table."""
     reading = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parts = reading.add_subparsers(dest="part", required=True)
-    compared = parts.add_parser("formats", help="number formats, by quality and time")
-    compared.add_argument("file", type=Path, help="LoCoMo, in the form of locomo10.json")
-    compared.add_argument("--sample", type=int, default=0, help="which conversation, from 0")
-    parts.add_parser("pace", help="sentences a second")
-    parts.add_parser("start", help="from a fresh process to the first vector")
+    compared = parts.add_parser("formats", help="compare number formats by quality and time")
+    compared.add_argument("file", type=Path, help="a LoCoMo file such as locomo10.json")
+    compared.add_argument("--sample", type=int, default=0, help="index of the conversation, from 0")
+    parts.add_parser("pace", help="measure sentences per second")
+    parts.add_parser("start", help="measure a new process up to its first vector")
     asked = reading.parse_args()
     if asked.part == "formats" and not asked.file.is_file():
-        reading.error(f"there is no {asked.file}; LoCoMo is published by snap-research/locomo")
+        reading.error(f"{asked.file} does not exist; LoCoMo is published by snap-research/locomo")
     table = formats(asked.file, asked.sample) if asked.part == "formats" else _OTHERS[asked.part]()
     print(table.markdown())
     return 0

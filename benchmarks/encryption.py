@@ -1,4 +1,4 @@
-"""What encryption costs: a plain store and an encrypted one, doing the same in turns."""
+"""Measure the cost of encryption: the same work on a plain and an encrypted store."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Round = Callable[[Memolith, int], object]
 
 
 def encryption(sizes: Sequence[int], corpus: Corpus) -> Table:
-    """Time a plain and an encrypted store of each size in turns, and weigh them."""
+    """Compare time and size of a plain and an encrypted store of each size."""
     rows: list[dict[str, object]] = []
     for size in sizes:
         kept = {PLAIN: filled(size, corpus), SEALED: encrypted(size, corpus)}

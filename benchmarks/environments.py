@@ -1,4 +1,4 @@
-"""Environments for what Memolith does not need itself: made once, outside the project."""
+"""Virtual environments of other products, created once outside the project."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from packaging.requirements import Requirement
 from platformdirs import user_cache_path
 
 PINNED = Path(__file__).with_name("pinned")
-"""A file for each: the exact versions of everything in it."""
+"""One requirements file per environment, with exact versions."""
 FOLDER = user_cache_path("memolith") / "benchmarks"
 _NOT_COUNTED = ("pip", "setuptools", "_distutils_hack", "pkg_resources", "distutils-precedence")
-"""What a new environment holds already."""
+"""Packages of every new environment, not counted."""
 _STAMP = "installed.json"
 _MEGABYTE = 1_000_000
 
 
 class NotInstalled(Exception):
-    """An environment could not be made; the message says why."""
+    """An environment could not be created; the message contains the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """Where a program runs.
+    """A virtual environment.
 
     Attributes:
         python: Its interpreter.
-        megabytes: What was installed, without compiled files.
+        megabytes: Size of the installed packages, without compiled files.
     """
 
     python: Path
@@ -43,10 +43,10 @@ class Environment:
 
 
 def prepared(name: str, folder: Path = FOLDER) -> Environment:
-    """Return the environment of that name; it is made where it is not there, or is another.
+    """Return an environment; it is created if it is missing or outdated.
 
     Raises:
-        NotInstalled: It can't be made here.
+        NotInstalled: It could not be created.
     """
     place = folder / name
     known = _made(name, folder)
@@ -58,7 +58,7 @@ def prepared(name: str, folder: Path = FOLDER) -> Environment:
 
 
 def _made(name: str, folder: Path) -> dict[str, Any]:
-    """Return what was noted of an environment that is there, with what is wanted now."""
+    """Return the recorded state of an environment, with its current requirements."""
     stamp = folder / name / _STAMP
     known: dict[str, Any] = json.loads(stamp.read_text()) if stamp.exists() else {}
     return known if known.get("for") == _wanted(name) else {}
@@ -70,10 +70,10 @@ def _wanted(name: str) -> str:
 
 
 def announced(names: list[str], folder: Path = FOLDER) -> str:
-    """Return what making these will download, and where to."""
+    """Return a message about the downloads for these environments, and their folder."""
     lines = [f"  {name}: {_summary(name)}" for name in names if not _made(name, folder)]
     if not lines:
-        return f"environments are in {folder}; nothing is downloaded"
+        return f"using the environments in {folder}; nothing is downloaded"
     return "\n".join([f"pip downloads and installs into {folder}:", *lines])
 
 
@@ -83,7 +83,7 @@ def _summary(name: str) -> str:
 
 
 def _make(place: Path, pinned: Path) -> None:
-    progress(f"making an environment for {place.name}")
+    progress(f"creating an environment for {place.name}")
     shutil.rmtree(place, ignore_errors=True)
     place.parent.mkdir(parents=True, exist_ok=True)
     pip = (str(place / "bin" / "python"), "-m", "pip", "install", "--quiet", "--no-compile")
@@ -97,18 +97,18 @@ def _make(place: Path, pinned: Path) -> None:
 
 
 def _weight(place: Path) -> int:
-    """Return the bytes of what was installed."""
+    """Return the size of the installed packages in bytes."""
     (packages,) = place.glob("lib/python*/site-packages")
     added = (each for each in packages.iterdir() if not each.name.startswith(_NOT_COUNTED))
     files = (file for each in added for file in (each, *each.rglob("*")))
     return sum(file.stat().st_size for file in files if file.is_file() and not file.is_symlink())
 
 
-# --- what is installed here ---------------------------------------------------------------------
+# --- Packages of this environment
 
 
 def megabytes_with(name: str) -> float:
-    """Return what a distribution of this environment weighs with all that it requires."""
+    """Return the size of a distribution of this environment with all its dependencies."""
     return sum(_bytes(each) for each in _closure(name, {}).values()) / _MEGABYTE
 
 
@@ -117,7 +117,7 @@ def _closure(name: str, found: dict[str, Distribution]) -> dict[str, Distributio
         return found
     try:
         found[name.lower()] = one = distribution(name)
-    except PackageNotFoundError:  # of another platform
+    except PackageNotFoundError:  # for another platform
         return found
     for line in one.requires or ():
         needed = Requirement(line)

@@ -1,4 +1,4 @@
-"""How long a fresh process takes to the first answer, and how much room everything takes."""
+"""Measure startup time, disk space, memory and installation size."""
 
 from __future__ import annotations
 
@@ -67,11 +67,11 @@ print(json.dumps({name: int(values[name].split()[0]) * 1024 for name in ("VmRSS"
 """
 
 
-# --- start --------------------------------------------------------------------------------------
+# --- Start
 
 
 def start(corpus: Corpus) -> Table:
-    """Time fresh processes, in turns with one that only imports numpy."""
+    """Time new processes, alternating with one that only imports numpy."""
     progress("start")
     hashed, by_model = filled(START_SIZE, corpus).path, embedded(START_SIZE, corpus).path
     command = str(Path(sys.executable).with_name("memolith"))
@@ -115,11 +115,11 @@ _START_NOTE = (
 )
 
 
-# --- size ---------------------------------------------------------------------------------------
+# --- Size
 
 
 def disk(corpus: Corpus) -> Table:
-    """Weigh the file of one owner's memories, and of one's messages."""
+    """Measure the file size of one owner's memories, and of one owner's messages."""
     texts = corpus.texts(DISK_SIZE)
     written = sum(len(text.encode()) for text in texts)
     rows = []
@@ -146,7 +146,7 @@ def disk(corpus: Corpus) -> Table:
 
 
 def memory(sizes: Sequence[int], corpus: Corpus) -> Table:
-    """Ask fresh processes how much memory they hold after fifty recalls (on Linux only)."""
+    """Measure the memory of new processes after fifty recalls (Linux only)."""
     rows = [{"process": "import numpy", **_resident("import numpy")}]
     stores = [(size, filled(size, corpus), "stub") for size in sizes]
     for size, store, embedder in [*stores, (EMBEDDED, embedded(EMBEDDED, corpus), "model")]:
@@ -172,20 +172,20 @@ _MEMORY_NOTE = (
 )
 
 
-# --- installation -------------------------------------------------------------------------------
+# --- Installation
 
 
 def install(folder_of_wheels: Path) -> Table:
-    """Install Memolith's two wheels into a fresh environment, and weigh it.
+    """Install Memolith's two wheels into a new environment and measure its size.
 
     Raises:
-        FileNotFoundError: They are not in that folder.
+        FileNotFoundError: The folder lacks the wheels.
     """
     wheels = sorted(str(wheel) for wheel in folder_of_wheels.glob("memolith*.whl"))
     if len(wheels) != len(_WHEELS):
-        raise FileNotFoundError(f"{folder_of_wheels} must hold {' and '.join(_WHEELS)}")
+        raise FileNotFoundError(f"{folder_of_wheels} must contain {' and '.join(_WHEELS)}")
     with tempfile.TemporaryDirectory() as folder:
-        progress("install: making an environment")
+        progress("install: creating an environment")
         output(sys.executable, "-m", "venv", folder)
         before = _sizes(Path(folder))
         progress("install: installing")
@@ -200,7 +200,7 @@ def install(folder_of_wheels: Path) -> Table:
 
 
 def _sizes(folder: Path) -> dict[str, int]:
-    """Return the sizes of the packages of an environment, by their folders."""
+    """Return the sizes of an environment's packages, by folder."""
     sizes: dict[str, int] = defaultdict(int)
     for file in folder.rglob("*"):
         if file.is_file() and not file.is_symlink():

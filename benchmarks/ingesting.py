@@ -1,23 +1,23 @@
-"""How fast a long text is taken in, where the time goes, and how much memory that needs.
+"""Measure document ingestion: throughput, time by stage, and memory.
 
-make bench-ingesting                                             # a few minutes
-make bench-ingesting ARGS="ingest --megabytes 1"                 # less text
-make bench-ingesting ARGS="ingest-memory --sizes 10 20 40"       # megabytes; long
-make bench-ingesting ARGS="--write docs/benchmarks.md"           # into the docs
+    make bench-ingesting                                             # a few minutes
+    make bench-ingesting ARGS="ingest --megabytes 1"                 # less text
+    make bench-ingesting ARGS="ingest-memory --sizes 10 20 40"       # megabytes; slow
+    make bench-ingesting ARGS="--write docs/benchmarks.md"           # update the docs
 
-The text is made anew for each run, the same every time.
+The text is generated for each run, always the same.
 """
 
 from __future__ import annotations
 
 import os
 
-# As in speed.py: before numpy is there, and nothing encrypted.
+# As in speed.py: set before numpy is imported; stores are plain.
 for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_threads] = "1"
 os.environ["MEMOLITH_ENABLE_ENCRYPTION"] = "false"
 
-# ruff: noqa: E402 - what is imported reads these variables
+# ruff: noqa: E402 - the imports read these variables
 
 import argparse
 import cProfile
@@ -46,21 +46,21 @@ from memolith.config import Settings
 from memolith.ports.models import Embedder, TextRole
 
 MEGABYTES, MODEL_MEGABYTES = 5, 1
-"""With the stub; with the local model, which takes ten times as long."""
+"""Sizes for the stub and for the local model, which takes ten times as long."""
 MEMORY_SIZES = (2.5, 5, 10)
 PROFILES = ("standard", "chunks")
 EMBEDDERS = ("stub", "local model")
 DIMENSION = 384
 _SENTENCES, _OF_SECTION = 2_000, 20
 _OF_DOCUMENTS = 5_000
-"""The first stream of the corpus that documents are made of."""
+"""First stream of the corpus that is used for documents."""
 _KB = 1_024
 _MEMORY_PROFILE = "chunks"
 PARTS = ("ingest", "ingest-stages", "ingest-memory")
 
 
 class Stub:
-    """Gives any text a direction of its own, at once: what is left is Memolith's own time."""
+    """Returns a random direction for any text at no cost, so that only Memolith's time remains."""
 
     name = "stub"
     dimension = DIMENSION
@@ -80,11 +80,11 @@ def _direction(text: str) -> NDArray[np.float32]:
     return np.random.default_rng(int.from_bytes(digest)).standard_normal(DIMENSION, np.float32)
 
 
-# --- the text -----------------------------------------------------------------------------------
+# --- Text
 
 
 def document(megabytes: float, corpus: Corpus) -> Iterator[str]:
-    """Yield a handbook of so many million bytes, a section at a time; no two are alike."""
+    """Yield a handbook of a number of million bytes, by section; all sections differ."""
     left = round(megabytes * 1e6)
     for section in _sections(corpus):
         yield section[:left]
@@ -126,11 +126,11 @@ def _table(said: Sequence[str]) -> str:
     return "\n".join(("| What | Size | Last |", "| --- | --- | --- |", *rows))
 
 
-# --- throughput ---------------------------------------------------------------------------------
+# --- Throughput
 
 
 def ingest(sizes: Mapping[str, float], corpus: Corpus) -> Table:
-    """Time `ingest_stream` of a file into a fresh store on disk, of so many MB by embedder."""
+    """Time `ingest_stream` into a new store on disk, with a number of MB for each embedder."""
     rows = [
         _throughput(megabytes, corpus, embedder, profile)
         for embedder, megabytes in sizes.items()
@@ -160,7 +160,7 @@ def _throughput(megabytes: float, corpus: Corpus, embedder: str, profile: str) -
 
 
 def _taken(text: Path, embedder: Embedder, profile: str) -> dict[str, float]:
-    """Take a file in, and return what that took."""
+    """Ingest a file and return the measurements."""
     fates: Counter[str] = Counter()
     times = []
     path = text.with_suffix(".db")
@@ -195,7 +195,7 @@ def _file(folder: Path, pieces: Iterator[str]) -> Path:
 
 
 def embedder_of(name: str) -> Embedder:
-    """Return an embedder by its name here."""
+    """Return an embedder by its name in the tables."""
     return Stub() if name == "stub" else open_embedder(Settings())
 
 
@@ -206,16 +206,16 @@ _INGEST_NOTE = (
 )
 
 
-# --- where the time goes ------------------------------------------------------------------------
+# --- Time by stage
 
 Function = tuple[str, int, str]
 Profiled = Mapping[Function, tuple[int, int, float, float, Mapping[Function, tuple[float, ...]]]]
-"""What `pstats` keeps: of each function its calls, seconds, and those by its callers; the fourth is
-with all that it calls."""
+"""Statistics of `pstats` by function: calls, primitive calls, own and cumulative seconds,
+callers."""
 
 
 def stages(megabytes: float, corpus: Corpus, embedders: Sequence[str]) -> Table:
-    """Profile the same, and return each stage's share."""
+    """Profile ingestion and return each stage's share."""
     rows = [
         {"embedder": embedder, "profile": profile, **_shares(megabytes, corpus, embedder, profile)}
         for embedder in embedders
@@ -237,28 +237,31 @@ def _shares(megabytes: float, corpus: Corpus, embedder: str, profile: str) -> di
 
 
 def _by_stage(stats: Profiled) -> dict[str, float]:
-    """Return each stage's seconds, without those of the stages that are called from it."""
-    screen = _seconds(stats, "ingest.py", "_screened")
+    """Return each stage's seconds, without those of stages that it calls."""
+    screen = _seconds(stats, "ingest.py", "_redact")
     embed = _seconds(stats, "indexing.py", "_embed")
-    index = _seconds(stats, "indexing.py", "entries")
-    judge = _seconds(stats, "weighing.py", "judged") + _seconds(stats, "ingest.py", "_draft")
+    index = _seconds(stats, "indexing.py", "build_entries")
+    judge = _seconds(stats, "ingest.py", "score_chunks")
+    judge += _seconds(stats, "ingest.py", "_build_memory")
     plan = _seconds(stats, "planning.py", "plan")
-    settle = _seconds(stats, "settling.py", "carry_out")
+    settle = _seconds(stats, "write.py", "write")
     stages_ = {
         "clean, screen": screen,
-        "cut": _seconds(stats, "weighing.py", "chunks") - screen,
+        "cut": _seconds(stats, "ingest.py", "split") - screen,
         "index": index - embed,
         "embed": embed,
-        "assess": judge - _seconds(stats, "indexing.py", "entries", caller="_weights"),
+        "assess": judge - _seconds(stats, "indexing.py", "build_entries", caller="_score"),
         "decide": plan,
-        "write": settle - plan - _seconds(stats, "indexing.py", "entries", caller="_make_ready"),
+        "write": settle
+        - plan
+        - _seconds(stats, "indexing.py", "build_entries", caller="_prepare_inputs"),
     }
-    whole = _seconds(stats, "ingest.py", "parts")
+    whole = _seconds(stats, "ingest.py", "store_batches")
     return {**stages_, "other": whole - sum(stages_.values())}
 
 
 def _seconds(stats: Profiled, file: str, name: str, *, caller: str | None = None) -> float:
-    """Return how long a function of a service ran, with all that it called; of one caller only.
+    """Return the cumulative seconds of a function, optionally only for calls by one caller.
 
     Raises:
         LookupError: There is no such function, or it was not called.
@@ -278,11 +281,11 @@ _STAGES_NOTE = (
 )
 
 
-# --- memory -------------------------------------------------------------------------------------
+# --- Memory
 
 
 def memory(sizes: Sequence[float]) -> Table:
-    """Take texts in, each in a process of its own, and return the most memory that it held."""
+    """Ingest texts in new processes, and return their peak memory."""
     rows = [_resident(size) for size in sizes]
     return Table("ingest-memory", rows, _MEMORY_NOTE)
 
@@ -294,7 +297,7 @@ def _resident(megabytes: float) -> dict[str, object]:
 
 
 def _child(megabytes: float) -> None:
-    """Take a text in, and print what that took."""
+    """Ingest a text and print the measurements."""
     with tempfile.TemporaryDirectory() as folder:
         text = _file(Path(folder), document(megabytes, Corpus()))
         before = _most_resident()
@@ -321,19 +324,19 @@ _MEMORY_NOTE = (
 )
 
 
-# --- the command --------------------------------------------------------------------------------
+# --- Command line
 
 
 def main() -> None:
-    """Measure what is asked for, show it, and write it where that is asked for."""
+    """Run the requested measurements, and show or write their tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("parts", nargs="*", help=f"any of {', '.join(PARTS)}")
+    parser.add_argument("parts", nargs="*", help=f"parts to measure: {', '.join(PARTS)}")
     parser.add_argument("--megabytes", type=float, default=MEGABYTES, metavar="N")
     parser.add_argument("--model-megabytes", type=float, default=MODEL_MEGABYTES, metavar="N")
     parser.add_argument("--sizes", type=float, nargs="+", default=MEMORY_SIZES, metavar="N")
     parser.add_argument("--embedders", nargs="+", default=EMBEDDERS, choices=EMBEDDERS)
     parser.add_argument(
-        "--write", type=document_of_tables, metavar="FILE", help="put the tables in their place"
+        "--write", type=document_of_tables, metavar="FILE", help="update the tables in FILE"
     )
     parser.add_argument("--child", type=float, help=argparse.SUPPRESS)
     asked = parser.parse_args()
@@ -341,7 +344,7 @@ def main() -> None:
         _child(asked.child)
         return
     for name in set(asked.parts) - set(PARTS):
-        parser.error(f"{name!r} is none of {', '.join(PARTS)}")
+        parser.error(f"unknown part {name!r}; choose from {', '.join(PARTS)}")
     corpus = Corpus()
     given = {"stub": asked.megabytes, "local model": asked.model_megabytes}
     sizes = {name: given[name] for name in asked.embedders}

@@ -1,23 +1,23 @@
-"""How fast what waits for a language model is learned, and how much memory that needs.
+"""Measure the throughput and memory of learning with a language model.
 
-make bench-learning                                             # about ten minutes
-make bench-learning ARGS="--exchanges 100 --embedders stub"     # a minute
-make bench-learning ARGS="--write docs/benchmarks.md"           # into the docs
+    make bench-learning                                             # about ten minutes
+    make bench-learning ARGS="--exchanges 100 --embedders stub"     # a minute
+    make bench-learning ARGS="--write docs/benchmarks.md"           # update the docs
 
-The model is a server on this machine that takes its time and gives one fact an exchange; whoever
-learns from it is a process of its own, by the client of OpenAI.
+The model is a local server that waits and then returns one fact per exchange. The worker runs in
+its own process and uses the OpenAI client.
 """
 
 from __future__ import annotations
 
 import os
 
-# As in speed.py: before numpy is there, and nothing encrypted.
+# As in speed.py: set before numpy is imported; stores are plain.
 for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_threads] = "1"
 os.environ["MEMOLITH_ENABLE_ENCRYPTION"] = "false"
 
-# ruff: noqa: E402 - what is imported reads these variables
+# ruff: noqa: E402 - the imports read these variables
 
 import argparse
 import json
@@ -46,7 +46,7 @@ AT_ONCE = (1, 4, 8)
 OWNERS = (1, 50)
 PROFILE = "standard"
 _OF_LEARNING = 6_000
-"""The stream of the corpus that is talked about."""
+"""Stream of the corpus that is used for exchanges."""
 _KB = 1_024
 _TURN = re.compile(r"^> \[1\] user[^:]*: (.*)$", re.MULTILINE)
 
@@ -58,9 +58,9 @@ NOTE = (
 
 
 def answer(asked: Asked) -> Any:
-    """Return what the user said as the one fact of it, after a while.
+    """Return the user's text as the only fact, after a delay.
 
-    But for its last word: else its vector would be known from the message.
+    The last word is dropped: otherwise the vector would be known from the message.
     """
     said = _TURN.search(asked.user)
     contents = [said[1].rpartition(" ")[0]] if said else []
@@ -69,11 +69,11 @@ def answer(asked: Asked) -> Any:
 
 
 def learning(exchanges: int, embedders: list[str]) -> Table:
-    """Learn from so many exchanges that wait, at each setting, in processes of their own."""
+    """Learn from pending exchanges with each setting, in separate processes."""
     rows = []
     with ModelServer(answer) as server:
         for name, owners, at_once in product(embedders, OWNERS, AT_ONCE):
-            progress(f"learning: {name}, {owners} owners, {at_once} calls at once")
+            progress(f"learning: {name}, {owners} owners, {at_once} parallel calls")
             given = (server.openai_url, name, owners, at_once, exchanges)
             told = output(sys.executable, __file__, "--child", *map(str, given))
             rows.append(dict(json.loads(told)))
@@ -81,7 +81,7 @@ def learning(exchanges: int, embedders: list[str]) -> Table:
 
 
 def _child(url: str, name: str, owners: int, at_once: int, exchanges: int) -> None:
-    """Learn, and print what that took."""
+    """Learn and print the measurements."""
     model = OpenAIChat("scripted", api_key="none", base_url=url)
     env = {"MEMOLITH_CHAT__CALLS_AT_ONCE": str(at_once)}
     with (
@@ -102,7 +102,7 @@ def _child(url: str, name: str, owners: int, at_once: int, exchanges: int) -> No
         done = sum(each.done for each in memory.work())
         seconds, processor = perf_counter() - started, process_time() - used
     if done != exchanges:
-        raise SystemExit(f"{done} of {exchanges} exchanges were learned from")
+        raise SystemExit(f"learned from only {done} of {exchanges} exchanges")
     row = {
         "embedder": name,
         "owners": owners,
@@ -121,12 +121,12 @@ def _most_resident() -> float:
 
 
 def main() -> None:
-    """Measure, show it, and write it where that is asked for."""
+    """Measure, and show or write the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--exchanges", type=int, default=EXCHANGES, metavar="N")
     parser.add_argument("--embedders", nargs="+", default=EMBEDDERS, choices=EMBEDDERS)
     parser.add_argument(
-        "--write", type=document_of_tables, metavar="FILE", help="put the table in its place"
+        "--write", type=document_of_tables, metavar="FILE", help="update the table in FILE"
     )
     parser.add_argument("--child", nargs=5, help=argparse.SUPPRESS)
     asked = parser.parse_args()

@@ -1,7 +1,9 @@
-"""Many clients of the service at once, in a process of their own: `python loading.py < orders`.
+"""Load generator with concurrent clients of the service, in its own process.
 
-Each is a connection that stays open and sends its next request when the one before is answered. The
-protocol is spoken by hand: a client's library would take more of the machine than the service.
+    python loading.py < orders
+
+Each client is a persistent connection with one request at a time. The protocol is implemented by
+hand, since a client library would use more CPU than the service.
 """
 
 from __future__ import annotations
@@ -19,20 +21,20 @@ from urllib.parse import urlsplit
 
 FAILED = "x-memolith-memory: failed"
 PAUSE_S = 1.0
-"""After which a client that was refused asks again: what it is told by `Retry-After`."""
+"""Pause of a refused client, in seconds; equals the service's `Retry-After`."""
 _REFUSED = (429, 503)
 _GONE = 0
-"""The status of a request whose connection ended before an answer."""
+"""Status of a request whose connection ended without a response."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is sent.
+    """One request.
 
     Attributes:
-        path: Where.
-        body: What.
-        memory: What a chat may do with the memory.
+        path: Path of the URL.
+        body: JSON body.
+        memory: Value of `X-Memolith-Memory` for a chat.
     """
 
     path: str
@@ -42,16 +44,16 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Orders:
-    """What to do.
+    """A load test.
 
     Attributes:
-        url: Of the service.
-        key: Shown with each request; a service's.
-        owners: For whom it is, client after client.
-        clients: How many connections.
-        requests: What they send, in turns.
-        seconds: For how long; 0: until all requests were sent once.
-        unmeasured_s: How much of it warms up.
+        url: URL of the service.
+        key: Service API key.
+        owners: Owners, assigned to clients in rotation.
+        clients: Number of connections.
+        requests: Requests, sent in rotation.
+        seconds: Duration; 0 to send each request once.
+        unmeasured_s: Duration of the warm-up.
     """
 
     url: str
@@ -65,14 +67,14 @@ class Orders:
 
 @dataclass(slots=True)
 class Load:
-    """What came of it.
+    """Result of a load test.
 
     Attributes:
-        seconds: For how long answers were counted.
-        taken_s: How long each request took that was answered as it should be.
-        refused_s: How long it took to be told that there is too much to do.
-        statuses: How many answers there were of each other status; 0: none came.
-        without_memory: How many replies said that the memory had failed.
+        seconds: Measured duration.
+        taken_s: Time of each successful request.
+        refused_s: Time of each request refused because of overload.
+        statuses: Number of responses by other status; 0 for no response.
+        without_memory: Number of replies whose memory failed.
     """
 
     seconds: float = 0.0
@@ -83,13 +85,13 @@ class Load:
 
     @property
     def errors(self) -> int:
-        """How many requests were not answered as they should be."""
+        """Number of failed requests."""
         return sum(self.statuses.values()) + len(self.refused_s)
 
 
 def load(orders: Orders) -> Load:
-    """Have it done by another process, and return what came of it."""
-    done = subprocess.run(  # noqa: S603 - ours
+    """Run a load test in another process and return its result."""
+    done = subprocess.run(  # noqa: S603 - our own program
         [sys.executable, Path(__file__)],
         input=json.dumps(asdict(orders)),
         check=True,
@@ -136,7 +138,7 @@ async def _client(
             await asyncio.sleep(PAUSE_S)
         if ended < begin_s:
             continue
-        if status // 100 == 2:  # noqa: PLR2004 - as it should be
+        if status // 100 == 2:  # noqa: PLR2004 - success
             came.taken_s.append(ended - started)
             came.without_memory += FAILED in headers
         elif status in _REFUSED:
@@ -157,7 +159,7 @@ def _head(orders: Orders, owner: str) -> str:
 async def _asked(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, head: str, request: Request
 ) -> tuple[int, str]:
-    """Send a request, and return the status and the headers of the answer."""
+    """Send a request, and return the status and headers of the response."""
     body = json.dumps(request.body).encode()
     start = f"POST {request.path} HTTP/1.1\r\n{head}X-Memolith-Memory: {request.memory}\r\n"
     writer.write(f"{start}Content-Length: {len(body)}\r\n\r\n".encode() + body)

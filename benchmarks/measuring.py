@@ -1,4 +1,4 @@
-"""Timing on machines that are shared: taken in turns with something to compare with, medians."""
+"""Timing on shared machines: rounds that alternate with a baseline, medians, and tables."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from rich.console import Console
 from rich.table import Table as Shown
 
 Step = Callable[[int], object]
-"""Does one round; its number is given."""
+"""Runs one round; receives its number."""
 
 COLUMNS = 118
-"""Width of the text in documents."""
+"""Width of text in documents."""
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """How long the rounds of one thing took, in seconds."""
+    """Durations of rounds, in seconds."""
 
     seconds: Sequence[float]
 
     def quantile(self, share: float) -> float:
-        """Return the time that this share of rounds did not exceed."""
+        """Return the duration that a share of the rounds did not exceed."""
         return float(np.quantile(self.seconds, share))
 
     @property
@@ -49,22 +49,21 @@ class Times:
 
     @property
     def spread(self) -> tuple[float, float]:
-        """The quartiles."""
+        """First and third quartile."""
         return self.quantile(0.25), self.quantile(0.75)
 
     def over(self, other: Times) -> Times:
-        """Return the ratios to the rounds of another, round by round."""
+        """Return the ratios to another's rounds, round by round."""
         return Times([a / b for a, b in zip(self.seconds, other.seconds, strict=True)])
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What the rounds of one thing took.
+    """Durations of the rounds of one step.
 
     Attributes:
-        wall: Time that passed: what counts where nobody else uses the machine.
-        cpu: Processor time, of all threads and of processes that were run: what would have
-            passed at least, whoever uses it.
+        wall: Wall-clock time, for otherwise idle machines.
+        cpu: CPU time of all threads and child processes, a lower bound on any machine.
     """
 
     wall: Times
@@ -72,7 +71,7 @@ class Taken:
 
 
 def in_turns(rounds: int, steps: Mapping[str, Step], *, unmeasured: int = 0) -> dict[str, Taken]:
-    """Run every step once a round, so that what disturbs one disturbs all; return what it took.
+    """Run every step once a round, so that disturbances affect all, and return their times.
 
     The first `unmeasured` rounds warm up.
     """
@@ -96,41 +95,41 @@ def _processor_s() -> float:
 
 
 def process(*arguments: str) -> Step:
-    """Return a step that runs a program to its end and checks that it succeeds."""
+    """Return a step that runs a program and checks that it succeeds."""
     return lambda _: output(*arguments)
 
 
 def output(*arguments: str) -> str:
-    """Run a program and return what it prints.
+    """Run a program and return its output.
 
-    Python keeps what it has compiled, as an installation does: forbidden to, it would compile every
-    module in every process, which is most of what such a process would take.
+    Python may write compiled files, as in an installation: otherwise each process would compile
+    every module, which would dominate its time.
 
     Raises:
         subprocess.CalledProcessError: It failed.
     """
     kept = {name: value for name, value in environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    done = subprocess.run(arguments, check=True, capture_output=True, text=True, env=kept)  # noqa: S603 - programs of ours
+    done = subprocess.run(arguments, check=True, capture_output=True, text=True, env=kept)  # noqa: S603 - our own programs
     return done.stdout
 
 
 def progress(what: str) -> None:
-    """Say what is going on, on stderr."""
+    """Print a progress message to stderr."""
     print(what, file=sys.stderr, flush=True)
 
 
-# --- tables -------------------------------------------------------------------------------------
+# --- Tables
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """What one part has measured.
+    """Results of one part.
 
     Attributes:
-        name: Of the part; its place in the document has it too.
-        rows: Dictionaries of the same keys, the columns' heads.
-        note: What must be known to read it.
-        measured_on: The machine and time; empty: this machine, now.
+        name: Name of the part, and of its place in the document.
+        rows: Dictionaries with the same keys, which are the column headings.
+        note: Explanation below the table.
+        measured_on: Machine and date; empty for this machine and today.
     """
 
     name: str
@@ -140,12 +139,12 @@ class Table:
 
     @property
     def cells(self) -> list[list[str]]:
-        """What stands in it, heads first."""
+        """Cells as text, headings first."""
         heads = list(self.rows[0])
         return [heads, *([_shown(row[head]) for head in heads] for row in self.rows)]
 
     def markdown(self) -> str:
-        """Return the table, its note, and the machine as Markdown."""
+        """Return the table, its note and the machine as Markdown."""
         heads, *rows = self.cells
         lines = [heads, ["---"] * len(heads), *rows]
         table = "\n".join(f"|{'|'.join(line)}|" for line in lines)
@@ -166,26 +165,26 @@ def ratio(times: Times) -> str:
 
 
 def document_of_tables(name: str) -> Path:
-    """Return the document that tables are to be written into, before they take hours to measure.
+    """Return the path of a document with places for tables; called before long measurements.
 
     Raises:
-        ArgumentTypeError: It is not there, or has no place for a table.
+        ArgumentTypeError: It does not exist, or has no place for a table.
     """
     path = Path(name)
     if not path.is_file() or "<!-- speed:" not in path.read_text():
-        raise argparse.ArgumentTypeError(f"{name} is no document with places for tables")
+        raise argparse.ArgumentTypeError(f"{name} is not a document with `<!-- speed:` markers")
     return path
 
 
 def report(table: Table, document: Path | None) -> None:
-    """Show a table, and write it into its place in a document where one is given."""
+    """Show a table, and write it into a document if one is given."""
     show(table)
     if document is not None:
         document.write_text(written(document.read_text(), table))
 
 
 def show(table: Table) -> None:
-    """Show a table in the terminal."""
+    """Print a table in the terminal."""
     heads, *rows = table.cells
     shown = Shown(*heads, title=table.name)
     for row in rows:
@@ -203,12 +202,12 @@ def written(document: str, table: Table) -> str:
     before, found, rest = document.partition(begin)
     _, closed, after = rest.partition(end)
     if not found or not closed:
-        raise ValueError(f"the document has no {begin} … {end}")
+        raise ValueError(f"the document lacks {begin} … {end}")
     return f"{before}{begin}\n{table.markdown()}\n{end}{after}"
 
 
 def machine() -> str:
-    """Return what was measured on, with what, and when."""
+    """Return the machine, the Python version and the date."""
     return (
         f"{_processor()}, {cpu_count()} CPUs, load {getloadavg()[0]:.1f}; "
         f"Python {platform.python_version()}; {datetime.now(UTC):%Y-%m-%d}"

@@ -1,8 +1,8 @@
-"""How well it is told that nothing in memory answers a question.
+"""Measure and fit `relevance`: whether any result answers a question.
 
-Every question is asked of memories that have its answer, and of memories that have not: all of a
-conversation or one session of it, its own or another one, of the same data set or of an unlike one.
-The labelled facts of `tests/corpora/thresholds` make short memories of single sentences besides.
+Every question is asked of memories with and without its answer: a whole conversation or one
+session, its own or another, of the same or of a different dataset. The facts of
+`tests/corpora/thresholds` provide short memories of single sentences.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from memolith.policies.ranking.relevance import (
 from memolith.policies.ranking.standard import StandardRanking
 from memolith.ports.models import Embedder, TokenCounter
 
-ANSWERED, ELSEWHERE, UNLIKE = "answered", "asked of another memory", "asked of another data set"
+ANSWERED, ELSEWHERE, UNLIKE = "answered", "another memory", "another dataset"
 UNSAID, SWAPPED, ABSTAINED = (
-    "asked where it is not said",
-    "about the wrong speaker",
+    "session without the answer",
+    "wrong speaker",
     "never answered",
 )
 TAUGHT = (ANSWERED, ELSEWHERE, UNLIKE, SWAPPED)
-"""What is learned from; the others only show what is not told."""
+"""Kinds of questions used for fitting; the others only show the limits of the estimate."""
 
 _EVEN = (ANSWERED, ELSEWHERE, UNLIKE)
 WHOLE, SESSION = "whole", "one session"
@@ -48,7 +48,7 @@ THRESHOLDS = (0.05, RELEVANCE_THRESHOLD, 0.15, 0.2, 0.3, 0.5)
 FACTS = "facts"
 FACTS_HELD = (1, 3, 10, 30, 100)
 _FACTS_ASKED = 100
-"""About how many questions are asked of memories of each size."""
+"""Approximate number of questions for memories of each size."""
 _FOLDS = 5
 _TOP = 10
 _SEED = 1
@@ -59,11 +59,12 @@ class Case:
     """A question asked of a memory.
 
     Attributes:
-        asked: What was found.
-        kind: Whether the memory has its answer, or what else it has.
-        size: How much of a conversation, or how many facts, the memory holds.
-        groups: Whose question, and whose memory: neither is learned from when it is judged.
-        is_found: Whether the first ten results have some of the evidence.
+        asked: Candidates and features of the question.
+        kind: Whether the memory has the answer, or why not.
+        size: Size of the memory.
+        groups: Conversations of the question and of the memory, excluded from fitting when it is
+            scored.
+        is_found: Whether the first ten results contain evidence.
     """
 
     asked: AskedQuestion
@@ -74,13 +75,13 @@ class Case:
 
 
 class Memories:
-    """What is asked, and of what."""
+    """Questions and the memories they are asked of."""
 
     def __init__(self, data: Sequence[DataSet], embedder: Embedder, counter: TokenCounter) -> None:
         """Index all conversations."""
         self._embedder = embedder
         self._counter = counter
-        self._random = random.Random(_SEED)  # noqa: S311 - which questions are asked of whom
+        self._random = random.Random(_SEED)  # noqa: S311 - not for cryptography
         self._sets = {one.owner: each.name for each in data for one in each.conversations}
         self._conversations = {one.owner: one for each in data for one in each.conversations}
         self._columns = {
@@ -88,7 +89,7 @@ class Memories:
         }
 
     def cases(self) -> list[Case]:
-        """Return all questions with what was found for them."""
+        """Return all questions with their results."""
         wanted = [each for owner in self._conversations for each in self._wanted(owner)]
         wanted += self._facts()
         by_memory: dict[str, list[_Wanted]] = {}
@@ -97,7 +98,7 @@ class Memories:
         return [case for each in by_memory.values() for case in self._found(each)]
 
     def _wanted(self, owner: str) -> Iterator[_Wanted]:
-        """Yield what is asked with the questions of a conversation."""
+        """Yield the questions of a conversation with their memories."""
         own, name = self._conversations[owner], self._sets[owner]
         for question in own.questions:
             made = _Wanted(question, name, owner, owner, _kind(question))
@@ -111,7 +112,7 @@ class Memories:
             yield from self._without(made, {*within.tolist()})
 
     def _without(self, made: _Wanted, within: set[int]) -> Iterator[_Wanted]:
-        """Yield a question, asked of what has no answer to it."""
+        """Yield a question with memories that lack its answer."""
         rest = sorted({*self._columns[made.memory].session.tolist()} - within)
         if rest:
             yield replace(made, kind=UNSAID, session=self._random.choice(rest))
@@ -131,7 +132,7 @@ class Memories:
         return np.flatnonzero(np.isin(self._columns[owner].ids, question.evidence))
 
     def _facts(self) -> Iterator[_Wanted]:
-        """Yield questions about facts, asked of memories that hold the fact, and that do not."""
+        """Yield questions about facts, with memories that contain or lack the fact."""
         known = cases()
         facts = _told([one.fact for one in known])
         self._columns[FACTS] = columns(facts, self._embedder, self._counter)
@@ -152,7 +153,7 @@ class Memories:
                     yield replace(made, kind=UNSAID, question=other)
 
     def _found(self, wanted: Sequence[_Wanted]) -> Iterator[Case]:
-        """Yield what is found in one memory."""
+        """Yield the results in one memory."""
         ranking, whole = StandardRanking(), self._columns[wanted[0].memory]
         people = whole.participants
         queries = [
@@ -178,16 +179,16 @@ class Memories:
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """A question that is to be asked.
+    """A question to ask.
 
     Attributes:
         question: The question.
-        data_set: Of which data set it is.
-        owner: Of which conversation.
-        memory: What it is asked of.
+        data_set: Its dataset.
+        owner: Its conversation.
+        memory: The memory it is asked of.
         kind: See `Case`.
-        session: The only session that the memory has; None: it has all.
-        rows: The only messages that it has.
+        session: The only session of the memory; None for all.
+        rows: The only messages of the memory.
     """
 
     question: Question
@@ -200,26 +201,26 @@ class _Wanted:
 
     @property
     def size(self) -> str:
-        """How much the memory holds."""
+        """Size of the memory."""
         if self.rows:
             return f"{len(self.rows)} facts"
         return WHOLE if self.session is None else SESSION
 
     def of(self, whole: Columns) -> NDArray[np.int64]:
-        """Return what the memory has of all messages."""
+        """Return the messages of the memory."""
         if self.rows:
             return np.array(self.rows)
         return np.flatnonzero(whole.session == self.session)
 
 
 def _kind(question: Question) -> str:
-    if question.category == "adversarial":  # LoCoMo's, each with the evidence of the other person
+    if question.category == "adversarial":  # LoCoMo's, with evidence of the other speaker
         return SWAPPED
     return ANSWERED if question.evidence else ABSTAINED
 
 
 def _told(facts: Sequence[str]) -> Conversation:
-    """Return facts as they are remembered: each by itself."""
+    """Return facts as a conversation of single-message sessions."""
     at = datetime(2025, 1, 1, tzinfo=UTC)
     sessions = tuple(
         DialogueSession(str(i), (Message(None, fact, role=Role.USER, at=at, external_id=str(i)),))
@@ -228,19 +229,19 @@ def _told(facts: Sequence[str]) -> Conversation:
     return Conversation(FACTS, FACTS, sessions, ())
 
 
-# --- judging ------------------------------------------------------------------------------------
+# --- Evaluation
 
 
 def weights(found: Sequence[Case], *, but: frozenset[str] = frozenset()) -> Relevance:
-    """Return the weights fitted on all questions but those of these conversations."""
-    left_out = but - {FACTS}  # facts are left out by their fold
+    """Return the weights fitted on all questions except those of some conversations."""
+    left_out = but - {FACTS}  # facts are excluded by fold
     return fit_relevance(
         [one.asked for one in found if one.kind in TAUGHT and left_out.isdisjoint(one.groups)]
     )
 
 
 def validated(found: Sequence[Case]) -> list[float]:
-    """Return the relevance of each, by what was fitted without its question and its memory."""
+    """Return the cross-validated relevance of each case."""
     made: dict[frozenset[str], Relevance] = {}
     for groups in {one.groups for one in found}:
         made[groups] = weights(found, but=groups)
@@ -248,7 +249,7 @@ def validated(found: Sequence[Case]) -> list[float]:
 
 
 def tables(found: Sequence[Case], told: Sequence[float]) -> Iterator[Table]:
-    """Yield for each data set how well the kinds of questions are told apart."""
+    """Yield for each dataset how well the kinds of questions are distinguished."""
     for data_set in dict.fromkeys(one.asked.data_set for one in found):
         rows: dict[tuple[str, str], list[tuple[float, Case]]] = {}
         for value, one in zip(told, found, strict=True):
@@ -258,7 +259,7 @@ def tables(found: Sequence[Case], told: Sequence[float]) -> Iterator[Table]:
 
 
 def _table(data_set: str, rows: Mapping[tuple[str, str], Sequence[tuple[float, Case]]]) -> Table:
-    table = Table(title=f"{data_set}: said to have nothing relevant, percent, cross-validated")
+    table = Table(title=f"{data_set}: reported as unanswered, percent, cross-validated")
     for heading in ("memory", "question", "n", "AUC", *(f"< {each}" for each in THRESHOLDS)):
         table.add_column(heading, justify="left" if heading in {"memory", "question"} else "right")
     table.add_column("precision")
@@ -276,14 +277,14 @@ def _auc(answered: Sequence[float], others: Sequence[float]) -> str:
 
 
 def _precision(answered: Sequence[float], others: Sequence[float]) -> str:
-    """Return how often it is right that nothing is relevant, of as many of both sorts."""
+    """Return the precision of `nothing_relevant` for balanced classes, in percent."""
     wrong = float(np.mean(np.array(answered) < RELEVANCE_THRESHOLD)) if answered else 0.0
     right = float(np.mean(np.array(others) < RELEVANCE_THRESHOLD))
     return f"{100 * right / (right + wrong):.1f}" if right + wrong else ""
 
 
 def harm(found: Sequence[Case], told: Sequence[float]) -> str:
-    """Return how many answers it costs, with intervals."""
+    """Return the share of answers lost by `nothing_relevant`, with intervals."""
     lines = []
     for data_set in dict.fromkeys(one.asked.data_set for one in found):
         wrong = [
@@ -297,21 +298,21 @@ def harm(found: Sequence[Case], told: Sequence[float]) -> str:
         lost = np.mean([is_wrong and is_found for is_wrong, is_found in wrong])
         lines.append(
             f"{data_set}: of answered questions {100 * every.mean:.1f} % "
-            f"({100 * every.low:.1f} to {100 * every.high:.1f}) are said to have no answer, "
-            f"{100 * lost:.1f} % although it stands among the first {_TOP}"
+            f"({100 * every.low:.1f} to {100 * every.high:.1f}) are reported as unanswered, "
+            f"{100 * lost:.1f} % with evidence among the first {_TOP}"
         )
     return "\n".join(lines)
 
 
 def calibration(found: Sequence[Case], told: Sequence[float]) -> Table:
-    """Return how often a question is answered, by what was told, both sorts counting alike."""
+    """Return the share of answered questions by estimated relevance, with balanced classes."""
     pairs = [(value, one) for value, one in zip(told, found, strict=True) if one.kind in _EVEN]
     values = np.array([value for value, _ in pairs])
     answered = np.array([one.asked.is_answered for _, one in pairs])
     sides = Counter((one.asked.data_set, one.asked.is_answered) for _, one in pairs)
     share = np.array([1.0 / sides[one.asked.data_set, one.asked.is_answered] for _, one in pairs])
-    table = Table(title="told, and so, percent")
-    for heading in ("between", "told", "answered"):
+    table = Table(title="estimated and actual, percent")
+    for heading in ("between", "estimated", "answered"):
         table.add_column(heading, justify="right")
     for low in range(0, 100, 10):
         within = share * ((values * 100 >= low) & (values * 100 < low + 10))
@@ -322,13 +323,13 @@ def calibration(found: Sequence[Case], told: Sequence[float]) -> Table:
 
 
 def written(relevance: Relevance, embedder: str, told: str) -> str:
-    """Return the module of the weights, with what they were fitted on."""
+    """Return the source of the module of fitted weights."""
     names = [each.name for each in fields(Relevance)]
     values = "".join(f"            {name}={getattr(relevance, name):.2f},\n" for name in names)
     return _MODULE.format(told=told, embedder=embedder, values=values)
 
 
-_MODULE = '''"""The weights of relevance, as fitted by `make bench-recall ARGS="--nothing --fit"`.
+_MODULE = '''"""Weights of relevance, fitted by `make bench-recall ARGS="--nothing --fit"`.
 
 Do not edit. {told}.
 """

@@ -1,4 +1,4 @@
-"""What a prompt of so many tokens holds of the evidence, by the whole engine."""
+"""Measure the share of the evidence in prompts of a token budget, with the whole engine."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ SEED = 1
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What prompts of one budget hold.
+    """Prompts of one budget.
 
     Attributes:
-        share: Of the evidence, 0..1.
-        results: How many are shown, on average.
-        tokens: What the text costs, on average.
-        ms: How long it takes, the median.
+        share: Share of the evidence, 0..1.
+        results: Mean number of results.
+        tokens: Mean number of tokens.
+        ms: Median time.
     """
 
     share: Interval
@@ -40,7 +40,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """One prompt: the share of the evidence in it, its results, tokens and milliseconds."""
+    """One prompt: its share of the evidence, results, tokens and milliseconds."""
 
     share: float
     results: int
@@ -51,10 +51,10 @@ class _Shown:
 def contexts(
     conversations: Sequence[Conversation], embedder: Embedder, budgets: Sequence[int]
 ) -> dict[int, Held]:
-    """Return what prompts hold, by budget, over all questions that have evidence.
+    """Return prompts by budget, over all questions with evidence.
 
-    A message that is shown by one passage counts: which passage is meant, the data does not say.
-    So does one that a memory was made from, and that is folded into it.
+    A message counts if any of its passages is shown, since the data do not identify the passage.
+    Source messages of a shown memory count too.
     """
     clock = QuestionClock()
     with (
@@ -83,7 +83,7 @@ def _held(shown: Sequence[_Shown]) -> Held:
 def _loaded(
     view: OwnerMemory, conversation: Conversation, clock: QuestionClock
 ) -> Iterator[Question]:
-    """Take in a conversation, then yield its questions that have evidence."""
+    """Log a conversation, then yield its questions with evidence."""
     clock.at = max((m.at for m in conversation.messages() if m.at), default=clock.at)
     for session in conversation.sessions:
         view.log(session.messages, session=session.id)

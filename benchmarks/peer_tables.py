@@ -1,4 +1,4 @@
-"""The tables of what was measured of peers."""
+"""Tables of the comparison with peers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ NONE = "–"
 
 
 DETAIL = 100_000
-"""The number of memories that single figures are for, where a peer was measured with as many."""
+"""Number of memories for single figures, if the peer was measured at that size."""
 
 
 def tables(found: Sequence[Measured], measured_on: str = "") -> Iterator[Table]:

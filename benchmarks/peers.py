@@ -1,26 +1,27 @@
-"""Compare the speed of Memolith with others: same machine, same minutes, same texts.
+"""Compare the speed of Memolith with other products: same machine, texts and vectors.
 
-    make bench-peers ARGS="numpy sqlite-vec"                 # these, with 1,000 and 10,000 memories
+    make bench-peers ARGS="numpy sqlite-vec"                 # with 1,000 and 10,000 memories
     make bench-peers ARGS="chroma langgraph --sizes 1000"
     make bench-peers ARGS="all --minutes 20 --json peers.json --write docs/benchmarks.md"
 
-Each peer runs in an environment of its own, which is made once, in the user's cache folder, by
-pip: what is to be downloaded is said first. `--rebuild` makes the environments anew. Nothing is
-run that is not named, but Memolith. With `--json`, what was measured before stays in the file, and
-stands in the tables too, which are all that is made where nobody is named; `make bench-plots`
-draws it.
+Each peer runs in its own environment in the user's cache folder, which pip creates once. The
+download size is printed first. `--rebuild` recreates the environments. Only the named peers and
+Memolith run.
+
+With `--json`, the file keeps earlier results, which also appear in the tables. Without names, only
+the tables are written. `make bench-plots` draws the file.
 """
 
 from __future__ import annotations
 
 import os
 
-# The same for all: fresh processes are to find compiled files, as those of an installed package do.
+# Fresh processes find compiled files, as in an installation.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_threads] = "1"
 
-# ruff: noqa: E402 - what is imported reads these variables
+# ruff: noqa: E402 - the imports read these variables
 
 import argparse
 import json
@@ -50,13 +51,13 @@ _VERSION = "import importlib.metadata, sys; print(importlib.metadata.version(sys
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """What can be measured.
+    """A product or library to measure.
 
     Attributes:
-        file: Its program.
-        distribution: What its version is of.
-        environment: Where it runs; empty: here.
-        arguments: What its program is told.
+        file: Its program in the folder of peers.
+        distribution: Distribution whose version is shown.
+        environment: Its environment; empty for this one.
+        arguments: Arguments of its program.
     """
 
     file: str
@@ -83,7 +84,7 @@ PEERS = {
 
 
 def results(names: Sequence[str], asked: argparse.Namespace) -> Iterator[Measured]:
-    """Yield what was measured, Memolith's own first, for each size."""
+    """Yield the results for each size, Memolith's first."""
     corpus = Corpus()
     for size in asked.sizes:
         given = Given.of(size, corpus)
@@ -118,7 +119,7 @@ def _measured(
 
 
 def _python(into: Measured, asked: argparse.Namespace) -> Path:
-    """Return the interpreter of a peer, noting what is installed there."""
+    """Return a peer's interpreter, and record the installed version and size."""
     peer, python = PEERS[into.peer], Path(sys.executable)
     into.install_mb = megabytes_with("memolith")
     if peer.environment:
@@ -130,7 +131,7 @@ def _python(into: Measured, asked: argparse.Namespace) -> Path:
 
 @contextmanager
 def _running(name: str, python: Path, url: str) -> Iterator[Program]:
-    """Give how a peer is run; PostgreSQL has a database for as long."""
+    """Yield a peer's program; a PostgreSQL database exists for as long."""
     peer = PEERS[name]
     if name != POSTGRESQL:
         yield Program(python, peer.file, peer.arguments)
@@ -143,7 +144,7 @@ def _running(name: str, python: Path, url: str) -> Iterator[Program]:
         dropped(own)
 
 
-# --- what was measured before, and the command --------------------------------------------------
+# --- Earlier results and the command line
 
 
 def _read(file: Path | None) -> list[Measured]:
@@ -153,19 +154,19 @@ def _read(file: Path | None) -> list[Measured]:
 
 
 def _measured_on(file: Path | None) -> str:
-    """Return the machine that a file names; empty: this one."""
+    """Return the machine that a file names, or "" for this one."""
     return str(json.loads(file.read_text())["machine"]) if file and file.exists() else ""
 
 
 def _merged(before: Sequence[Measured], now: Measured) -> list[Measured]:
-    """Return both, in the order of peers and sizes; what is new takes the place of what was."""
+    """Return both, in the order of peers and sizes; new results replace earlier ones."""
     kept = [each for each in before if (each.peer, each.size) != (now.peer, now.size)]
     order = list(PEERS)
     return sorted([*kept, now], key=lambda each: (each.size, order.index(each.peer)))
 
 
 def main() -> None:
-    """Measure what is asked for, show it, and write it where that is asked for."""
+    """Run the requested measurements, and show or write their tables."""
     asked = _arguments()
     names = [name for name in asked.peers if name != MEMOLITH]
     needed = sorted({PEERS[name].environment for name in names} - {""})
@@ -187,29 +188,31 @@ def main() -> None:
 
 def _arguments() -> argparse.Namespace:
     reading = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    known = f"any of {', '.join(PEERS)}, or {ALL}"
+    known = f"peers to measure: {', '.join(PEERS)}, or {ALL}"
     reading.add_argument("peers", nargs="*", metavar="PEER", help=known)
     reading.add_argument("--sizes", type=int, nargs="+", default=SIZES, metavar="N")
     reading.add_argument(
         "--minutes",
         type=float,
         default=MINUTES,
-        help="a store that takes longer to fill is left out",
+        help="exclude stores that take longer to fill",
     )
     reading.add_argument(
-        "--json", type=Path, metavar="FILE", help="keep what was measured, with what was before"
+        "--json", type=Path, metavar="FILE", help="add the results to those in FILE"
     )
     reading.add_argument(
-        "--write", type=document_of_tables, metavar="FILE", help="put the tables in their place"
+        "--write", type=document_of_tables, metavar="FILE", help="update the tables in FILE"
     )
-    reading.add_argument("--rebuild", action="store_true", help="make the environments anew")
+    reading.add_argument("--rebuild", action="store_true", help="recreate the environments")
     reading.add_argument("--environments", type=Path, default=FOLDER, metavar="FOLDER")
-    reading.add_argument("--url", default="", help="of a PostgreSQL server; else one of our own")
+    reading.add_argument(
+        "--url", default="", help="URL of a PostgreSQL server; default: a temporary one"
+    )
     asked = reading.parse_args()
     for name in set(asked.peers) - {*PEERS, ALL}:
-        reading.error(f"{name!r} is none of {', '.join(PEERS)}, {ALL}")
+        reading.error(f"unknown peer {name!r}; choose from {', '.join(PEERS)}, {ALL}")
     if not asked.peers and not asked.json:
-        reading.error(f"name what is to be measured, {known}, or a file of what was")
+        reading.error(f"name the peers to measure, {known}, or a file of results")
     if ALL in asked.peers:
         asked.peers = list(PEERS)
     return asked

@@ -1,12 +1,12 @@
-"""What the chat proxy adds to a reply, without the model's own time.
+"""Measure the latency that the chat proxy adds to a reply.
 
     make bench-proxy                              # an owner with 1,000 messages, 200 requests each
     make bench-proxy ARGS="--messages 10000 --rounds 500"
     make bench-proxy ARGS="--write docs/how-to/proxy.md"
 
-The model answers at once, by script, in a process of its own; so does the service, with the local
-embedder. The same request goes straight to the model, through the service with the memory off,
-and with the memory on; streamed, the time is that to the first byte of the reply.
+A scripted model replies at once, in its own process. The service also has its own process and uses
+the local embedder. The same request goes straight to the model, through the service without memory,
+and with memory. For streams, the time ends with the first byte of the reply.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def fill(env: Mapping[str, str], texts: list[str]) -> None:
 def asking(
     client: httpx.Client, url: str, queries: list[str], *, memory: str, is_stream: bool
 ) -> Step:
-    """Return a step that asks for a reply; of a stream it reads the first piece."""
+    """Return a step that requests a reply; of a stream, it reads the first part."""
 
     def ask(number: int) -> None:
         body = {
@@ -61,9 +61,9 @@ def asking(
 
 
 def processor_ms(process: int, step: Step, numbers: range) -> float:
-    """Return the processor time of a process for each time that a step is done, in ms.
+    """Return the mean CPU time of a process per run of a step, in ms.
 
-    What it still does a second later is not counted: nothing, unless the machine is very busy.
+    Includes work of one second after the runs, by when all work is normally done.
     """
     before = processor_s(process)
     for number in numbers:
@@ -73,7 +73,7 @@ def processor_ms(process: int, step: Step, numbers: range) -> float:
 
 
 def asked(rounds: int, messages: int) -> tuple[dict[str, Taken], dict[str, float]]:
-    """Return what each way takes, and what the service's processor does for each request, in ms."""
+    """Return the time of each path, and the service's CPU time per request in ms."""
     corpus = Corpus()
     texts = corpus.texts(messages)
     queries = corpus.queries(texts, rounds + WARM_UP)
@@ -82,7 +82,7 @@ def asked(rounds: int, messages: int) -> tuple[dict[str, Taken], dict[str, float
             Path(folder),
             model_url,
             MEMOLITH_SERVE__OWNER=OWNER,
-            MEMOLITH_WORKER="false",  # what a model learns is no part of the reply
+            MEMOLITH_WORKER="false",  # learning is not part of the reply
             MEMOLITH_PROXY__MEMORY_TIMEOUT_MS="60000",
         )
         progress(f"logging {messages:,} messages")
@@ -103,14 +103,14 @@ def asked(rounds: int, messages: int) -> tuple[dict[str, Taken], dict[str, float
 
 
 def rows(taken: Mapping[str, Taken], used: Mapping[str, float]) -> Iterator[dict[str, object]]:
-    """Yield what each way takes, of whole replies and of streams."""
+    """Yield the time of each path, for whole replies and for streams."""
     for kind, suffix in (("whole", ""), ("first byte of a stream", " streamed")):
         bare = taken[f"straight{suffix}"].wall.median
         for name, told in WAYS.items():
             times = taken[f"{name}{suffix}"].wall
             yield {
                 "reply": kind,
-                "way": told,
+                "path": told,
                 "p50, ms": 1000 * times.median,
                 "p95, ms": 1000 * times.quantile(0.95),
                 "added, p50, ms": 1000 * (times.median - bare),
@@ -119,12 +119,12 @@ def rows(taken: Mapping[str, Taken], used: Mapping[str, float]) -> Iterator[dict
 
 
 def measured(rounds: int, messages: int) -> Table:
-    """Return what each way takes."""
+    """Return the table of all paths."""
     note = (
-        f"An owner with {messages:,} messages in an encrypted SQLite store, {rounds} requests each"
-        " way, taken in turns; the model answers at once. Every request with the memory on is a new"
-        " conversation, that is recalled for, and learned while the next requests are under way."
-        " Processor: of the service, for each request, with what it learns of it."
+        f"One owner with {messages:,} messages in an encrypted SQLite store; {rounds} interleaved"
+        " requests for each path; the model answers at once. Every request with memory on is a new"
+        " conversation, with recall before it and learning after it. Processor: time of the"
+        " service for each request, learning included."
     )
     return Table("proxy", list(rows(*asked(rounds, messages))), note)
 

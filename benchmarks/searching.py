@@ -1,4 +1,4 @@
-"""How long recall takes, what it consists of, and what its vector search misses."""
+"""Measure recall: its time, its stages, and the recall of the vector search."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ OWNERS = ("memories", "messages")
 TOP_K = 5
 RECALLED = 10
 TARGET_MS = {1_000: 3.0, 10_000: 5.0, 100_000: 15.0}
-"""What the bare product took on the machine on which the bars were set."""
+"""Time of the bare product on the machine for which the targets were set."""
 
 
 class Known:
-    """An embedder that has embedded a text it knows already: 0.03 ms. `HashingEmbedder` did."""
+    """A lookup table of vectors (0.03 ms), computed by `HashingEmbedder`."""
 
     def __init__(self, model: Embedder | None = None) -> None:
-        """Take a model that is to be run besides, for the time it takes; its result is unused."""
+        """Optionally run a model as well, for its time; its result is unused."""
         self._hashing = HashingEmbedder()
         self._vectors: dict[str, NDArray[np.float32]] = {}
         self._model = model
 
     @property
     def name(self) -> str:
-        """That of the embedder whose vectors it gives."""
+        """Name of the embedder of the vectors."""
         return self._hashing.name
 
     @property
@@ -52,7 +52,7 @@ class Known:
         return self._hashing.dimension
 
     def embed(self, texts: Sequence[str], *, role: TextRole) -> NDArray[np.float32]:
-        """Return the vectors of `HashingEmbedder`, kept from last time."""
+        """Return cached vectors of `HashingEmbedder`."""
         if self._model is not None:
             self._model.embed(texts, role=role)
         for text in texts:
@@ -63,17 +63,17 @@ class Known:
 
 @contextmanager
 def _opened(store: Filled, embedder: Embedder) -> Iterator[Memolith]:
-    """Open a copy: recalling counts uses, and what is timed is not to change what is next."""
+    """Open a copy, since recall counts uses and would change later results."""
     with tempfile.TemporaryDirectory() as folder, store.copied(Path(folder)).open(embedder) as it:
         yield it
 
 
-# --- time ---------------------------------------------------------------------------------------
+# --- Time
 
 
 @dataclass(frozen=True, slots=True)
 class _Bare:
-    """The least that a search by vector must do: one product, and choosing."""
+    """The minimal vector search: one product and a partial sort."""
 
     matrix: NDArray[np.float32]
     queries: NDArray[np.float32]
@@ -83,7 +83,7 @@ class _Bare:
 
 
 def recall(sizes: Sequence[int], corpus: Corpus) -> Table:
-    """Time recalls of queries that were not asked before, by owners who asked others."""
+    """Time recalls of new queries after a warm-up with other queries."""
     model = _model()
     rows = []
     for size in sizes:
@@ -104,7 +104,7 @@ def _timed(
     for opened in (stubbed, whole):
         for query in asked[QUERIES:]:
             opened.recall(query, owner=owner, top_k=TOP_K)
-    for query in asked[:QUERIES]:  # the stub learns its vectors; nothing is read
+    for query in asked[:QUERIES]:  # fills the lookup table; nothing is read
         stubbed.recall(query, owner="nobody")
         whole.recall(query, owner="nobody")
     return in_turns(
@@ -140,11 +140,11 @@ _RECALL_NOTE = (
 )
 
 
-# --- stages -------------------------------------------------------------------------------------
+# --- Stages
 
 
 def stages(sizes: Sequence[int], corpus: Corpus) -> Table:
-    """Split the time of a recall by what its trace says."""
+    """Return the time of a recall by stage, from its trace."""
     rows = []
     for size in sizes:
         store = filled(size, corpus)
@@ -171,11 +171,11 @@ _STAGES_NOTE = (
 )
 
 
-# --- what the vector search misses --------------------------------------------------------------
+# --- Vector recall
 
 
 def vectors(sizes: Sequence[int], corpus: Corpus) -> Table:
-    """Compare the vector search's ten nearest with an exact scan of what is stored."""
+    """Compare the ten nearest of the vector search with an exact scan."""
     stores: list[tuple[str, Filled, Embedder]]
     stores = [(f"{size:,}, hashed", filled(size, corpus), HashingEmbedder()) for size in sizes]
     stores.append((f"{EMBEDDED:,}, local model", embedded(EMBEDDED, corpus), _model()))
@@ -189,7 +189,7 @@ def vectors(sizes: Sequence[int], corpus: Corpus) -> Table:
 
 
 def _shares(store: Filled, queries: Sequence[str], embedder: Embedder) -> list[float]:
-    """Return for each query which share of what the search gives is as near as it should be."""
+    """Return for each query the share of results that are as near as those of the scan."""
     sought = quantise(embedder.embed(queries, role="query"))
     opened = open_store(str(store.path), Settings())
     with closing(opened), opened.read("messages") as snapshot:

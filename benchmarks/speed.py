@@ -1,27 +1,26 @@
-"""How fast Memolith is and how much room it takes, beside the bars that it is to keep.
+"""Measure speed and size of Memolith against the project's targets.
 
     make bench-speed                                        # a few minutes
-    make bench-speed ARGS="recall writes --sizes 1000"      # these parts alone
-    make bench-speed ARGS="--write docs/benchmarks.md"      # into the docs
+    make bench-speed ARGS="recall writes --sizes 1000"      # these parts only
+    make bench-speed ARGS="--write docs/benchmarks.md"      # update the docs
 
-Stores are filled once and kept in the system's folder for temporary files: that of 100,000 takes
-some minutes and half a gigabyte. `install` needs the network, and runs only if named.
+Stores are filled once and kept in the system's temporary folder. The store of 100,000 takes some
+minutes and half a gigabyte. `install` needs the network and runs only if named.
 """
 
 from __future__ import annotations
 
 import os
 
-# Before numpy is there, whose products are to be compared on one thread.
+# Set before numpy is imported: products are compared on one thread.
 for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_threads] = "1"
-# Fresh processes are to find compiled files, as those of an installed package do.
+# Fresh processes find compiled files, as in an installation.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-# The figures are of plain stores, where nothing else is said, and no run leaves a key in the user's
-# own folder.
+# Stores are plain unless stated otherwise; no key is created in the user's folder.
 os.environ["MEMOLITH_ENABLE_ENCRYPTION"] = "false"
 
-# ruff: noqa: E402 - what is imported reads these variables
+# ruff: noqa: E402 - the imports read these variables
 
 import argparse
 import json
@@ -39,13 +38,13 @@ from writing import imports, writes
 SIZES = (1_000, 10_000, 100_000)
 ON_REQUEST = ("install",)
 WHEELS = Path("build/dist")
-"""Where `make test` leaves them."""
+"""Folder of the wheels that `make test` builds."""
 
 
 def parts(
     sizes: Sequence[int], corpus: Corpus, wheels: Path = WHEELS
 ) -> Mapping[str, Callable[[], Table]]:
-    """Return what can be measured."""
+    """Return all measurements by name."""
     return {
         "recall": partial(recall, sizes, corpus),
         "stages": partial(stages, sizes, corpus),
@@ -61,19 +60,19 @@ def parts(
 
 
 def main() -> None:
-    """Measure what is asked for, show it, and write it where that is asked for."""
+    """Run the requested measurements, and show or write their tables."""
     known = parts(SIZES, Corpus())
     reading = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    reading.add_argument("parts", nargs="*", help=f"any of {', '.join(known)}")
+    reading.add_argument("parts", nargs="*", help=f"parts to measure: {', '.join(known)}")
     reading.add_argument("--sizes", type=int, nargs="+", default=SIZES, metavar="N")
     reading.add_argument("--json", action="store_true", help="print JSON instead of tables")
     reading.add_argument(
-        "--write", type=document_of_tables, metavar="FILE", help="put the tables in their place"
+        "--write", type=document_of_tables, metavar="FILE", help="update the tables in FILE"
     )
     reading.add_argument("--wheels", type=Path, default=WHEELS, help="for `install`")
     asked = reading.parse_args()
     for name in set(asked.parts) - set(known):
-        reading.error(f"{name!r} is none of {', '.join(known)}")
+        reading.error(f"unknown part {name!r}; choose from {', '.join(known)}")
     chosen = asked.parts or [name for name in known if name not in ON_REQUEST]
     measured = parts(asked.sizes, Corpus(), asked.wheels)
     for name in chosen:

@@ -1,8 +1,8 @@
-"""Measure the SQLite store: search by size, write rates, bytes on disk, recall of the coarse scan.
+"""Measure the SQLite store: search by size, write rates, disk space, recall of the coarse scan.
 
     python benchmarks/store.py [--sizes 1000,10000,100000] [--dimension 384]
 
-The data are made: clustered vectors, words by Zipf's law. Prints a table in Markdown.
+The data are synthetic: clustered vectors, and words with Zipf's law. Prints a Markdown table.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ OWNER = "alice"
 
 
 class Data:
-    """Memories as messages: texts of some ten words, vectors in clusters."""
+    """Synthetic messages: texts of about ten words, vectors in clusters."""
 
     def __init__(self, size: int, dimension: int, seed: int = 1) -> None:
-        """Make vectors and words."""
+        """Generate vectors and words."""
         rng = np.random.default_rng(seed)
         centres = rng.normal(size=(max(4, size // 50), dimension))
         own = rng.integers(0, len(centres), size)
@@ -76,7 +76,7 @@ class Data:
 
     @property
     def text_bytes(self) -> int:
-        """How many bytes the texts take."""
+        """Size of the texts in bytes."""
         return sum(len(message.content) for message, _ in self.messages())
 
 
@@ -91,7 +91,7 @@ def timed(action: Callable[[int], object], rounds: int = ROUNDS) -> float:
 
 
 def search(snapshot: Snapshot, data: Data, turn: int, scope: SearchFilter) -> None:
-    """Do what a recall asks of a store."""
+    """Run the store operations of a recall."""
     vector = data.queries[turn]
     near = snapshot.nearest(vector, POOL, scope)
     terms = [f"word{word}" for word in dict.fromkeys(data.query_words[turn].tolist())]
@@ -109,7 +109,7 @@ def search(snapshot: Snapshot, data: Data, turn: int, scope: SearchFilter) -> No
 
 
 def fill(store: SqliteStore, data: Data) -> float:
-    """Log all messages, a thousand a transaction; return messages a second, entries made."""
+    """Log all messages, 1,000 per transaction; return messages per second, including entries."""
     pairs = list(data.messages())
     started = perf_counter()
     for first in range(0, len(pairs), 1000):
@@ -119,7 +119,7 @@ def fill(store: SqliteStore, data: Data) -> float:
 
 
 def single_writes(store: SqliteStore, dimension: int, count: int = 100) -> float:
-    """Return durable writes of one message a second, each searched for at once."""
+    """Return durable single writes per second, each followed by a search."""
     spare = Data(count, dimension, seed=2)
     started = perf_counter()
     for place, (message, entry) in enumerate(spare.messages()):
@@ -140,7 +140,7 @@ def single_writes(store: SqliteStore, dimension: int, count: int = 100) -> float
 def coarse_recall(
     snapshot: Snapshot, vectors: NDArray[np.int8], queries: NDArray[np.int8]
 ) -> float:
-    """Return which share of the true nearest ten `nearest` finds."""
+    """Return recall@10 of `nearest`."""
     hits = 0
     for query in queries:
         true = np.lexsort((np.arange(len(vectors)), -cosines(vectors, query)))[:10] + 1
@@ -225,7 +225,7 @@ ROWS = (
     "log in bulk, messages/s",
     "single durable writes/s",
     "search after a write, ms",
-    "bytes a memory beyond its text",
+    "bytes per memory beyond text",
 )
 
 

@@ -1,4 +1,4 @@
-"""A peer's process, and what it is asked: a line of JSON each way."""
+"""Processes of peers, with one line of JSON per request and response."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from numpy.typing import NDArray
 PROGRAMS = Path(__file__).with_name("peers")
 SOURCES = Path(__file__).parents[1] / "src"
 STORE = "store"
-"""Where in a peer's folder its store is."""
+"""Name of the store in a peer's folder."""
 PATIENCE_S = 300.0
-"""How long one request may take, where nothing else is said."""
+"""Default timeout of a request, in seconds."""
 
 QUIET = {
-    # One thread each for products: eight on two processors wait for one another.
+    # One thread per product: eight threads on two processors wait for each other.
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
     "TOKENIZERS_PARALLELISM": "false",
-    # Nothing is reported, and no model is fetched.
+    # Disable telemetry and model downloads.
     "ANONYMIZED_TELEMETRY": "False",
     "MEM0_TELEMETRY": "False",
     "LANGSMITH_TRACING": "false",
@@ -41,17 +41,17 @@ QUIET = {
 
 
 class PeerFailed(Exception):
-    """A peer raised, died or took too long; the message says which."""
+    """A peer raised an error, died or timed out; the message contains details."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a request came to.
+    """Response to a request.
 
     Attributes:
-        seconds: How long it took in the peer's process, without the talking.
-        processor: Processor time of that process, of all its threads, in seconds.
-        result: What was asked for.
+        seconds: Time in the peer's process, without communication.
+        processor: CPU time of all threads of that process, in seconds.
+        result: The requested result.
     """
 
     seconds: float
@@ -61,12 +61,12 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """How a peer is run.
+    """Program of a peer.
 
     Attributes:
-        python: The interpreter of its environment.
-        file: Its program in the folder of peers.
-        arguments: What the program is told besides its folder.
+        python: Interpreter of its environment.
+        file: Program in the folder of peers.
+        arguments: Arguments after its folder.
     """
 
     python: Path
@@ -78,7 +78,7 @@ class Process:
     """A running peer."""
 
     def __init__(self, program: Program, folder: Path) -> None:
-        """Start a peer; its store is in that folder, as is its home."""
+        """Start a peer; the folder contains its store and serves as its home."""
         self._name = program.file
         self._log = folder / "stderr.txt"
         home, store = folder / "home", folder / STORE
@@ -86,7 +86,7 @@ class Process:
             each.mkdir(parents=True, exist_ok=True)
         command = (program.python, PROGRAMS / program.file, store, *program.arguments)
         with self._log.open("ab") as log:
-            self._process = subprocess.Popen(  # noqa: S603 - programs of ours
+            self._process = subprocess.Popen(  # noqa: S603 - our own programs
                 [str(each) for each in command],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -102,10 +102,10 @@ class Process:
         self._lines.put(b"")
 
     def ask(self, what: str, *, timeout_s: float = PATIENCE_S, **about: object) -> Answer:
-        """Have something done.
+        """Send a request and return its response.
 
         Raises:
-            PeerFailed: It was not.
+            PeerFailed: The request failed.
         """
         try:
             asked = self._process.stdin
@@ -115,7 +115,9 @@ class Process:
             line = self._lines.get(timeout=timeout_s)
         except queue.Empty as error:
             self._process.kill()
-            raise PeerFailed(f"{self._name}, {what}: no answer in {timeout_s:,.0f} s") from error
+            raise PeerFailed(
+                f"{self._name}, {what}: no response within {timeout_s:,.0f} s"
+            ) from error
         except BrokenPipeError as error:
             raise PeerFailed(self._died(what)) from error
         if not line:
@@ -128,7 +130,7 @@ class Process:
     def _died(self, what: str) -> str:
         code = self._process.wait()
         said = self._log.read_text(errors="replace").strip().splitlines()
-        last = said[-1] if said else "it said nothing"
+        last = said[-1] if said else "no output"
         return f"{self._name}, {what}: the process ended ({code}): {last}"
 
     def __enter__(self) -> Self:
@@ -146,19 +148,19 @@ class Process:
 
 
 def _passed_on(program: Program) -> Mapping[str, str]:
-    """Return what a peer is told of this process's environment: where programs are, and sources.
+    """Return the environment variables passed to a peer: program and source paths.
 
-    Memolith is the one that is checked out here.
+    Memolith runs from this checkout.
     """
     own = {"PYTHONPATH": str(SOURCES)} if str(program.python) == sys.executable else {}
     return {"PATH": os.environ["PATH"], **own}
 
 
 def in_base64(vectors: NDArray[np.float32]) -> str:
-    """Return vectors as they are handed in."""
+    """Return vectors encoded for a request."""
     return base64.b64encode(np.ascontiguousarray(vectors, np.float32).tobytes()).decode()
 
 
 def batches(texts: Sequence[str], size: int) -> list[Sequence[str]]:
-    """Return texts in parts of at most that size."""
+    """Return texts in batches of at most a size."""
     return [texts[start : start + size] for start in range(0, len(texts), size)]

@@ -1,22 +1,22 @@
-"""What searches the vectors of a store in a file: how long it takes, what it finds, what it costs.
+"""Compare vector backends of a SQLite store: search time, recall and disk space.
 
     make bench-vectors                            # 1,000, 10,000 and 50,000 vectors of one owner
     make bench-vectors ARGS="--sizes 1000"
     make bench-vectors ARGS="--write docs/how-to/vector-backends.md"
 
-The vectors are made: clusters of 384 dimensions. Chroma runs in this process, and as a server on
-this machine, which is started for it.
+The vectors are synthetic clusters of 384 dimensions. Chroma runs in this process, and as a
+temporary local server.
 """
 
 from __future__ import annotations
 
 import os
 
-# Before numpy is there, whose products are to be compared on one thread.
+# Set before numpy is imported: products are compared on one thread.
 for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_threads] = "1"
 
-# ruff: noqa: E402 - what is imported reads these variables
+# ruff: noqa: E402 - the imports read these variables
 
 import argparse
 import shutil
@@ -57,7 +57,7 @@ Make = Callable[[Path], SqliteStore]
 
 
 def made(count: int, seed: int) -> Vectors:
-    """Return so many vectors around the same centres."""
+    """Return vectors around the same centres."""
     centres = np.random.default_rng(0).standard_normal((CLUSTERS, DIMENSION))
     random = np.random.default_rng(seed)
     near = random.standard_normal((count, DIMENSION)) * SPREAD
@@ -65,7 +65,7 @@ def made(count: int, seed: int) -> Vectors:
 
 
 def fill(path: Path, vectors: Vectors) -> None:
-    """Make a store of as many memories as there are vectors."""
+    """Create a store with one memory per vector."""
     with closing(SqliteStore.open(path, cipher=PlainCipher())) as store:
         store.adopt_embedder("made", DIMENSION)
         for start in range(0, len(vectors), BATCH):
@@ -84,7 +84,7 @@ def fill(path: Path, vectors: Vectors) -> None:
 
 @contextmanager
 def server(folder: Path) -> Iterator[str]:
-    """Run a server of Chroma and give its URL."""
+    """Run a Chroma server and yield its URL."""
     with closing(socket.socket()) as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -98,7 +98,7 @@ def server(folder: Path) -> Iterator[str]:
     try:
         while not answers(url):
             if process.poll() is not None:
-                raise SystemExit(f"the server of Chroma ended at once, with {process.returncode}")
+                raise SystemExit(f"the Chroma server exited with code {process.returncode}")
             sleep(0.1)
         yield url
     finally:
@@ -107,9 +107,9 @@ def server(folder: Path) -> Iterator[str]:
 
 
 def answers(url: str) -> bool:
-    """Whether a server is there."""
+    """Return whether a server is running."""
     try:
-        with urlopen(f"{url}/api/v2/heartbeat", timeout=5) as answer:  # noqa: S310 - this machine
+        with urlopen(f"{url}/api/v2/heartbeat", timeout=5) as answer:  # noqa: S310 - local
             return bool(answer.status == 200)  # noqa: PLR2004 - OK
     except (URLError, OSError):
         return False
@@ -121,11 +121,11 @@ def size(folder: Path) -> int:
 
 
 def row(name: str, store: SqliteStore, vectors: Vectors, folder: Path | None) -> dict[str, object]:
-    """Return what was measured of one."""
+    """Return the measurements of one backend."""
     queries = made(QUERIES, 2)
     begun = perf_counter()
     if isinstance(store, ChromaStore):
-        assert store._outbox_sender.send()  # noqa: SLF001, S101 - what a thread does in the background
+        assert store._outbox_sender.send()  # noqa: SLF001, S101 - run the worker's task
     sent_s = perf_counter() - begun
     found, seconds = [], []
     for query in queries:
@@ -176,18 +176,18 @@ def chroma(path: Path, of: EmbeddedChroma | ChromaServer) -> ChromaStore:
 
 
 def main() -> None:
-    """Measure, and print or write the table."""
+    """Measure, and show or write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, metavar="N")
     parser.add_argument(
-        "--write", type=document_of_tables, metavar="FILE", help="put the table in its place"
+        "--write", type=document_of_tables, metavar="FILE", help="update the table in FILE"
     )
     args = parser.parse_args()
     rows: list[dict[str, object]] = []
     for count in args.sizes:
         with tempfile.TemporaryDirectory() as folder:
             rows += measured(count, Path(folder))
-    note = f"{QUERIES} queries; times are of the store's search alone, without the embedder."
+    note = f"{QUERIES} queries; time of the store's search without the embedder."
     report(Table("vector-backends", rows, note), args.write)
 
 

@@ -1,4 +1,4 @@
-"""How fast single writes and imports are."""
+"""Measure single writes and imports."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from memolith.testing.fakes import WordCounter
 
 WRITES = 200
 UNMEASURED = 20
-"""Writes of a process that are not timed: its first ones make what reads a text."""
+"""Warm-up writes: the first ones initialise text analysis."""
 BAR_WRITES = 300.0
 IMPORT_ROUNDS = 5
 EMBEDDED_BATCH = 256
-"""Messages an import stores at once: as many as `memolith import` takes."""
+"""Messages per batch of an import, as in `memolith import`."""
 BAR_IMPORT = 400
 BAR_OVERHEAD = 15
 _OF_TEXTS, _OF_REPLIES, _OF_IMPORTS = 101, 102, 103
 
 
 def writes(sizes: Sequence[int], corpus: Corpus) -> Table:
-    """Time single writes, each durable when it returns, in turns with a bare insert."""
+    """Time durable single writes, alternating with a bare insert."""
     rows = []
     for size in sizes:
         progress(f"writes: {size:,}")
@@ -86,11 +86,11 @@ _WRITES_NOTE = (
 )
 
 
-# --- import -------------------------------------------------------------------------------------
+# --- Import
 
 
 def imports(corpus: Corpus) -> Table:
-    """Time `log` of many messages, in turns with the bare embedder on the same texts."""
+    """Time `log` of many messages, alternating with the bare embedder on the same texts."""
     progress("import: with the lookup table")
     stub = _import_times(corpus, Known(), BATCH, lookup=True)
     progress("import: with the model")

@@ -1,7 +1,7 @@
-"""What a peer's process does: it reads a request a line, does it, and says how long that took.
+"""Server loop of a peer's process: reads one request per line, runs it and returns its time.
 
-It runs in the peer's environment, so that nothing but the standard library is imported here. What
-the peer itself prints goes to stderr: stdout is for answers.
+Runs in the peer's environment and imports only the standard library. The peer's own output goes to
+stderr, since stdout carries the responses.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from time import perf_counter, process_time
 from typing import Any, BinaryIO
 
 DIMENSION = 384
-"""Of every vector that is handed in."""
+"""Length of every vector."""
 _BYTES = DIMENSION * 4
-"""Of one of them, in float32."""
+"""Bytes of a float32 vector."""
 
 
 class Handed:
-    """The embedder of all peers: it knows the vectors that came with the request."""
+    """The embedder of all peers: returns the vectors that came with the request."""
 
     def __init__(self) -> None:
-        """Know nothing yet."""
+        """Start without vectors."""
         self._known: dict[str, array[float]] = {}
 
     def take(self, texts: Sequence[str], vectors: str) -> None:
-        """Know these, and nothing from before; the vectors one behind the other, in base64."""
+        """Replace all vectors by those of these texts, given concatenated in base64."""
         raw = base64.b64decode(vectors)
         parts = (raw[start : start + _BYTES] for start in range(0, len(raw), _BYTES))
         self._known = {text: array("f", part) for text, part in zip(texts, parts, strict=True)}
@@ -40,41 +40,41 @@ class Handed:
         """Return a text's vector.
 
         Raises:
-            KeyError: It was not handed in.
+            KeyError: The request did not contain it.
         """
         return self._known[text]
 
     def knows(self, text: str) -> bool:
-        """Whether a text's vector was handed in."""
+        """Return whether the request contained a text's vector."""
         return text in self._known
 
     def list(self, text: str) -> list[float]:
-        """Return a text's vector as most take it."""
+        """Return a text's vector as a list, as most peers expect."""
         return self._known[text].tolist()
 
 
 class Store(ABC):
-    """A peer's store, in its own folder, as it is used by its documentation."""
+    """A peer's store in its own folder, used as documented by the peer."""
 
     def __init__(self, folder: Path, handed: Handed) -> None:
-        """Open what is in the folder, or make it."""
+        """Open or create the store in a folder."""
         self.folder = folder
         self.handed = handed
 
     @abstractmethod
     def add(self, owner: str, texts: list[str]) -> list[str]:
-        """Store texts of an owner, durably as far as the peer does that; return their ids."""
+        """Store texts of an owner, as durably as the peer does; return their ids."""
 
     def seeds(self) -> bool:
-        """Whether there is a quicker way to fill a store than by its doors."""
+        """Whether the store can be filled faster than through its API."""
         return isinstance(self, Seeds)
 
     @abstractmethod
     def search(self, owner: str, text: str, count: int) -> list[str]:
-        """Return the texts of an owner that the peer finds, the best first."""
+        """Return the texts that the peer finds for an owner, best first."""
 
     def nearest(self, owner: str, text: str, count: int) -> list[str]:
-        """Return the texts with the nearest vectors, where a search goes by more than these."""
+        """Return the texts with the nearest vectors, if `search` does more than compare vectors."""
         return self.search(owner, text, count)
 
     def by_id(self) -> bool:
@@ -82,43 +82,43 @@ class Store(ABC):
         return isinstance(self, ById)
 
     def weight(self) -> int | None:
-        """Return the bytes that everything takes on disk; None: what the folder does."""
+        """Return the disk space in bytes, or None for that of the folder."""
         return None
 
     def ready(self, text: str) -> None:
-        """Do what is not to be timed before this text is searched for."""
+        """Prepare the search for a text; not timed."""
         del text
 
     @abstractmethod
     def close(self) -> None:
-        """Write what is not written yet; the process ends after this."""
+        """Write pending data; the process ends afterwards."""
 
 
 class Seeds(ABC):
-    """Beside a store that stores one by one, and would take hours."""
+    """Mixin for a store that adds one by one and would take hours to fill."""
 
     @abstractmethod
     def seed(self, owner: str, texts: list[str]) -> None:
-        """Store what `add` would, many at once, below the peer's doors; not timed."""
+        """Store texts like `add`, but in bulk and below the peer's API; not timed."""
 
 
 class ById(ABC):
-    """Beside a store, where single texts can be read and deleted."""
+    """Mixin for a store whose texts can be read and deleted by id."""
 
     @abstractmethod
     def get(self, owner: str, id: str) -> str | None:
-        """Return a text by its id, asked for as an owner where the peer can be told."""
+        """Return a text by its id, as an owner if the peer supports that."""
 
     @abstractmethod
     def delete(self, owner: str, id: str) -> None:
-        """Delete a text by its id, as an owner where the peer can be told."""
+        """Delete a text by its id, as an owner if the peer supports that."""
 
 
 Open = Callable[[Path, Handed], Store]
 
 
 def serve(opened: Open) -> None:
-    """Answer until the input ends; the program's argument is the store's folder."""
+    """Process requests until the input ends; the program's argument is the store's folder."""
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb", buffering=0)
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     handed = Handed()
@@ -128,7 +128,7 @@ def serve(opened: Open) -> None:
         try:
             store = store or opened(Path(sys.argv[1]), handed)
             answer = _answer(store, handed, request)
-        except Exception as error:  # noqa: BLE001 - the driver is told, and shows it
+        except Exception as error:  # noqa: BLE001 - reported to the driver
             answer = {"error": f"{type(error).__name__}: {error}"}
         _say(answers, answer)
 

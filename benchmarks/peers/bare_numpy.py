@@ -1,4 +1,4 @@
-"""The bare product by numpy: a file of texts and one of vectors for each owner, held in memory."""
+"""Baseline: the numpy product, with a file of texts and one of vectors for each owner."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import numpy as np
 from answering import DIMENSION, Handed, Store, serve
 
 LEAST = 1_024
-"""Rows for which there is room at first; it is doubled when it is full."""
+"""Initial capacity in rows, doubled when full."""
 
 
 @dataclass
 class Owned:
-    """What one owner has, in memory."""
+    """One owner's data in memory."""
 
     texts: list[str] = field(default_factory=list)
     room: np.ndarray[Any, Any] = field(
@@ -26,7 +26,7 @@ class Owned:
     )
 
     def take(self, texts: list[str], vectors: np.ndarray[Any, Any]) -> None:
-        """Append."""
+        """Append texts and vectors."""
         end = len(self.texts) + len(texts)
         while end > len(self.room):
             self.room = np.concatenate([self.room, np.empty_like(self.room)])
@@ -43,10 +43,10 @@ class Owned:
 
 
 class BareNumpy(Store):
-    """Files that are appended to; nothing is read or deleted by its id."""
+    """Append-only files, without access by id."""
 
     def __init__(self, folder: Path, handed: Handed) -> None:
-        """Read what is there."""
+        """Read the existing files."""
         super().__init__(folder, handed)
         self._owned: dict[str, Owned] = {}
 
@@ -64,7 +64,7 @@ class BareNumpy(Store):
         return self.folder / f"{name}.texts", self.folder / f"{name}.vectors"
 
     def add(self, owner: str, texts: list[str]) -> list[str]:
-        """Append to both files and wait for the disk."""
+        """Append to both files and sync to disk."""
         owned = self._of(owner)
         rows = np.stack([np.frombuffer(self.handed.vector(text), np.float32) for text in texts])
         lines = "".join(f"{json.dumps(text)}\n" for text in texts)
@@ -78,7 +78,7 @@ class BareNumpy(Store):
         return [str(number) for number in range(first, len(owned.texts))]
 
     def search(self, owner: str, text: str, count: int) -> list[str]:
-        """Compare with all of an owner's."""
+        """Compare with all vectors of an owner."""
         vector = np.frombuffer(self.handed.vector(text), np.float32)
         return self._of(owner).nearest(vector, count)
 

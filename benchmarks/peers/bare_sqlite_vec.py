@@ -1,8 +1,8 @@
-"""The bare exact scan by sqlite-vec: a table of texts and one of vectors, in parts by owner."""
+"""Baseline: the exact scan of sqlite-vec, with its vectors partitioned by owner."""
 
 from __future__ import annotations
 
-import loadable  # noqa: F401 - what follows takes SQLite from it
+import loadable  # noqa: F401 - replaces the sqlite3 module for the imports below
 
 # isort: split
 
@@ -26,10 +26,10 @@ SELECT text FROM (
 
 
 class BareSqliteVec(Store, ById):
-    """A file."""
+    """A store in one file."""
 
     def __init__(self, folder: Path, handed: Handed) -> None:
-        """Open the file, or make it; a commit is on disk."""
+        """Open or create the file; commits are synced to disk."""
         super().__init__(folder, handed)
         self._file = sqlite3.connect(folder / "vectors.db")
         self._file.enable_load_extension(True)
@@ -39,7 +39,7 @@ class BareSqliteVec(Store, ById):
         self._file.executescript(TABLES)
 
     def add(self, owner: str, texts: list[str]) -> list[str]:
-        """Insert all in one transaction."""
+        """Insert all texts in one transaction."""
         with self._file:
             return [str(self._insert(owner, text)) for text in texts]
 
@@ -51,7 +51,7 @@ class BareSqliteVec(Store, ById):
         return int(number)
 
     def search(self, owner: str, text: str, count: int) -> list[str]:
-        """Compare with all of an owner's."""
+        """Compare with all vectors of an owner."""
         rows = self._file.execute(NEAREST, (owner, self.handed.vector(text), count))
         return [found for (found,) in rows]
 

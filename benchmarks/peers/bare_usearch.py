@@ -1,4 +1,4 @@
-"""The bare graph by usearch (HNSW): an index and a file of texts for each owner, in memory."""
+"""Baseline: the HNSW graph of usearch, with an index and a file of texts for each owner."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from usearch.index import Index
 
 
 class BareUsearch(Store):
-    """Indexes that are written when the program ends; nothing is durable before."""
+    """Indexes in memory, written when the program ends and not durable before."""
 
     def __init__(self, folder: Path, handed: Handed) -> None:
-        """Read an owner's when it is asked for."""
+        """Set the folder; an owner's index is read on first use."""
         super().__init__(folder, handed)
         self._owned: dict[str, tuple[Index, list[str]]] = {}
 
@@ -33,7 +33,7 @@ class BareUsearch(Store):
         return self.folder / f"{quote(owner, safe='')}.usearch"
 
     def add(self, owner: str, texts: list[str]) -> list[str]:
-        """Link them in memory."""
+        """Add vectors in memory."""
         index, known = self._of(owner)
         numbers = np.arange(len(known), len(known) + len(texts))
         rows = [np.frombuffer(self.handed.vector(text), np.float32) for text in texts]
@@ -42,7 +42,7 @@ class BareUsearch(Store):
         return [str(number) for number in numbers]
 
     def search(self, owner: str, text: str, count: int) -> list[str]:
-        """Walk the graph of an owner."""
+        """Search the graph of an owner."""
         index, known = self._of(owner)
         if not known:
             return []
@@ -50,7 +50,7 @@ class BareUsearch(Store):
         return [known[int(number)] for number in index.search(vector, count).keys]
 
     def close(self) -> None:
-        """Write what was added."""
+        """Write the added vectors."""
         for owner, (index, texts) in self._owned.items():
             file = self._file(owner)
             index.save(file)

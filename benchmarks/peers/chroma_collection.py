@@ -1,4 +1,4 @@
-"""Chroma, in this process: one collection, the owner in each record's metadata."""
+"""Embedded Chroma: one collection, with the owner in each record's metadata."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from chromadb.config import Settings
 
 
 class ChromaCollection(Store, ById):
-    """A collection on disk; vectors are handed in."""
+    """A collection on disk, with given vectors."""
 
     def __init__(self, folder: Path, handed: Handed) -> None:
-        """Open the collection, or make it."""
+        """Open or create the collection."""
         super().__init__(folder, handed)
         settings = Settings(anonymized_telemetry=False)
         client = chromadb.PersistentClient(path=str(folder), settings=settings)
@@ -25,7 +25,7 @@ class ChromaCollection(Store, ById):
         )
 
     def add(self, owner: str, texts: list[str]) -> list[str]:
-        """Store records."""
+        """Add records."""
         ids = [str(uuid4()) for _ in texts]
         self._collection.add(
             ids=ids,

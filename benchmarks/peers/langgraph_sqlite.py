@@ -1,8 +1,8 @@
-"""LangGraph's SqliteStore: the owner is the namespace."""
+"""LangGraph's SqliteStore, with one namespace per owner."""
 
 from __future__ import annotations
 
-import loadable  # noqa: F401 - what follows takes SQLite from it
+import loadable  # noqa: F401 - replaces the sqlite3 module for the imports below
 
 # isort: split
 
@@ -16,10 +16,10 @@ from langgraph.store.sqlite import SqliteStore
 
 
 class LangGraphSqlite(Store, ById):
-    """A store in a file, with an index of vectors."""
+    """A store in one file, with a vector index."""
 
     def __init__(self, folder: Path, handed: Handed) -> None:
-        """Open the file, or make it."""
+        """Open or create the file."""
         super().__init__(folder, handed)
         self._open = ExitStack()
         index = {"dims": DIMENSION, "embed": self._embed, "text_fields": ["text"]}
@@ -31,7 +31,7 @@ class LangGraphSqlite(Store, ById):
         return [self.handed.list(text) for text in texts]
 
     def add(self, owner: str, texts: list[str]) -> list[str]:
-        """Put all in one batch."""
+        """Put all texts in one batch."""
         ids = [str(uuid4()) for _ in texts]
         self._store.batch(
             [PutOp(_of(owner), k, {"text": text}) for k, text in zip(ids, texts, strict=True)]

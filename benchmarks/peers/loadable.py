@@ -1,6 +1,6 @@
-"""Imported before a peer that loads extensions into SQLite: some Pythons are built without that.
+"""Import before a peer that loads SQLite extensions, which some Python builds do not support.
 
-There, pysqlite3 stands in for the standard module.
+In that case, pysqlite3 replaces the standard module.
 """
 
 import sqlite3

@@ -1,8 +1,8 @@
-"""mcp-memory-service with its SQLite storage: the owner is the store that it keeps apart."""
+"""mcp-memory-service with its SQLite storage, with one of its stores per owner."""
 
 from __future__ import annotations
 
-import loadable  # noqa: F401 - what follows takes SQLite from it
+import loadable  # noqa: F401 - replaces the sqlite3 module for the imports below
 
 # isort: split
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class _Model:
-    """Stands where the storage keeps its model."""
+    """Replaces the storage's model."""
 
     def __init__(self, handed: Handed) -> None:
         self._handed = handed
@@ -31,7 +31,7 @@ class _Model:
 
 
 class _Storage(SqliteVecMemoryStorage):
-    """The storage, with vectors that are handed in."""
+    """The storage, with given vectors."""
 
     def __init__(self, path: str, handed: Handed) -> None:
         super().__init__(path)
@@ -43,10 +43,10 @@ class _Storage(SqliteVecMemoryStorage):
 
 
 class McpMemory(Store, ById):
-    """A storage of many stores."""
+    """A storage with several stores."""
 
     def __init__(self, folder: Path, handed: Handed) -> None:
-        """Open the file, or make it."""
+        """Open or create the file."""
         super().__init__(folder, handed)
         self._loop = asyncio.new_event_loop()
         self._storage = _Storage(str(folder / "memory.db"), handed)
@@ -56,7 +56,7 @@ class McpMemory(Store, ById):
         return self._loop.run_until_complete(what)
 
     def add(self, owner: str, texts: list[str]) -> list[str]:
-        """Store one by one where it is one, else as a batch."""
+        """Store a single text by itself, several as a batch."""
         memories = [
             Memory(content=text, content_hash=generate_content_hash(text), tags=["made"])
             for text in texts
@@ -71,7 +71,7 @@ class McpMemory(Store, ById):
         return [memory.content_hash for memory in memories]
 
     def search(self, owner: str, text: str, count: int) -> list[str]:
-        """Retrieve from a store."""
+        """Search a store."""
         found = self._run(self._storage.retrieve(text, n_results=count, store=owner))
         return [each.memory.content for each in found]
 

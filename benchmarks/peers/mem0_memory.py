@@ -1,7 +1,7 @@
-"""mem0 as `pip install mem0ai` sets it up, with `infer=False`: no model reads what is added.
+"""mem0 as installed by `pip install mem0ai`, with `infer=False`: no language model is used.
 
-The second argument names its vector store. Its optional keyword search (spaCy and its model, or
-fastembed) is not installed, so that it goes by vectors.
+The second argument selects the vector store. The optional keyword search (spaCy with its model, or
+fastembed) is not installed, so mem0 only compares vectors.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ KINDS = {
     "faiss": {"distance_strategy": "cosine"},
     "qdrant": {"on_disk": True},
 }
-"""What is set of each vector store besides its place; Qdrant runs in this process."""
+"""Settings of each vector store besides its path; Qdrant runs in this process."""
 
 
 class _Embedder:
-    """Stands where mem0 keeps its client of an embedding service."""
+    """Replaces mem0's client of an embedding service."""
 
     def __init__(self, handed: Handed) -> None:
         self._handed = handed
@@ -35,10 +35,10 @@ class _Embedder:
 
 
 class Mem0Memory(Store, ById, Seeds):
-    """A memory of many users."""
+    """A memory of several users."""
 
     def __init__(self, folder: Path, handed: Handed) -> None:
-        """Open the memory, or make it; no key is needed, as no model is asked."""
+        """Open or create the memory; no API key is needed without a model."""
         super().__init__(folder, handed)
         kind = sys.argv[2]
         placed: dict[str, Any] = {
@@ -59,13 +59,13 @@ class Mem0Memory(Store, ById, Seeds):
         self._memory.embedding_model = _Embedder(handed)
 
     def add(self, owner: str, texts: list[str]) -> list[str]:
-        """Add all as messages of one call."""
+        """Add all texts as messages of one call."""
         messages = [{"role": "user", "content": text} for text in texts]
         added = self._memory.add(messages, user_id=owner, infer=False)
         return [each["id"] for each in added["results"]]
 
     def seed(self, owner: str, texts: list[str]) -> None:
-        """Put them into the vector store as `add` does, but for their history."""
+        """Insert into the vector store like `add`, but without the history."""
         now = datetime.now(UTC).isoformat()
         rows = [
             {
@@ -83,7 +83,7 @@ class Mem0Memory(Store, ById, Seeds):
         self._memory.vector_store.insert(vectors, rows, [str(uuid4()) for _ in texts])
 
     def search(self, owner: str, text: str, count: int) -> list[str]:
-        """Search a user's."""
+        """Search a user's memories."""
         found = self._memory.search(text, filters={"user_id": owner}, top_k=count, threshold=0.0)
         return [each["memory"] for each in found["results"]]
 
@@ -99,7 +99,7 @@ class Mem0Memory(Store, ById, Seeds):
         self._memory.delete(id)
 
     def close(self) -> None:
-        """Close its history."""
+        """Close the history database."""
         self._memory.close()
 
 

@@ -1,6 +1,6 @@
-"""Memolith itself, the profile `standard`; the second argument says how it stores.
+"""Memolith with the profile `standard`; the second argument selects the storage.
 
-`plain` or `encrypted`: in a file of the folder; else the URL of a PostgreSQL database.
+`plain` or `encrypted` for a file in the folder, otherwise the URL of a PostgreSQL database.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from memolith.testing.fakes import HashingEmbedder, WordCounter
 
 
 class HandedIn:
-    """Vectors that are handed in; of what Memolith makes of a question, by who made those."""
+    """Given vectors; derived queries get the vector that was prepared for them."""
 
     name, dimension = HashingEmbedder().name, HashingEmbedder().dimension
 
     def __init__(self, handed: Handed) -> None:
-        """Take the vectors from there."""
+        """Use the given vectors."""
         self._handed = handed
         self._hashing = HashingEmbedder()
         self._prepared: dict[str, NDArray[np.float32]] = {}
 
     def embed(self, texts: Sequence[str], *, role: TextRole) -> NDArray[np.float32]:
-        """Return what was handed in, or was made before."""
+        """Return given or prepared vectors."""
         return np.stack([self._vector(text, role) for text in texts])
 
     def _vector(self, text: str, role: TextRole) -> NDArray[np.float32]:
@@ -53,10 +53,10 @@ class HandedIn:
 
 
 class MemolithEngine(Store, ById):
-    """A store of many owners."""
+    """A store of several owners."""
 
     def __init__(self, folder: Path, handed: Handed) -> None:
-        """Open the store, or make it."""
+        """Open or create the store."""
         super().__init__(folder, handed)
         kind = sys.argv[2]
         self._url = str(folder / "memolith.db") if kind in {"plain", "encrypted"} else kind
@@ -69,7 +69,7 @@ class MemolithEngine(Store, ById):
         )
 
     def add(self, owner: str, texts: list[str]) -> list[str]:
-        """Remember where it is one, else import as many at once."""
+        """Remember a single text, or import several in bulk."""
         if len(texts) == 1:
             return [self._memolith.remember(texts[0], owner=owner).id]
         records = [_chronicle(text, owner) for text in texts]
@@ -77,7 +77,7 @@ class MemolithEngine(Store, ById):
         return [record.memory.id for record in records]
 
     def ready(self, text: str) -> None:
-        """Have embedded what it makes of the question: a look-up as short as the others'."""
+        """Embed the derived query in advance, so that lookup is as fast as for other peers."""
         self._memolith.recall(text, owner="nobody")
 
     def search(self, owner: str, text: str, count: int) -> list[str]:
@@ -86,7 +86,7 @@ class MemolithEngine(Store, ById):
         return [each.content for each in found.memories]
 
     def nearest(self, owner: str, text: str, count: int) -> list[str]:
-        """Search by the vector alone, below the doors: none of them gives that unranked."""
+        """Search by vector alone, below the API, which always ranks."""
         vector = quantise(self._vectors.embed([text], role="query")[0])
         opened = open_store(self._url, self._config.settings)
         with closing(opened), opened.read(owner) as snapshot:
@@ -109,7 +109,7 @@ class MemolithEngine(Store, ById):
             return
 
     def weight(self) -> int | None:
-        """Return the size of a database, after a checkpoint."""
+        """Return the size of a database after a checkpoint."""
         if not self._url.startswith("postgresql"):
             return None
         import psycopg

@@ -1,4 +1,4 @@
-"""MemPalace: drawers of one room, the owner is the wing."""
+"""MemPalace: drawers in one room, with one wing per owner."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from mempalace.palace import get_collection
 from mempalace.searcher import search_memories
 
 NOTHING = [1.0] + [0.0] * (DIMENSION - 1)
-"""The vector of what it embeds only to learn how long vectors are."""
+"""The vector of texts that MemPalace embeds only to determine the dimension."""
 
 
 def handed_in(handed: Handed) -> type:
-    """Return its client of an embedding service, which asks nobody."""
+    """Return MemPalace's embedding client, with given vectors instead of requests."""
 
     class HandedIn(embedding.OpenAICompatEmbeddingFunction):
         def __call__(self, input: list[str]) -> list[list[float]]:
@@ -38,7 +38,7 @@ class MemPalaceDrawers(Store, ById):
     """A palace."""
 
     def __init__(self, folder: Path, handed: Handed) -> None:
-        """Open the palace, or make it."""
+        """Open or create the palace."""
         super().__init__(folder, handed)
         embedding.OpenAICompatEmbeddingFunction = handed_in(handed)
         self._palace = str(folder / "palace")
@@ -46,7 +46,7 @@ class MemPalaceDrawers(Store, ById):
         self._drawers = get_collection(self._palace)
 
     def add(self, owner: str, texts: list[str]) -> list[str]:
-        """File drawers."""
+        """Add drawers."""
         ids = [f"drawer_{uuid4().hex}" for _ in texts]
         filed = {
             "wing": owner,
@@ -73,7 +73,7 @@ class MemPalaceDrawers(Store, ById):
         return found[0] if found else None
 
     def delete(self, owner: str, id: str) -> None:
-        """Delete a drawer by its id alone, as its tool does."""
+        """Delete a drawer by its id alone, as MemPalace's tool does."""
         del owner
         self._drawers.delete(ids=[id])
 

@@ -1,6 +1,6 @@
-"""txtai: an index of vectors and keywords, with its content.
+"""txtai with vectors, keywords and stored content.
 
-The owner is a field of the content, by which a search is filtered in SQL.
+The owner is a field of the content, on which searches filter in SQL.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from txtai import Embeddings
 
 
 def handed_in(handed: Handed, texts: list[str]) -> np.ndarray[Any, Any]:
-    """Return the vectors that were handed in."""
+    """Return the given vectors of texts."""
     return np.array([handed.list(text) for text in texts], dtype=np.float32)
 
 
@@ -23,7 +23,7 @@ class TxtaiHybrid(Store, ById):
     """An index in a folder."""
 
     def __init__(self, folder: Path, handed: Handed) -> None:
-        """Load the index, or configure it."""
+        """Load or configure the index."""
         super().__init__(folder, handed)
         self._at = str(folder / "index")
         self._unsaved = False
@@ -33,9 +33,9 @@ class TxtaiHybrid(Store, ById):
             self._embeddings.load(self._at, config=external)
 
     def add(self, owner: str, texts: list[str]) -> list[str]:
-        """Index, and save what is one; many are saved once, in the end.
+        """Index texts and save: after each single text, or once at the end for several.
 
-        What is not saved is lost with the process.
+        Unsaved texts are lost with the process.
         """
         ids = [str(uuid4()) for _ in texts]
         self._embeddings.upsert(
@@ -55,11 +55,11 @@ class TxtaiHybrid(Store, ById):
         self._unsaved = False
 
     def search(self, owner: str, text: str, count: int) -> list[str]:
-        """Search by both, among an owner's."""
+        """Search an owner's texts by vector and keyword."""
         return self._search(owner, text, count, None)
 
     def nearest(self, owner: str, text: str, count: int) -> list[str]:
-        """Search by vectors alone."""
+        """Search by vector alone."""
         return self._search(owner, text, count, 1.0)
 
     def _search(self, owner: str, text: str, count: int, weights: float | None) -> list[str]:
@@ -69,14 +69,14 @@ class TxtaiHybrid(Store, ById):
         return [each["text"] for each in found]
 
     def get(self, owner: str, id: str) -> str | None:
-        """Read by its id alone."""
+        """Read a text by its id alone."""
         del owner
         query = "select text from txtai where id = :id"
         found = self._embeddings.search(query, 1, parameters={"id": id})
         return found[0]["text"] if found else None
 
     def delete(self, owner: str, id: str) -> None:
-        """Delete by its id alone."""
+        """Delete a text by its id alone."""
         del owner
         self._embeddings.delete([id])
 

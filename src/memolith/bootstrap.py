@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from numpy.typing import ArrayLike
 
@@ -392,7 +393,7 @@ def _open_compression_model(settings: Settings) -> ResilientChat | None:
     own, chat = settings.timeline, settings.chat
     if not (own.consolidation_provider or own.consolidation_model):
         return None
-    provider = own.consolidation_provider or chat.provider
+    provider: Any = own.consolidation_provider or chat.provider
     chosen = replace(chat, provider=provider, model=own.consolidation_model or chat.model)
     return open_chat(replace(settings, chat=chosen))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from memolith.domain.memories import Origin, State
 from memolith.domain.recall import RecallResult
 from memolith.errors import InvalidInput
 from memolith.policies.base_memory import HEADINGS
-from memolith.policies.consolidation import LONG_CASCADE, SHORT_CASCADE
+from memolith.policies.consolidation import Cascade
 from memolith.policies.merging import Candidate, Insert, Replace, SimilarMemory
 from memolith.policies.ranking.model import Query
 from memolith.policies.rendering.layout import RenderInput
@@ -28,6 +28,8 @@ from support.rows import check_each
 from support.summarising import condensing, say, sentence, summarising, turns
 
 TIERS = tiers()
+SHORT_CASCADE = cast("Cascade", TIERS.consolidation.messages)
+LONG_CASCADE = cast("Cascade", TIERS.consolidation.summaries)
 FACT = Candidate("The user lives in Seattle", "personal", 0.5)
 KNOWN = memory(1, "The user lives in Portland", kind="personal")
 QUERY = Query("where?", "where?", ("where",))

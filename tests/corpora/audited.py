@@ -1,9 +1,8 @@
-"""Memories written by hand, with what an audit is to say of each.
+"""Hand-written memories with the expected result of an audit.
 
-English and German, worded as people say things, as models note them, and as agents write for
-themselves. Among the good ones are many that look like junk: "Hello Kitty collector". Those held
-back were written when the rules stood, and the figures in the docs are those of their first
-reading; the rules were mended by them afterwards.
+English and German, in the words of people, of models and of agents. Many of the good ones look like
+junk, such as "Hello Kitty collector". Held-back memories were written when the rules were complete.
+The docs quote the figures of the first run; the rules were corrected afterwards.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ import msgspec
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """A memory and what it is.
+    """A labelled memory.
 
     Attributes:
         text: The memory.
-        label: What it is; "good": worth keeping.
-        held_back: Whether it was written when the rules stood.
+        label: Expected result; "good" if it is worth keeping.
+        held_back: Whether it was written after the rules.
     """
 
     text: str
@@ -31,6 +30,6 @@ class Labelled:
 
 
 def load_audited() -> tuple[Labelled, ...]:
-    """Read them from the package."""
+    """Return all memories."""
     data = Path(__file__).with_name("audited.jsonl").read_bytes()
     return tuple(msgspec.json.decode(line, type=Labelled) for line in data.splitlines())

@@ -1,8 +1,8 @@
-"""Pairs of sentences, one said before the other, and what the second makes of the first.
+"""Hand-written pairs of sentences of one speaker, labelled by their relation.
 
-Written by hand. They hold the arbiter of the profile `standard` to its rule: what it calls changed
-has changed. A memory that retires a fact that still holds has lost it; a change that is missed
-leaves two memories, of which the newer is shown as the newer.
+They test the arbiter of the profile `standard`, which must report a change only if the fact has
+changed. A falsely reported change loses a true fact. A missed change leaves two memories, and the
+newer one is shown as such.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from memolith.errors import InvalidInput
 
 
 class Label(StrEnum):
-    """What a sentence makes of one that was said before it."""
+    """Relation of a sentence to an earlier one."""
 
     RESTATED = "restated"
-    """It says the same."""
+    """Both say the same."""
     CHANGED = "changed"
-    """What was said before does not hold any more."""
+    """The earlier sentence is no longer true."""
     BOTH_TRUE = "both true"
-    """Both are about the same, and hold."""
+    """Both are about the same subject, and true."""
     UNRELATED = "unrelated"
-    """They are about different things."""
+    """The sentences are about different subjects."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Two sentences of one speaker, and what the second makes of the first.
+    """Two sentences of one speaker, with their relation.
 
     Attributes:
-        old: What was said first.
-        new: What was said later.
-        label: How the two stand to each other.
-        why: What differs, in a few words.
+        old: The earlier sentence.
+        new: The later sentence.
+        label: Their relation.
+        why: The difference, in a few words.
     """
 
     old: str
@@ -47,10 +47,10 @@ class Change:
 
 
 def load_changes(file: Path | None = None) -> tuple[Change, ...]:
-    """Read pairs from a file of JSON lines, or those of the package, in their order.
+    """Read pairs from a file of JSON lines, by default the bundled one, in order.
 
     Raises:
-        InvalidInput: A line is no pair, or there is none.
+        InvalidInput: The file is empty, or a line is not a pair.
     """
     source = Path(__file__).with_name("changes.jsonl") if file is None else file
     lines = enumerate(source.read_bytes().splitlines(), 1)

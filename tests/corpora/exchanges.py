@@ -1,4 +1,4 @@
-"""A conversation of sixty exchanges, and a model that knows what is worth keeping of it."""
+"""A conversation of sixty exchanges, and a model that knows which facts to extract."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Noted:
     """A fact of an exchange.
 
     Attributes:
-        content: As a model is to write it.
+        content: The fact as a model should write it.
         facts: Its kind in profile `facts`.
         tiers: Its kind in profile `tiers`.
         standard: Its kind in profile `standard`.
@@ -44,9 +44,9 @@ class Scripted:
     """An exchange.
 
     Attributes:
-        user: What the user says.
+        user: The user's message.
         assistant: The reply.
-        facts: What is worth keeping of it.
+        facts: Facts to extract.
     """
 
     user: str
@@ -55,27 +55,27 @@ class Scripted:
 
 
 def load_script() -> tuple[Scripted, ...]:
-    """Read the sixty exchanges from the package, in order.
+    """Read the sixty exchanges, in order.
 
-    Two of them restate what was said before, and two change it; half of them are small talk.
+    Two restate earlier facts, two change them, and half are small talk.
     """
     data = Path(__file__).with_name("exchanges.jsonl").read_bytes()
     return tuple(msgspec.json.decode(line, type=Scripted) for line in data.splitlines())
 
 
 class KnowingModel:
-    """The rule of a scripted model that takes just the facts of the script from it.
+    """A scripted model that extracts exactly the facts of the script.
 
-    It summarises by those facts, puts them into base memories, and lets an arbitrator keep both of
-    two memories. What it is asked beside that, it answers with a sentence.
+    It uses these facts for summaries and base memories, and as arbitrator keeps both memories. To
+    other prompts it replies with a sentence.
     """
 
     def __init__(self, script: Sequence[Scripted] | None = None) -> None:
-        """Know this script; None: the sixty exchanges."""
+        """Set the script; None for the sixty exchanges."""
         self._script = load_script() if script is None else script
 
     def __call__(self, asked: Asked) -> Any:
-        """Return the answer."""
+        """Return the response to a prompt."""
         told = asked.system
         if asked.texts:
             return None
@@ -114,7 +114,7 @@ class KnowingModel:
         return " ".join(facts) or "The user and the assistant talked about this and that."
 
     def _noted(self, asked: Asked) -> Iterator[tuple[int, Noted]]:
-        """Yield the facts of what the user says in the fence, with the turns' numbers."""
+        """Yield the facts of the user's quoted messages, with message numbers."""
         said = {each.user: each for each in self._script}
         for number, who, content in _TURN.findall(asked.user):
             if who == "user" and content in said:
@@ -123,7 +123,7 @@ class KnowingModel:
 
 
 def _document(asked: Asked) -> dict[str, list[str]]:
-    """Return the base memory: what it said before, and the facts and summaries as they are."""
+    """Return the base memory: its previous content with all facts and summaries."""
     blocks = {title: text for title, _, text in _BLOCK.findall(asked.user)}
     old = _NOTE.findall(blocks.get("DOCUMENT", ""))
     facts = _NOTE.findall(blocks.get("FACTS", ""))

@@ -1,6 +1,6 @@
-"""Facts with the texts they were taken from, made up: told in a model's words, and invented.
+"""Invented facts with their source texts: paraphrased, and unsupported.
 
-Each is the fact, and what was said, a text each; "A:" marks the assistant's.
+Each entry has the fact and the source messages; "A:" marks the assistant's.
 """
 
 from __future__ import annotations
@@ -293,10 +293,10 @@ LOST = (
         "No, the meeting is at 3pm, not 2pm.",
     ),
 )
-"""True, but in other words: what the check costs."""
+"""Supported facts in other words, which the check rejects: its cost."""
 
 PASSED = (
     ("The user has three cats.", "My cat Miso is 3."),
     ("Anna owes Bob 50 euros.", "Bob owes Anna 50 euros."),
 )
-"""Invented, but of the source's own words: what the check can't tell."""
+"""Unsupported facts in the words of the source, which the check accepts."""

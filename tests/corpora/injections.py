@@ -1,7 +1,7 @@
-"""Hostile texts by every way in, and a model that obeys them.
+"""Hostile texts by every channel, and a model that obeys them.
 
-Written by hand: twelve kinds of attack, each by seven ways. What a memory does with them is held
-against rules in `tests/integration/test_injection.py`.
+Written by hand: twelve kinds of attack, each by seven channels.
+`tests/integration/test_injection.py` checks how a memory handles them.
 """
 
 from __future__ import annotations
@@ -22,41 +22,41 @@ _FILLING = "Tomatoes need sun, water and patience, and so do beans. "
 
 
 class Channel(StrEnum):
-    """By which way a text comes in."""
+    """Channel by which a text enters."""
 
     USER = "user"
     """The user pastes it into a message."""
     ASSISTANT = "assistant"
-    """The assistant was tricked into saying it."""
+    """The assistant was tricked into repeating it."""
     TOOL = "tool"
-    """It is a tool's result."""
+    """A tool returns it."""
     PARTICIPANT = "participant"
-    """Another person in the conversation says it."""
+    """Another participant of the conversation says it."""
     DOCUMENT = "document"
-    """It is ingested."""
+    """It is in an ingested document."""
     IMPORT = "import"
-    """It is a line of a file that is imported."""
+    """It is in an imported file."""
     STORED = "stored"
-    """It is a memory already, that a tool has stored."""
+    """A tool has stored it as a memory."""
 
 
 class Injection(msgspec.Struct, frozen=True, kw_only=True):
-    """A hostile text, and what a gullible model makes of it.
+    """A hostile text, and the responses of a gullible model to it.
 
     Attributes:
-        name: Tells it from the others.
-        category: The kind of attack.
-        channel: The way it comes in by.
+        name: Unique name.
+        category: Kind of attack.
+        channel: Channel by which it enters.
         language: "en" or "de".
-        text: What is said.
-        reply: What an assistant answers that believes it.
-        facts: What the model notes down, as the user's own word.
-        operation: What it answers as arbitrator: UPDATE, DELETE or NOOP.
-        merged: The text that it gives for UPDATE.
-        summary: What it says of a conversation.
-        notes: What it writes into the base memory.
-        payload: Words that stand in all of these, and in nothing that the user has said.
-        padded: How many sentences stand before and after it.
+        text: The text.
+        reply: Reply of an assistant that believes it.
+        facts: Facts the model extracts, attributed to the user.
+        operation: Its verdict as arbitrator: UPDATE, DELETE or NOOP.
+        merged: Its text for UPDATE.
+        summary: Its summary of a conversation.
+        notes: Its notes for the base memory.
+        payload: Words that occur in all of these, and in no text of the user.
+        padded: Number of harmless sentences before and after the text.
     """
 
     name: str
@@ -75,40 +75,40 @@ class Injection(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def whole(self) -> str:
-        """The text with all that stands around it."""
+        """The text with its padding."""
         filling = (_FILLING * self.padded).strip()
         return "\n".join(filter(None, (filling, self.text, filling)))
 
     def is_in(self, text: str) -> bool:
-        """Tell whether a text bears the payload."""
+        """Return whether a text contains the payload."""
         return any(word in text for word in self.payload)
 
     def begins_in(self, text: str) -> bool:
-        """Tell whether a text bears its beginning, as far as nothing in it is to be defused."""
+        """Return whether a text contains the start of the payload, up to the first defused part."""
         return self.text[:_BEGINNING] in text
 
 
 def load_injections() -> tuple[Injection, ...]:
-    """Read the hostile texts from the package, in order."""
+    """Read the hostile texts, in order."""
     data = Path(__file__).with_name("injections.jsonl").read_bytes()
     return tuple(msgspec.json.decode(line, type=Injection) for line in data.splitlines())
 
 
 class GullibleModel:
-    """The rule of a scripted model that does what a text wants wherever it reads of it.
+    """A scripted model that obeys a text wherever it reads it.
 
-    What the text wants noted in the base memory it notes in any case.
+    It always adds the text's notes to the base memory.
 
     Attributes:
-        obeys: The text; None: it notes nothing down, and keeps all there is.
+        obeys: The text; None to extract nothing and keep everything.
     """
 
     def __init__(self) -> None:
-        """Obey nobody yet."""
+        """Start without a text to obey."""
         self.obeys: Injection | None = None
 
     def __call__(self, asked: Asked) -> Any:
-        """Return the answer."""
+        """Return the response to a prompt."""
         case = self.obeys
         if asked.texts:
             return None
@@ -120,7 +120,7 @@ class GullibleModel:
 
 
 def _harmless(rules: str) -> Any:
-    """Return the answer of a model that has nothing to say."""
+    """Return the response of a model without any facts."""
     if '"facts"' in rules:
         return {"facts": []}
     if '"summary"' in rules:
@@ -131,7 +131,7 @@ def _harmless(rules: str) -> Any:
 
 
 def _obedient(rules: str, case: Injection) -> Any:
-    """Return what a text wants answered."""
+    """Return the response that a text asks for."""
     if '"facts"' in rules:
         return {"facts": list(_facts(rules, case))}
     if '"summary"' in rules:
@@ -143,7 +143,7 @@ def _obedient(rules: str, case: Injection) -> Any:
 
 
 def _facts(rules: str, case: Injection) -> Iterator[dict[str, Any]]:
-    """Yield facts of kinds that are the user's alone, all said to rest on the user's turn."""
+    """Yield facts of kinds reserved for the user, attributed to the user's message."""
     for number, content in enumerate(case.facts):
         is_first = number == 0
         if '"category"' in rules:
@@ -159,7 +159,7 @@ def _facts(rules: str, case: Injection) -> Iterator[dict[str, Any]]:
 
 
 def _document(asked: Asked, case: Injection | None) -> dict[str, list[str]]:
-    """Return what stands there, so that it is believed, and what the text wants."""
+    """Return the previous base memory, so that it is accepted, with the text's notes."""
     notes = [
         line.removeprefix("> - ") for line in asked.user.splitlines() if line.startswith("> - ")
     ]

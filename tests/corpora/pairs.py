@@ -1,10 +1,10 @@
-"""Pairs of sentences written by hand: different facts that look alike, and restatements.
+"""Hand-written pairs of sentences: different facts that look alike, and restatements.
 
-What they hold to is the merging rule of the profile `standard`: the same sequence of words is the
-same fact, with case, punctuation, contractions and articles aside. Two different facts must never
-become one; that is worth more than merging every restatement, so a pair stands with the different
-facts also where only a mark, an article or the case of an acronym makes the difference ("a few",
-"few"; "C", "C++"; "US", "us"; "in Maßen", "in Massen").
+They test the merging rule of the profile `standard`: the same sequence of words is the same fact,
+ignoring case, punctuation, contractions and articles. Keeping different facts apart matters more
+than merging every restatement. Pairs that differ only in a mark, an article or the case of an
+acronym therefore count as different ("a few", "few"; "C", "C++"; "US", "us"; "in Maßen", "in
+Massen").
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ import msgspec
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two texts and whether they are one fact.
+    """Two texts and whether they state one fact.
 
     Attributes:
         a: One text.
-        b: The other; never the same characters.
-        same: Whether the two say the same, so that one may stand for both.
-        why: What differs, in a few words.
+        b: The other one, never identical.
+        same: Whether both say the same, so that one may replace the other.
+        why: The difference, in a few words.
     """
 
     a: str
@@ -33,6 +33,6 @@ class Pair:
 
 
 def load_pairs() -> tuple[Pair, ...]:
-    """Read the pairs from the package: the different facts first, then the restatements."""
+    """Read the pairs: the different facts first, then the restatements."""
     data = Path(__file__).with_name("pairs.jsonl").read_bytes()
     return tuple(msgspec.json.decode(line, type=Pair) for line in data.splitlines())

@@ -1,7 +1,7 @@
-"""Labelled texts with and without secrets. Every secret is made up.
+"""Labelled texts with and without secrets. Every secret is invented.
 
-They are written in pieces, so that a scanner of repositories passes over them: "~" stands for
-nothing, and a secret stands between "⟦" and "⟧".
+They are split so that repository scanners ignore them: "~" is removed, and secrets are between "⟦"
+and "⟧".
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ class Sample:
     """A text with secrets.
 
     Attributes:
-        kind: What they are.
+        kind: Kind of the secrets.
         text: The text.
-        secrets: They, in order.
-        redacted: What the text should read without them.
+        secrets: The secrets, in order.
+        redacted: The expected text after redaction.
     """
 
     kind: str
@@ -214,7 +214,7 @@ _MARKED = {
 }
 
 SECRETS = tuple(_sample(kind, marked) for kind, texts in _MARKED.items() for marked in texts)
-"""Texts with secrets, of every kind that is looked for."""
+"""Texts with secrets of every detected kind."""
 
 HARMLESS = tuple(
     text.replace("~", "")
@@ -348,4 +348,4 @@ HARMLESS = tuple(
         "use your xoxb-your-slack-token here",
     )
 )
-"""Hard negatives: texts that look as if they held a secret, and hold none."""
+"""Hard negatives: texts that look as if they contained a secret."""

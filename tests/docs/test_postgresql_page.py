@@ -64,7 +64,7 @@ def test_page_sets_up_a_store_for_an_unprivileged_role(
     with pytest.raises(StoreReadOnly, match="not allowed to create one"):
         open_memory(application)
     deploy = build_role_url(server, "memolith_deploy")
-    assert "was made" in run_command("db", "upgrade", "--store", deploy)
+    assert "Created a store" in run_command("db", "upgrade", "--store", deploy)
     with open_memory(application) as memory:
         memory.remember("My sister lives in Lisbon.", owner="alice")
         assert memory.recall("sister", owner="alice").memories
@@ -75,7 +75,7 @@ def test_page_sets_up_a_store_for_an_unprivileged_role(
         assert memory.rotate_key("bob") == 2
     shown = run_command("db", "status", "--store", application)
     assert f"{APPLICATION} (tables of memolith_deploy)" in shown
-    assert re.search(r"owners kept apart +yes", shown)
+    assert re.search(r"row-level security +yes", shown)
     run_command("db", "index", "--store", deploy)
     refused = CliRunner().invoke(cli, ["db", "index", "--drop", "--store", application])
     assert "as the role that does" in refused.output

@@ -49,7 +49,7 @@ def test_page_names_every_kind_of_the_profile(name: str) -> None:
 def test_page_lists_thresholds_of_the_local_embedder(name: str) -> None:
     plain = load()
     local = apply_embedder_thresholds(plain, EMBEDDER)
-    owned = {setting.name for setting in ALL_SETTINGS.values() if setting.info.profile == name}
+    owned = {setting.name for setting in ALL_SETTINGS.values() if setting.profile == name}
     changed = [each for each in owned if local.get_value(each) != plain.get_value(each)]
     wanted = {
         (f"`{each}`", f"{plain.get_value(each):.2f}", f"{local.get_value(each):.2f}")

@@ -1,6 +1,7 @@
-"""The connection to the server is cut at any message of a call, or goes silent: calls are atomic.
+"""Connections to the server are cut at any message of a call, or go silent.
 
-Acknowledged calls are stored. Refused calls may have been stored; repeating one stores it once.
+Acknowledged writes are there. For a failed call the outcome is unknown, and repeating it stores the
+write once.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Processes that share the work of one owner: each piece is done once, whoever is killed."""
+"""Leases: processes that share an owner's work do each part once, even if one is killed."""
 
 import subprocess
 import sys
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.sqlite
 _MESSAGES = range(100, 124)
 _ROUNDS = 25
 
-_OPENED = """
+_OPEN_STORE = """
 import sys
 from memolith.adapters.crypto.ciphers import PlainCipher
 from memolith.adapters.sqlite.store import SqliteStore
@@ -32,7 +32,7 @@ store = SqliteStore.open(sys.argv[1], cipher=PlainCipher(), busy_timeout_s=30)
 claims = store.leases
 """
 
-_LEARNER = f"""{_OPENED}
+_LEARNER = f"""{_OPEN_STORE}
 sys.stdin.read()
 while True:
     with store.read("alice") as snapshot:
@@ -54,7 +54,7 @@ while True:
 store.close()
 """
 
-_RACER = f"""{_OPENED}
+_RACER = f"""{_OPEN_STORE}
 sys.stdin.read()
 for turn in range({_ROUNDS}):
     if claims.acquire("alice", WorkKind.LEARN, now=at(10 * turn), lease_s=10):
@@ -62,7 +62,7 @@ for turn in range({_ROUNDS}):
 store.close()
 """
 
-_HOLDER = f"""{_OPENED}
+_HOLDER = f"""{_OPEN_STORE}
 claim = claims.acquire("alice", WorkKind.LEARN, now=at(0), lease_s=3_600)
 print(claim.token.hex(), flush=True)
 with store.write("alice") as tx:
@@ -75,26 +75,26 @@ with store.write("alice") as tx:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """A store in which everything that Alice said waits to be learned from."""
+    """Return a store in which all of Alice's messages are pending."""
     file = tmp_path / "memory.db"
-    with opened(file) as store:
-        said = [message(n, sequence=k) for k, n in enumerate(_MESSAGES, start=1)]
-        say(store, *said)
+    with open_store(file) as store:
+        messages = [message(n, sequence=k) for k, n in enumerate(_MESSAGES, start=1)]
+        say(store, *messages)
         with store.write("alice") as tx:
-            tx.mark_pending([one.id for one in said])
+            tx.mark_pending([one.id for one in messages])
     return file
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[SqliteStore]:
+def open_store(path: Path) -> Iterator[SqliteStore]:
     store = SqliteStore.open(path, cipher=PlainCipher())
     store.adopt_embedder("builders", 8)
     yield store
     store.close()
 
 
-def printed(program: str, path: Path, processes: int) -> list[list[str]]:
-    """Run a program in several processes at once; return what each printed."""
+def run_processes(program: str, path: Path, processes: int) -> list[list[str]]:
+    """Run a program in several concurrent processes; return the words that each printed."""
     running = [
         subprocess.Popen(
             [sys.executable, "-c", program, str(path), str(number)],
@@ -116,22 +116,22 @@ def printed(program: str, path: Path, processes: int) -> list[list[str]]:
     return lines
 
 
-def test_of_several_processes_one_gets_a_claim(path: Path) -> None:
-    won = sorted(int(turn) for lines in printed(_RACER, path, 3) for turn in lines)
+def test_one_process_acquires_each_lease(path: Path) -> None:
+    won = sorted(int(turn) for lines in run_processes(_RACER, path, 3) for turn in lines)
     assert won == list(range(_ROUNDS))
 
 
-def test_processes_that_share_an_owners_work_learn_each_message_once(path: Path) -> None:
-    done = printed(_LEARNER, path, 3)
+def test_concurrent_processes_learn_each_message_once(path: Path) -> None:
+    done = run_processes(_LEARNER, path, 3)
     assert sum(len(lines) for lines in done) == len(_MESSAGES)
-    with opened(path) as store, store.read("alice") as snapshot:
+    with open_store(path) as store, store.read("alice") as snapshot:
         assert snapshot.pending_messages(99, now=at(0)) == []
         derived = snapshot.derived_memories([record_id(n) for n in _MESSAGES])
         assert [len(memories) for memories in derived.values()] == [1] * len(_MESSAGES)
         assert snapshot.counter == 2 + len(_MESSAGES)
 
 
-def test_the_claim_of_who_was_killed_is_free_when_its_lease_has_run_out(path: Path) -> None:
+def test_lease_of_killed_process_is_free_after_expiry(path: Path) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", _HOLDER, str(path)],
         stdin=subprocess.PIPE,
@@ -143,12 +143,13 @@ def test_the_claim_of_who_was_killed_is_free_when_its_lease_has_run_out(path: Pa
         assert holder.stdout.readline() == "learned\n"
         holder.kill()
     killed = WorkLease("alice", WorkKind.LEARN, token)
-    with opened(path) as store:
+    with open_store(path) as store:
         assert store.leases.owners(WorkKind.LEARN, now=at(3_599)) == []
         assert store.leases.acquire("alice", WorkKind.LEARN, now=at(3_599), lease_s=9) is None
         with store.write("alice") as tx:
             assert tx.holds_lease(killed)
-            assert numbers_of(tx.pending_messages(1, now=at(0))) == [100]  # what it wrote is undone
+            # The killed process's write was rolled back.
+            assert numbers_of(tx.pending_messages(1, now=at(0))) == [100]
         claim = store.leases.acquire("alice", WorkKind.LEARN, now=at(3_600), lease_s=9)
         assert claim is not None
         assert claim.attempts == 0

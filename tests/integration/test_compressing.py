@@ -1,4 +1,4 @@
-"""Compressing the history that a caller holds."""
+"""Compression of a caller's chat history."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ def reply(number: int) -> Entry:
 
 
 def talk(turns_: int, first: int = 0) -> list[Entry]:
-    """Return so many turns, the last of which waits for its reply."""
-    said = [each for n in range(first, first + turns_) for each in (user(n), reply(n))]
-    return said[:-1]
+    """Return turns of a conversation; the last one has no reply yet."""
+    entries = [each for n in range(first, first + turns_) for each in (user(n), reply(n))]
+    return entries[:-1]
 
 
-def told(history: tuple[Entry, ...]) -> str:
-    """Return the summary that a history bears."""
+def get_summary(history: tuple[Entry, ...]) -> str:
+    """Return the summary in a history, or an empty string."""
     found = [each["content"] for each in history if str(each["content"]).startswith(SUMMARY_MARK)]
     assert len(found) <= 1
     return found[0] if found else ""
@@ -69,20 +69,18 @@ def agent(store: str | Path, clock: SettableClock) -> Iterator[OwnerMemory]:
         yield memory.owner("agent")
 
 
-def test_two_turns_stay_as_they_are_and_the_third_makes_it_due(agent: OwnerMemory) -> None:
+def test_third_turn_triggers_compression(agent: OwnerMemory) -> None:
     two = talk(2)
     assert agent.compress(two, session="s").history == tuple(two)
     assert agent.list().total == 0
     made = agent.compress(talk(3), session="s")
     assert made.triggers == (CompressionTrigger.TURNS,)
     assert made.history[-4:] == tuple(talk(3)[-4:])
-    assert told(made.history).startswith(f"{SUMMARY_MARK} [2026-03-01 12:00] ")
+    assert get_summary(made.history).startswith(f"{SUMMARY_MARK} [2026-03-01 12:00] ")
     assert not made.failed
 
 
-def test_the_entry_has_its_key_its_time_and_ninety_days(
-    agent: OwnerMemory, clock: SettableClock
-) -> None:
+def test_summary_entry_has_key_time_and_expiry(agent: OwnerMemory, clock: SettableClock) -> None:
     made = agent.compress(talk(6), session="s 1")
     (entry,) = made.memories
     assert agent.list().memories == (entry,)
@@ -95,14 +93,14 @@ def test_the_entry_has_its_key_its_time_and_ninety_days(
     assert agent.recall("lathe", kinds=["timeline"]).memories[0].id == entry.id
 
 
-def test_more_than_half_of_the_window_makes_it_due(agent: OwnerMemory) -> None:
+def test_half_full_context_window_triggers_compression(agent: OwnerMemory) -> None:
     long = [user(0), {"role": "assistant", "content": "word " * 60}, reply(1), reply(2), user(1)]
     assert agent.compress(long, session="s", context_window=200).triggers == ()
     fired = agent.compress(long, session="s", context_window=140).triggers
     assert fired == (CompressionTrigger.TOKENS,)
 
 
-def test_ten_silent_minutes_make_it_due(agent: OwnerMemory, clock: SettableClock) -> None:
+def test_ten_idle_minutes_trigger_compression(agent: OwnerMemory, clock: SettableClock) -> None:
     history = [user(0), reply(0), reply(1), user(1), reply(2)]
     agent.learn("Hello there", session="s")
     clock.advance(timedelta(minutes=9, seconds=59))
@@ -112,7 +110,7 @@ def test_ten_silent_minutes_make_it_due(agent: OwnerMemory, clock: SettableClock
     assert agent.compress(history, session="s").triggers == (CompressionTrigger.IDLE,)
 
 
-def test_a_history_that_comes_whole_is_made_shorter_only_where_it_is_new(
+def test_full_history_is_summarised_only_once_per_message(
     clock: SettableClock,
 ) -> None:
     with condensing("timeline", clock) as (memory, server):
@@ -129,12 +127,14 @@ def test_a_history_that_comes_whole_is_made_shorter_only_where_it_is_new(
         assert len(shown) == len(set(shown))
         entries = agent.list(limit=100).memories[::-1]
         assert len(entries) == 4
-        assert told(made.history) == f"{SUMMARY_MARK} " + "\n".join(e.content for e in entries)
+        assert get_summary(made.history) == f"{SUMMARY_MARK} " + "\n".join(
+            e.content for e in entries
+        )
         kept = [str(each["content"]) for each in made.history[1:]]
         assert {*shown, *kept} == {str(each["content"]) for each in talk(12)}
 
 
-def test_a_history_that_carries_the_summary_says_all_that_was_said(
+def test_history_with_summary_covers_every_message(
     clock: SettableClock,
 ) -> None:
     with condensing("timeline", clock) as (memory, server):
@@ -148,29 +148,29 @@ def test_a_history_that_carries_the_summary_says_all_that_was_said(
         shown = [turn for asked in server.asked for turn in turns(asked)]
         kept = [str(each["content"]) for each in history[2:]]
         assert [*shown, *kept] == [str(e["content"]) for e in [*talk(12), reply(11)]]
-        assert told(tuple(history)).count("[2026-03-01 12:00]") == agent.list().total == 4
+        assert get_summary(tuple(history)).count("[2026-03-01 12:00]") == agent.list().total == 4
 
 
-def test_another_history_of_the_same_session_loses_nothing(agent: OwnerMemory) -> None:
+def test_different_history_of_same_session_is_unchanged(agent: OwnerMemory) -> None:
     agent.compress(talk(6), session="default")
     other = talk(2, first=50)
     assert agent.compress(other, session="default").history == tuple(other)
     longer = talk(10, first=50)
     made = agent.compress(longer, session="default")
-    assert "Hall 50" in told(made.history)
-    assert "Hall 0." not in told(made.history)
+    assert "Hall 50" in get_summary(made.history)
+    assert "Hall 0." not in get_summary(made.history)
 
 
-def test_a_history_that_its_caller_has_cut_goes_on_where_it_was(agent: OwnerMemory) -> None:
+def test_truncated_history_reuses_its_summary(agent: OwnerMemory) -> None:
     whole = talk(6)
     agent.compress(whole, session="s")
     made = agent.compress(whole[4:], session="s")
-    assert told(made.history)
+    assert get_summary(made.history)
     assert made.history[1:] == tuple(whole[-4:])
     assert agent.list().total == 1
 
 
-def test_calls_of_tools_stay_with_their_results_and_parts_are_untouched(
+def test_tool_calls_stay_with_their_results(
     agent: OwnerMemory,
 ) -> None:
     image = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:x"}}]}
@@ -196,14 +196,14 @@ def test_calls_of_tools_stay_with_their_results_and_parts_are_untouched(
         [{"role": "user", "content": "\ud800 x"}] * 9,
     ],
 )
-def test_odd_histories_are_taken(agent: OwnerMemory, history: list[Entry]) -> None:
+def test_unusual_histories_are_accepted(agent: OwnerMemory, history: list[Entry]) -> None:
     made = agent.compress(history, session="s")
     again = agent.compress(history, session="s")
     assert made.history[-1:] == again.history[-1:] == tuple(history[-1:])
 
 
 @pytest.mark.parametrize("entry", ["hello", {"content": "x"}, {"role": 1}, None])
-def test_what_is_no_message_is_refused(agent: OwnerMemory, entry: Any) -> None:
+def test_invalid_history_entry_is_rejected(agent: OwnerMemory, entry: Any) -> None:
     with pytest.raises(InvalidInput, match=r"history\[1\]"):
         agent.compress([user(0), entry], session="s")
     with pytest.raises(InvalidInput, match="context_window"):
@@ -211,17 +211,17 @@ def test_what_is_no_message_is_refused(agent: OwnerMemory, entry: Any) -> None:
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_it_works_in_every_profile(profile: str, clock: SettableClock) -> None:
+def test_compression_works_in_every_profile(profile: str, clock: SettableClock) -> None:
     with condensing(profile, clock) as (memory, _):
         agent = memory.owner("agent")
         made = [agent.compress(talk(count), session="s") for count in (6, 9, 12)]
         assert [len(each.memories) for each in made] == [1, 1, 1]
         assert len(agent.summaries()) == 3
-        assert told(made[-1].history).count("[2026-03-01 12:00]") == 3
+        assert get_summary(made[-1].history).count("[2026-03-01 12:00]") == 3
         assert all(is_entry(each.key) for each in agent.summaries())
 
 
-def test_the_context_recalled_for_the_last_word_comes_with_it(agent: OwnerMemory) -> None:
+def test_result_includes_context_for_last_user_message(agent: OwnerMemory) -> None:
     agent.remember("The user prefers Rust", key="language")
     made = agent.compress([{"role": "user", "content": "Is Rust preferred?"}], session="s")
     assert made.context == agent.context("Is Rust preferred?")
@@ -233,15 +233,15 @@ def test_the_context_recalled_for_the_last_word_comes_with_it(agent: OwnerMemory
 # --- failures ---------------------------------------------------------------------------------
 
 
-def unwell(_: Asked) -> Any:
+def fail_request(_: Asked) -> Any:
     return refused(500)
 
 
-def test_two_failures_leave_it_alone_and_the_third_stores_what_was_said(
+def test_third_model_failure_stores_raw_messages(
     store: str | Path, clock: SettableClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING)
-    with condensing("timeline", clock, unwell, store) as (memory, _):
+    with condensing("timeline", clock, fail_request, store) as (memory, _):
         agent = memory.owner("agent")
         for _ in range(2):
             made = agent.compress(talk(6), session="s")
@@ -255,22 +255,22 @@ def test_two_failures_leave_it_alone_and_the_third_stores_what_was_said(
         assert lines[0] == f"{RAW_PREFIX} user: {sentence(0)}"
         assert lines[1] == "assistant: Noted as item 0."
         assert len(lines) == 7
-        assert EXTRACT_MARK in told(made.history)
+        assert EXTRACT_MARK in get_summary(made.history)
         assert made.history[-4:] == tuple(talk(6)[-4:])
-        for _ in range(2):  # counted anew
+        for _ in range(2):  # the count starts again
             made = agent.compress(talk(9), session="s")
             assert made.memories == ()
-        assert EXTRACT_MARK in told(made.history)
+        assert EXTRACT_MARK in get_summary(made.history)
         assert agent.compress(talk(9), session="s").memories
 
 
-def test_a_success_between_counts_failures_anew(clock: SettableClock) -> None:
+def test_success_resets_failure_count(clock: SettableClock) -> None:
     answers = {"unwell": True}
 
-    def moody(asked: Asked) -> Any:
+    def alternate(asked: Asked) -> Any:
         return refused(500) if answers["unwell"] else summarising(asked)
 
-    with condensing("timeline", clock, moody) as (memory, _):
+    with condensing("timeline", clock, alternate) as (memory, _):
         agent = memory.owner("agent")
         for _ in range(2):
             assert agent.compress(talk(6), session="s").failed
@@ -281,10 +281,10 @@ def test_a_success_between_counts_failures_anew(clock: SettableClock) -> None:
             assert agent.compress(talk(9), session="s").memories == ()
 
 
-def test_a_long_history_that_can_not_be_summarised_is_stored_in_pieces(
+def test_raw_long_history_is_stored_in_pieces(
     clock: SettableClock,
 ) -> None:
-    with condensing("facts", clock, unwell) as (memory, _):
+    with condensing("facts", clock, fail_request) as (memory, _):
         agent = memory.owner("agent")
         history = talk(300)
         made = [agent.compress(history, session="s") for _ in range(3)][-1]
@@ -306,7 +306,7 @@ class BrokenEmbedder(HashingEmbedder):
         raise ServiceFailed(self.name, f"it is down for {len(texts)} {role}")
 
 
-def test_an_embedder_that_fails_makes_no_history_wait(clock: SettableClock) -> None:
+def test_failing_embedder_returns_history_unchanged(clock: SettableClock) -> None:
     with Memolith.open(
         ":memory:", embedder=BrokenEmbedder(), tokens=WordCounter(), clock=clock
     ) as memory:
@@ -316,7 +316,7 @@ def test_an_embedder_that_fails_makes_no_history_wait(clock: SettableClock) -> N
         assert made.context == ""
 
 
-def test_without_a_model_what_is_told_is_an_extract(clock: SettableClock) -> None:
+def test_without_model_summary_is_an_extract(clock: SettableClock) -> None:
     with condensing("timeline", clock, None) as (memory, _):
         agent = memory.owner("agent")
         made = agent.compress(talk(6), session="s")
@@ -324,21 +324,21 @@ def test_without_a_model_what_is_told_is_an_extract(clock: SettableClock) -> Non
         assert made.memories[0].content.startswith(f"[2026-03-01 12:00] {EXTRACT_MARK} ")
 
 
-def test_switched_off_memory_makes_it_shorter_and_stores_nothing(clock: SettableClock) -> None:
+def test_disabled_memory_compresses_but_stores_nothing(clock: SettableClock) -> None:
     with condensing("timeline", clock, numbers=OFF) as (memory, _):
         agent = memory.owner("agent")
         made = agent.compress(talk(6), session="s")
-        assert "Hall 0" in told(made.history)
+        assert "Hall 0" in get_summary(made.history)
         assert made.history[-4:] == tuple(talk(6)[-4:])
         assert made.memories == ()
         assert agent.list(state="all").total == 0
-    with condensing("timeline", clock, unwell, numbers=OFF) as (memory, _):
+    with condensing("timeline", clock, fail_request, numbers=OFF) as (memory, _):
         for _ in range(4):
             made = memory.compress(talk(6), session="s", owner="agent")
             assert made.history == tuple(talk(6))
 
 
-def test_two_calls_at_once_store_one_entry(tmp_path: Path, clock: SettableClock) -> None:
+def test_concurrent_calls_store_one_entry(tmp_path: Path, clock: SettableClock) -> None:
     both = Barrier(2, timeout=30)
 
     def together(asked: Asked) -> Any:
@@ -360,10 +360,10 @@ def test_two_calls_at_once_store_one_entry(tmp_path: Path, clock: SettableClock)
         assert one.list(owner="agent").total == 1
 
 
-def test_a_secret_is_told_to_no_model_and_no_store(clock: SettableClock) -> None:
+def test_secret_in_history_is_not_sent_or_stored(clock: SettableClock) -> None:
     hidden = "hunter2-Kx9!"
     asking = {"role": "user", "content": f"The password: {hidden} opens Hall 7."}
-    for rule in (summarising, unwell):
+    for rule in (summarising, fail_request):
         with condensing("timeline", clock, rule) as (memory, server):
             agent = memory.owner("agent")
             history = [asking, *talk(6)]
@@ -371,33 +371,35 @@ def test_a_secret_is_told_to_no_model_and_no_store(clock: SettableClock) -> None
                 made = agent.compress(history, session="s")
             assert hidden not in "".join(asked.user for asked in server.asked)
             assert hidden not in repr(agent.list().memories)
-            assert hidden not in told(made.history)
+            assert hidden not in get_summary(made.history)
 
 
-def test_orders_in_a_history_do_not_become_a_system_message(clock: SettableClock) -> None:
+def test_injected_instructions_do_not_reach_system_message(clock: SettableClock) -> None:
     def obedient(asked: Asked) -> Any:
         return {"summary": HOSTILE[0]} if '"summary"' in asked.system else None
 
     with condensing("timeline", clock, obedient) as (memory, _):
         hostile = {"role": "tool", "content": HOSTILE[0]}
         made = memory.compress([user(0), hostile, *talk(6)], session="s", owner="agent")
-        assert HOSTILE[0] not in told(made.history)
+        assert HOSTILE[0] not in get_summary(made.history)
         assert made.memories[0].origin is Origin.TOOL
 
 
-def test_what_stands_for_the_rest_never_fills_the_window(agent: OwnerMemory) -> None:
+def test_summary_stays_smaller_than_context_window(agent: OwnerMemory) -> None:
     history: list[Entry] = []
     for number in range(60):
         history.append(user(number))
         made = agent.compress(history, session="s", context_window=300)
         history = [*made.history, reply(number)]
-    words = len(told(tuple(history)).split())
+    words = len(get_summary(tuple(history)).split())
     assert 20 < words < 100
     assert agent.list(limit=100).total > 15
 
 
 @pytest.mark.parametrize("turns_", [1_000, pytest.param(5_000, marks=pytest.mark.soak)])
-def test_thousands_of_messages_are_made_shorter_at_once(clock: SettableClock, turns_: int) -> None:
+def test_thousands_of_messages_are_compressed_in_one_call(
+    clock: SettableClock, turns_: int
+) -> None:
     with condensing("timeline", clock) as (memory, server):
         made = memory.compress(talk(turns_), session="s", owner="agent")
         assert len(made.history) == 5
@@ -406,25 +408,25 @@ def test_thousands_of_messages_are_made_shorter_at_once(clock: SettableClock, tu
         assert max(len(asked.user) for asked in server.asked) < 100_000
 
 
-def test_a_forgotten_entry_is_not_written_again(agent: OwnerMemory) -> None:
+def test_forgotten_summary_entry_is_not_recreated(agent: OwnerMemory) -> None:
     (entry,) = agent.compress(talk(6), session="s").memories
     agent.forget(entry.id)
     made = agent.compress(talk(6), session="s")
-    assert told(made.history) == ""
+    assert get_summary(made.history) == ""
     assert len(made.history) == 4
     agent.restore(entry.id)
-    assert "Hall 0" in told(agent.compress(talk(6), session="s").history)
+    assert "Hall 0" in get_summary(agent.compress(talk(6), session="s").history)
 
 
-def test_an_undone_entry_gives_the_messages_back(agent: OwnerMemory) -> None:
+def test_undone_entry_can_be_summarised_again(agent: OwnerMemory) -> None:
     (entry,) = agent.compress(talk(6), session="s").memories
     assert agent.undo_consolidation(entry.id).state is State.SUPERSEDED
     again = agent.compress(talk(6), session="s")
     assert again.memories
-    assert "Hall 0" in told(again.history)
+    assert "Hall 0" in get_summary(again.history)
 
 
-def test_another_model_may_do_it(clock: SettableClock) -> None:
+def test_configured_consolidation_model_is_used(clock: SettableClock) -> None:
     with (
         ModelServer(lambda _: {"facts": []}) as chat,
         ModelServer(summarising) as small,

@@ -1,4 +1,4 @@
-"""Turns that lives take now and then: each has one right outcome or a clear refusal."""
+"""Rare situations: each has one correct outcome or a clear error."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memolith.services.access import AccessCounter
 from memolith.testing.fakes import SettableClock
 
 
-def test_only_an_active_memory_is_superseded_and_only_by_an_active_one(
+def test_supersede_requires_two_active_memories(
     alice: OwnerMemory,
 ) -> None:
     a, b = (alice.remember(text).id for text in ("One fish", "Two fish"))
@@ -26,7 +26,7 @@ def test_only_an_active_memory_is_superseded_and_only_by_an_active_one(
         alice.supersede(b, a)
 
 
-def test_a_chain_of_supersessions_has_an_end(alice: OwnerMemory) -> None:
+def test_supersession_chain_length_is_limited(alice: OwnerMemory) -> None:
     ids = [alice.remember(f"Fish number {number}").id for number in range(13)]
     for old, new in pairwise(ids[:-1]):
         alice.supersede(old, new)
@@ -34,7 +34,7 @@ def test_a_chain_of_supersessions_has_an_end(alice: OwnerMemory) -> None:
         alice.supersede(ids[-1], ids[0])
 
 
-def test_a_superseded_memory_cant_be_updated_and_both_expiries_are_one_too_many(
+def test_invalid_updates_and_expiries_are_rejected(
     alice: OwnerMemory,
 ) -> None:
     a, b = (alice.remember(text).id for text in ("One fish", "Two fish"))
@@ -48,7 +48,7 @@ def test_a_superseded_memory_cant_be_updated_and_both_expiries_are_one_too_many(
         alice.update(b, "Four fish")
 
 
-def test_a_message_of_forgotten_words_comes_back_with_its_memory_only(alice: OwnerMemory) -> None:
+def test_message_of_forgotten_memory_is_restored_with_the_memory(alice: OwnerMemory) -> None:
     learned = alice.learn("I like tea.")
     message, memory = learned.messages[0].id, learned.memories[0].id
     alice.forget(memory)
@@ -59,7 +59,7 @@ def test_a_message_of_forgotten_words_comes_back_with_its_memory_only(alice: Own
         alice.restore(message)
 
 
-def test_two_forgettings_in_one_message_are_undone_in_any_order(alice: OwnerMemory) -> None:
+def test_two_forgotten_sentences_are_restored_in_any_order(alice: OwnerMemory) -> None:
     learned = alice.learn("I like tea. I live in Oslo. The sky is blue.")
     message = learned.messages[0]
     first, second = (memory.id for memory in learned.memories)
@@ -72,7 +72,7 @@ def test_two_forgettings_in_one_message_are_undone_in_any_order(alice: OwnerMemo
     assert alice.message(message.id).content == message.content
 
 
-def test_a_restored_memory_that_had_expired_lasts(alice: OwnerMemory, clock: SettableClock) -> None:
+def test_restored_expired_memory_has_no_expiry(alice: OwnerMemory, clock: SettableClock) -> None:
     stored = alice.remember("The code word is heron", expires_in="1h")
     alice.forget(stored.id)
     clock.advance(timedelta(days=1))
@@ -82,7 +82,7 @@ def test_a_restored_memory_that_had_expired_lasts(alice: OwnerMemory, clock: Set
     assert [one.id for one in alice.recall("heron").memories] == [stored.id]
 
 
-def test_a_list_is_filtered_as_it_says(alice: OwnerMemory) -> None:
+def test_list_filters_by_state_kind_and_tags(alice: OwnerMemory) -> None:
     kept = alice.remember("One fish", kind="fact", tags=["sea"])
     gone = alice.remember("Two fish", kind="event", tags=["sea"])
     alice.forget(gone.id)
@@ -96,7 +96,7 @@ def test_a_list_is_filtered_as_it_says(alice: OwnerMemory) -> None:
         assert caught.value.field == field
 
 
-def test_one_id_twice_in_a_call_is_one_message(alice: OwnerMemory) -> None:
+def test_duplicate_external_id_in_one_call_is_skipped(alice: OwnerMemory) -> None:
     learned = alice.log(
         [Message("Bob", "x", external_id="1"), Message("Bob", "y", external_id="1")]
     )
@@ -108,7 +108,7 @@ def test_one_id_twice_in_a_call_is_one_message(alice: OwnerMemory) -> None:
 
 
 @pytest.mark.local
-def test_the_engine_says_who_it_remembers(memory: Memolith, alice: OwnerMemory) -> None:
+def test_engine_lists_owners(memory: Memolith, alice: OwnerMemory) -> None:
     assert memory.owners() == []
     alice.remember("x")
     memory.remember("y", owner="bob")
@@ -116,7 +116,7 @@ def test_the_engine_says_who_it_remembers(memory: Memolith, alice: OwnerMemory) 
     assert repr(alice) == "OwnerMemory('alice')"
 
 
-def test_a_use_that_cant_be_noted_is_logged_and_the_answer_comes(
+def test_failed_access_count_is_logged_and_recall_succeeds(
     memory: Memolith,
     alice: OwnerMemory,
     monkeypatch: pytest.MonkeyPatch,
@@ -135,7 +135,7 @@ def test_a_use_that_cant_be_noted_is_logged_and_the_answer_comes(
     assert "tea" not in caplog.text
 
 
-def test_touches_are_written_without_being_asked(memory: Memolith, alice: OwnerMemory) -> None:
+def test_access_counter_writes_on_close(memory: Memolith, alice: OwnerMemory) -> None:
     stored = alice.remember("Likes green tea")
     touches = AccessCounter(memory._app.store, SettableClock(datetime(2026, 5, 1, tzinfo=UTC)))
     touches.add("alice", [])
@@ -146,7 +146,7 @@ def test_touches_are_written_without_being_asked(memory: Memolith, alice: OwnerM
 
 
 @pytest.mark.parametrize("name", ["profile", "embedder", "reranker", "arbitrator"])
-def test_what_is_opened_with_is_checked_at_once(name: str) -> None:
+def test_invalid_open_arguments_are_rejected(name: str) -> None:
     options: dict[str, Any] = {name: 3}
     with pytest.raises(InvalidInput, match=name):
         Memolith.open(":memory:", **options)

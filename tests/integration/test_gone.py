@@ -1,4 +1,4 @@
-"""What was told, recalled and rendered, and then forgotten, purged or erased: who still says it."""
+"""No API method returns a fact after it was forgotten, purged or erased."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from support.plaintext_search import Opener, bytes_of, sealed_values
 from support.random_words import Words
 from support.tenant_isolation import DOORS, READING, Things, outcome
 
-OPENING_NOTHING = {"profile", "equivalent_kind", "chat_model", "usage"}
-"""Doors that read what is not sealed: the name of a profile, counts of calls; or nothing."""
+PLAINTEXT_METHODS = {"profile", "equivalent_kind", "chat_model", "usage"}
+"""API methods that read no encrypted data: profile names and call counts, or nothing."""
 
 UNKNOWN = "01933b6e-1c5f-7a7e-8a3c-5d0f2f4b9e11"
 
 
 class Fact:
-    """Something told in every way there is, in words that stand nowhere else."""
+    """A fact stored in every possible way, in words that occur in nothing else."""
 
     def __init__(self, memory: Memolith, clock: SettableClock) -> None:
         words = Words(7)
@@ -51,10 +51,10 @@ class Fact:
         self.before = clock.now()
         clock.advance(timedelta(days=1))
         self.messages = [message.id for each in ("s", "t") for message in alice.messages(each)]
-        assert all(word in self.told() for word in self.words)
+        assert all(word in self.visible_text() for word in self.words)
 
-    def told(self) -> str:
-        """Return all that any door says, in lower case."""
+    def visible_text(self) -> str:
+        """Return all text that any API method returns, in lower case."""
         return "\n".join(self._answers()).lower()
 
     def _answers(self) -> Iterator[str]:
@@ -66,15 +66,16 @@ class Fact:
             yield repr(self.alice.list(state=state))
         for each in self.alice.sessions():
             yield repr(self.alice.messages(each.id))
-        things = asked_for(self.id, *self.messages)
-        for door in READING:
-            step = 7 if door in ("recall", "context", "search") else 1  # one search is like another
-            for call in islice(DOORS[door](things, things), 0, None, step):
-                yield outcome(partial(call, self.memory, door, "alice"))
+        things = call_arguments(self.id, *self.messages)
+        for api_method in READING:
+            # All searches work alike: a sample of them is enough.
+            step = 7 if api_method in ("recall", "context", "search") else 1
+            for call in islice(DOORS[api_method](things, things), 0, None, step):
+                yield outcome(partial(call, self.memory, api_method, "alice"))
 
 
-def asked_for(*ids: str) -> Things:
-    """Return what to call every door with; nothing of it stands in a fact."""
+def call_arguments(*ids: str) -> Things:
+    """Return arguments for every API method; they contain no word of the fact."""
     return Things(
         memories=(ids[0],) * 5,
         messages=ids[1:],
@@ -93,20 +94,20 @@ def fact(memory: Memolith, clock: SettableClock) -> Fact:
     return Fact(memory, clock)
 
 
-def test_no_door_returns_a_word_of_what_is_forgotten(fact: Fact) -> None:
+def test_forgotten_fact_is_not_returned_by_any_api_method(fact: Fact) -> None:
     alice = fact.alice
     alice.forget(fact.id)
-    told = fact.told()
-    assert [word for word in fact.words if word in told] == []
-    assert "heron" in told
+    text = fact.visible_text()
+    assert [word for word in fact.words if word in text] == []
+    assert "heron" in text
     assert [event.action for event in alice.history(fact.id).events][-1] == "forgotten"
     assert [one.id for one in alice.list(state="forgotten").memories] == [fact.id]
     restored = alice.restore(fact.id)
     assert fact.place in restored.content
-    assert all(word in fact.told() for word in fact.words)
+    assert all(word in fact.visible_text() for word in fact.words)
 
 
-def test_only_the_past_asked_for_by_name_knows_the_forgotten_until_it_is_purged(
+def test_recall_as_of_earlier_time_returns_forgotten_until_purged(
     fact: Fact,
 ) -> None:
     def then() -> str:
@@ -120,43 +121,43 @@ def test_only_the_past_asked_for_by_name_knows_the_forgotten_until_it_is_purged(
     assert fact.place not in then()
 
 
-def test_no_door_returns_a_word_of_what_is_purged(fact: Fact) -> None:
+def test_purged_fact_is_not_returned_by_any_api_method(fact: Fact) -> None:
     fact.alice.purge(fact.id)
-    told = fact.told()
-    assert [word for word in fact.words if word in told] == []
-    assert "heron" in told
+    text = fact.visible_text()
+    assert [word for word in fact.words if word in text] == []
+    assert "heron" in text
     with pytest.raises(NotFound):
         fact.alice.restore(fact.id)
 
 
-def deciphered(store: SqliteStore, path: Path, owner_id: str) -> list[str]:
-    """Open every sealed value of an owner, at its place, and return what stood in them."""
+def decrypt_all(store: SqliteStore, path: Path, owner_id: str) -> list[str]:
+    """Decrypt every encrypted value of an owner in its place; return the plaintexts."""
     cipher = store.cipher
-    sealing = OwnerEncryption(
+    encryption = OwnerEncryption(
         cipher.get_owner_cipher(owner_id, store.key_version(owner_id)), owner_id
     )
     texts: list[str] = []
     with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
         for number, name in connection.execute("SELECT number, name FROM participants"):
             texts += (
-                [] if name is None else [sealing.decrypt(name, f"participant:{number}", "name")]
+                [] if name is None else [encryption.decrypt(name, f"participant:{number}", "name")]
             )
         for table in ("messages", "message_versions", "memories", "versions"):
             for field in set(ENCRYPTED_COLUMNS[table]) & {"content", "key", "summary", "tags"}:
-                texts += _fields(connection, sealing, table, field)
+                texts += _fields(connection, encryption, table, field)
         for number, record, details in connection.execute(
             "SELECT number, hex(record_id), details FROM events WHERE details IS NOT NULL"
         ):
-            texts.append(sealing.decrypt(details, _id(record), "event", number))
+            texts.append(encryption.decrypt(details, _id(record), "event", number))
     return texts
 
 
 def _fields(
-    connection: apsw.Connection, sealing: OwnerEncryption, table: str, field: str
+    connection: apsw.Connection, encryption: OwnerEncryption, table: str, field: str
 ) -> Iterator[str]:
-    asked = f"SELECT hex(id), version, {field} FROM {table} WHERE {field} IS NOT NULL"  # noqa: S608 - names of ours
-    for record, version, sealed in connection.execute(asked):
-        yield sealing.decrypt(sealed, _id(record), field, version)
+    query = f"SELECT hex(id), version, {field} FROM {table} WHERE {field} IS NOT NULL"  # noqa: S608 - our own names
+    for record, version, encrypted in connection.execute(query):
+        yield encryption.decrypt(encrypted, _id(record), field, version)
 
 
 def _id(digits: str) -> str:
@@ -171,22 +172,22 @@ def store_of(memory: Memolith) -> SqliteStore:
 
 
 @pytest.mark.sqlite
-def test_after_a_purge_no_byte_of_an_encrypted_store_holds_it_even_when_opened(
+def test_purge_removes_fact_from_decrypted_store(
     opened: Opener, path: Path, clock: SettableClock
 ) -> None:
     with opened() as memory:
         fact = Fact(memory, clock)
         store = store_of(memory)
-        assert all(word in repr(deciphered(store, path, "alice")).lower() for word in fact.words)
+        assert all(word in repr(decrypt_all(store, path, "alice")).lower() for word in fact.words)
         before = sealed_values(path)
-        sealing = OwnerEncryption(store.cipher.get_owner_cipher("alice", 1), "alice")
-        digests = [sealing.digest_term(word) for word in (fact.words[0], fact.words[2])]
-        digests += [sealing.digest("tag", f"{fact.words[1]} tag")]
-        digests += [sealing.digest("key", f"{fact.words[1]} key")]
+        encryption = OwnerEncryption(store.cipher.get_owner_cipher("alice", 1), "alice")
+        digests = [encryption.digest_term(word) for word in (fact.words[0], fact.words[2])]
+        digests += [encryption.digest("tag", f"{fact.words[1]} tag")]
+        digests += [encryption.digest("key", f"{fact.words[1]} key")]
         assert set(digests) <= before
         fact.alice.forget(fact.id)
         assert memory.purge(fact.id, owner="alice").compacted
-        after = deciphered(store, path, "alice")
+        after = decrypt_all(store, path, "alice")
         assert "We met a heron." in after
         assert not [word for word in fact.words if word in repr(after).lower()]
         gone = before - sealed_values(path)
@@ -196,25 +197,26 @@ def test_after_a_purge_no_byte_of_an_encrypted_store_holds_it_even_when_opened(
 
 
 @pytest.mark.sqlite
-def test_what_is_erased_opens_in_no_backup_and_others_are_whole(
+def test_erased_owner_cannot_be_decrypted_from_backup(
     opened: Opener, path: Path, ring: KeyRing, clock: SettableClock
 ) -> None:
     backup, again = path.with_name("backup.db"), path.with_name("again.db")
     ciphers = KeyRingCiphers(ring)
     with opened() as memory:
-        things = asked_for(Fact(memory, clock).id, UNKNOWN)
+        things = call_arguments(Fact(memory, clock).id, UNKNOWN)
         for text in ("The mill stands still", "The mill turns"):
             memory.remember(text, owner="bob", key="mill", tags=["wind"])
         memory.backup(backup)
         memory.erase("alice")
         bobs = list(memory.export(owner="bob"))
-    with opened(backup) as memory:  # as it is, not restored: today's keys open nothing of hers
+    # Opened without a restore: the current keys decrypt nothing of Alice.
+    with opened(backup) as memory:
         assert list(memory.export(owner="bob")) == bobs
-        for door in sorted(set(READING) - OPENING_NOTHING):
-            for call in islice(DOORS[door](things, things), 1):
+        for api_method in sorted(set(READING) - PLAINTEXT_METHODS):
+            for call in islice(DOORS[api_method](things, things), 1):
                 with pytest.raises(KeyUnavailable, match="erased"):
-                    _whole(call(memory, door, "alice"))
-    for target in (path, again):  # over the store, and where there is none
+                    _consume(call(memory, api_method, "alice"))
+    for target in (path, again):  # over the store, and at a new path
         done = Memolith.restore_backup(backup, target, force=True, cipher=ciphers)
         assert (done.owners, done.erased_owners) == (1, 1)
         assert b"alice" not in target.read_bytes()
@@ -227,7 +229,7 @@ def test_what_is_erased_opens_in_no_backup_and_others_are_whole(
 
 
 @pytest.mark.sqlite
-def test_who_came_back_is_not_barred_by_a_backup_of_before(
+def test_readmitted_owner_can_write_to_store_restored_from_backup(
     opened: Opener, path: Path, ring: KeyRing
 ) -> None:
     backup, again = path.with_name("backup.db"), path.with_name("again.db")
@@ -247,7 +249,7 @@ def test_who_came_back_is_not_barred_by_a_backup_of_before(
 
 
 @pytest.mark.sqlite
-def test_a_ring_that_only_lacks_a_key_takes_nobody_out_of_a_backup(
+def test_missing_key_does_not_remove_owner_from_backup(
     opened: Opener, path: Path, ring: KeyRing
 ) -> None:
     backup, again = path.with_name("backup.db"), path.with_name("again.db")
@@ -255,12 +257,12 @@ def test_a_ring_that_only_lacks_a_key_takes_nobody_out_of_a_backup(
         memory.remember("Lives in Oslo", owner="alice")
         memory.backup(backup)
     with closing(apsw.Connection(str(Path(str(ring.storage))))) as connection:
-        connection.execute("DELETE FROM owners")  # as a ring that is older than the backup
+        connection.execute("DELETE FROM owners")  # like a key ring older than the backup
     done = Memolith.restore_backup(backup, again, cipher=KeyRingCiphers(ring))
     assert (done.owners, done.erased_owners) == (1, 0)
 
 
-def _whole(answer: object) -> None:
-    """Read all of an answer that is read as it is made."""
+def _consume(answer: object) -> None:
+    """Read an iterator result completely."""
     if isinstance(answer, Iterator):
         list(answer)

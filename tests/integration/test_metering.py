@@ -1,4 +1,4 @@
-"""What models are asked is counted by owner and hour, and within limits."""
+"""Model calls are counted by owner and hour, and limited."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ ASKED = Prompt(
 )
 
 
-class Told:
-    """A model that says how many tokens there were, and fails as often as it is told to."""
+class ScriptedModel:
+    """A model that reports token counts and fails a given number of times."""
 
     name = "told"
 
@@ -71,7 +71,7 @@ def usage(clock: SettableClock) -> Iterator[UsageCounter]:
         yield engine._app.store.usage
 
 
-def metered(
+def build_chats(
     model: ChatModel, usage: UsageCounter, clock: SettableClock, limits: UsageLimits | None = None
 ) -> MeteredChatProvider:
     care = ServiceGuard(retry_policy=RetryPolicy(max_retries=2), sleep=lambda _seconds: None)
@@ -81,7 +81,7 @@ def metered(
 def test_calls_and_tokens_are_counted_by_owner_and_purpose(
     usage: UsageCounter, clock: SettableClock
 ) -> None:
-    chats = metered(Told(), usage, clock)
+    chats = build_chats(ScriptedModel(), usage, clock)
     chats.for_owner("alice").complete(ASKED)
     chats.for_owner("alice").complete(ASKED)
     list(chats.for_owner("alice").stream(ASKED))
@@ -91,34 +91,28 @@ def test_calls_and_tokens_are_counted_by_owner_and_purpose(
     assert chats.name == "told"
 
 
-def test_where_the_service_says_nothing_tokens_are_counted(
-    usage: UsageCounter, clock: SettableClock
-) -> None:
-    chats = metered(CallableChat(lambda _: "one two three"), usage, clock)
+def test_missing_token_counts_are_estimated(usage: UsageCounter, clock: SettableClock) -> None:
+    chats = build_chats(CallableChat(lambda _: "one two three"), usage, clock)
     chats.for_owner("alice").complete(ASKED)
     list(chats.for_owner("alice").stream(ASKED))
     assert usage.get_usage("alice", NOON) == {"extraction": ModelUsage(2, 10, 6)}
 
 
-def test_each_try_is_a_call(usage: UsageCounter, clock: SettableClock) -> None:
-    metered(Told(failures=2), usage, clock).for_owner("alice").complete(ASKED)
+def test_each_retry_counts_as_a_call(usage: UsageCounter, clock: SettableClock) -> None:
+    build_chats(ScriptedModel(failures=2), usage, clock).for_owner("alice").complete(ASKED)
     assert usage.get_usage("alice", NOON) == {"extraction": ModelUsage(3, 100, 20)}
 
 
-def test_a_stream_that_is_left_has_cost_what_came(
-    usage: UsageCounter, clock: SettableClock
-) -> None:
-    pieces = metered(Told(), usage, clock).for_owner("alice").stream(ASKED)
+def test_abandoned_stream_counts_received_tokens(usage: UsageCounter, clock: SettableClock) -> None:
+    pieces = build_chats(ScriptedModel(), usage, clock).for_owner("alice").stream(ASKED)
     assert next(pieces) == "one "
     pieces.close()  # type: ignore[attr-defined] # it is a generator
     assert usage.get_usage("alice", NOON) == {"extraction": ModelUsage(1, 5, 1)}
 
 
-def test_over_the_limit_of_calls_the_service_is_not_asked(
-    usage: UsageCounter, clock: SettableClock
-) -> None:
-    model = Told()
-    chats = metered(model, usage, clock, UsageLimits(calls=2))
+def test_call_limit_stops_calls_to_the_service(usage: UsageCounter, clock: SettableClock) -> None:
+    model = ScriptedModel()
+    chats = build_chats(model, usage, clock, UsageLimits(calls=2))
     chats.for_owner("alice").complete(ASKED)
     chats.for_owner("alice").complete(ASKED)
     with pytest.raises(LimitReached, match=r"calls_per_hour = 2 is reached: try again in 15 min"):
@@ -128,25 +122,23 @@ def test_over_the_limit_of_calls_the_service_is_not_asked(
     assert (caught.value.retryable, caught.value.retry_after_s) == (True, 15 * 60)
     assert (caught.value.setting, caught.value.limit) == ("chat.calls_per_hour", 2)
     assert model.calls == 2
-    chats.for_owner("bob").complete(ASKED)  # another owner has their own
+    chats.for_owner("bob").complete(ASKED)  # other owners have their own limit
     clock.advance(timedelta(minutes=15))
     chats.for_owner("alice").complete(ASKED)
 
 
-def test_over_the_limit_of_tokens_the_service_is_not_asked(
-    usage: UsageCounter, clock: SettableClock
-) -> None:
-    chats = metered(Told(), usage, clock, UsageLimits(tokens=121))
+def test_token_limit_stops_calls_to_the_service(usage: UsageCounter, clock: SettableClock) -> None:
+    chats = build_chats(ScriptedModel(), usage, clock, UsageLimits(tokens=121))
     chats.for_owner("alice").complete(ASKED)
     chats.for_owner("alice").complete(ASKED)
     with pytest.raises(LimitReached, match=r"tokens_per_hour = 121"):
         chats.for_owner("alice").complete(ASKED)
 
 
-def test_of_several_threads_no_two_take_the_last_call(
+def test_concurrent_threads_do_not_exceed_call_limit(
     usage: UsageCounter, clock: SettableClock
 ) -> None:
-    chats = metered(Told(), usage, clock, UsageLimits(calls=5))
+    chats = build_chats(ScriptedModel(), usage, clock, UsageLimits(calls=5))
     refused: list[LimitReached] = []
 
     def ask() -> None:
@@ -164,15 +156,13 @@ def test_of_several_threads_no_two_take_the_last_call(
     assert usage.get_usage("alice", NOON)["extraction"].calls == 5
 
 
-def test_tokens_have_a_price() -> None:
+def test_cost_is_computed_from_token_prices() -> None:
     assert Prices(input=3.0, output=15.0).cost(ModelUsage(7, 2_000_000, 100_000)) == 7.5
     assert Prices().cost(ModelUsage(7, 2_000_000, 100_000)) == 0
 
 
-def test_limits_bind_an_owner_who_has_nothing_stored(
-    usage: UsageCounter, clock: SettableClock
-) -> None:
-    chats = metered(Told(), usage, clock, UsageLimits(calls=2))
+def test_limits_apply_to_owner_without_records(usage: UsageCounter, clock: SettableClock) -> None:
+    chats = build_chats(ScriptedModel(), usage, clock, UsageLimits(calls=2))
     for _ in range(2):
         chats.for_owner("new").complete(ASKED)
     with pytest.raises(LimitReached, match="calls_per_hour = 2"):
@@ -183,7 +173,7 @@ def test_limits_bind_an_owner_who_has_nothing_stored(
 
 
 class Unwritable:
-    """A store's counts where nothing can be written."""
+    """A usage counter of a store that cannot be written."""
 
     def __init__(self, error: MemolithError) -> None:
         self.error = error
@@ -200,20 +190,20 @@ class Unwritable:
 @pytest.mark.parametrize(
     "error", [StoreReadOnly("memory.db", "its disk is"), StoreUnavailable("the disk is full")]
 )
-def test_where_nothing_can_be_counted_calls_go_on_and_limits_hold(
+def test_limits_hold_when_counts_cannot_be_stored(
     error: MemolithError, clock: SettableClock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    chats = metered(Told(), Unwritable(error), clock, UsageLimits(tokens=200))
+    chats = build_chats(ScriptedModel(), Unwritable(error), clock, UsageLimits(tokens=200))
     assert chats.for_owner("alice").complete(ASKED).text == "one two"
     assert list(chats.for_owner("alice").stream(ASKED))[-1] == Completion("one two", 100, 20)
     with pytest.raises(LimitReached, match="tokens_per_hour = 200"):
         chats.for_owner("alice").complete(ASKED)
     assert [record.getMessage() for record in caplog.records] == [
-        f"calls of a language model can't be counted in the store: {error}"
+        f"model usage can't be recorded in the store: {error}"
     ]
 
 
-def test_an_owner_is_told_what_was_spent_and_what_it_cost(clock: SettableClock) -> None:
+def test_usage_report_contains_tokens_and_cost(clock: SettableClock) -> None:
     prices = {"MEMOLITH_CHAT__INPUT_PRICE": "2", "MEMOLITH_CHAT__OUTPUT_PRICE": "10"}
     with Memolith.open(
         ":memory:",
@@ -234,4 +224,4 @@ def test_an_owner_is_told_what_was_spent_and_what_it_cost(clock: SettableClock) 
         assert found.cost == 3.0
         assert engine.usage(owner="bob").total == ModelUsage()
         with pytest.raises(InvalidInput, match="time zone"):
-            alice.usage(since=datetime(2026, 5, 1))  # noqa: DTZ001 - that is the fault
+            alice.usage(since=datetime(2026, 5, 1))  # noqa: DTZ001 - the missing time zone is under test

@@ -1,4 +1,4 @@
-"""Moving a store between SQLite and PostgreSQL: all of it, once, whatever happens meanwhile."""
+"""Migration between SQLite and PostgreSQL: complete, resumable, safe under writes."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from memolith.testing.fakes import SettableClock
 from support.store_migration import Places, fill, places
 from unit.cli.conftest import Program, WithoutModel
 
-OF_A_DATABASE = {"meta", "probe", "vectors_sent", "vectors_due", "sqlite_sequence"}
-"""Tables that say of themselves how a database is, or follow from the others."""
+DATABASE_SPECIFIC_TABLES = {"meta", "probe", "vectors_sent", "vectors_due", "sqlite_sequence"}
+"""Tables that describe one database, or are derived from the other tables."""
 
 
 @pytest.fixture
@@ -46,8 +46,8 @@ def plain(tmp_path: Path, postgres_url: str, clock: SettableClock) -> Iterator[P
         yield made
 
 
-def furnished(at: Places) -> Places:
-    """Give two owners something."""
+def fill_owners(at: Places) -> Places:
+    """Store records for three owners."""
     with at.opened("file") as memory:
         for owner in ("alice", "bob", "carol"):
             memory.learn(f"I live in {owner}ville. It rains.", "I see.", owner=owner)
@@ -55,24 +55,24 @@ def furnished(at: Places) -> Places:
     return at
 
 
-class Stopped(Exception):
-    """Stands for a kill."""
+class MoveStopped(Exception):
+    """Stands for a killed process."""
 
 
-def after(rows: int, what: Callable[[], object]) -> Callable[[int], None]:
-    """Return what does something once, when so many rows were copied or compared."""
+def call_after(rows: int, function: Callable[[], object]) -> Callable[[int], None]:
+    """Return a progress callback that calls a function once, after a number of rows."""
     left = [rows]
 
     def advance(steps: int) -> None:
         was, left[0] = left[0], left[0] - steps
         if left[0] <= 0 < was:
-            what()
+            function()
 
     return advance
 
 
 def stop() -> None:
-    raise Stopped
+    raise MoveStopped
 
 
 def move(
@@ -83,10 +83,10 @@ def move(
     )
 
 
-# --- all of it ------------------------------------------------------------------------------------
+# --- completeness ---------------------------------------------------------------------------------
 
 
-def test_every_table_and_column_of_both_databases_is_copied(at: Places, postgres_url: str) -> None:
+def test_migration_copies_every_table_and_column(at: Places, postgres_url: str) -> None:
     for name in ("file", "server"):
         at.opened(name).close()
     known = {OWNERS: {"owner_id", "name", *OWNER_FACTS}}
@@ -108,11 +108,13 @@ def test_every_table_and_column_of_both_databases_is_copied(at: Places, postgres
         found: dict[str, set[str]] = {}
         for table_name, column in columns:
             found.setdefault(str(table_name), set()).add(str(column))
-        assert {n: c for n, c in found.items() if n not in OF_A_DATABASE} == known
-    assert set(SHARED_TABLES) - OF_A_DATABASE == {t.name for t in TABLES.values() if not t.is_owned}
+        assert {n: c for n, c in found.items() if n not in DATABASE_SPECIFIC_TABLES} == known
+    assert set(SHARED_TABLES) - DATABASE_SPECIFIC_TABLES == {
+        t.name for t in TABLES.values() if not t.is_owned
+    }
 
 
-def test_a_store_with_a_history_comes_back_from_the_other_database_as_it_was(at: Places) -> None:
+def test_store_with_history_survives_round_trip(at: Places) -> None:
     fill(at)
     answers = at.answers("file")
     with at.opened("file") as memory:
@@ -129,8 +131,8 @@ def test_a_store_with_a_history_comes_back_from_the_other_database_as_it_was(at:
             assert memory.verify().findings == findings
 
 
-def test_a_plain_store_comes_back_as_it_was(plain: Places) -> None:
-    rows = furnished(plain).rows("file")
+def test_plain_store_survives_round_trip(plain: Places) -> None:
+    rows = fill_owners(plain).rows("file")
     for source, to in (("file", "server"), ("server", "back")):
         assert plain.move(source, to).is_finished
         assert plain.rows(to) == rows
@@ -139,10 +141,10 @@ def test_a_plain_store_comes_back_as_it_was(plain: Places) -> None:
 
 
 @pytest.mark.parametrize("rows_at_once", [1, 3])
-def test_rows_come_whole_in_pages_of_any_size(
+def test_page_size_does_not_change_copied_rows(
     plain: Places, monkeypatch: pytest.MonkeyPatch, rows_at_once: int
 ) -> None:
-    rows = furnished(plain).rows("file")
+    rows = fill_owners(plain).rows("file")
     monkeypatch.setattr(tables, "_ROWS_PER_PAGE", rows_at_once)
     for source, to in (("file", "server"), ("server", "back")):
         assert plain.rows(source) == rows
@@ -151,10 +153,10 @@ def test_rows_come_whole_in_pages_of_any_size(
     assert plain.rows("back") == rows
 
 
-def test_what_is_written_in_the_copy_is_sealed_for_the_copy_and_the_source_alike(
+def test_rows_written_to_copy_can_be_migrated_back(
     at: Places,
 ) -> None:
-    furnished(at).move("file", "server")
+    fill_owners(at).move("file", "server")
     with at.opened("server") as memory:
         memory.remember("The tower is blue", owner="alice")
         memory.remember("Somebody new", owner="dora")
@@ -164,21 +166,21 @@ def test_what_is_written_in_the_copy_is_sealed_for_the_copy_and_the_source_alike
         assert memory.recall("new", owner="dora").memories
 
 
-# --- killed ---------------------------------------------------------------------------------------
+# --- interruption ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("source", "to"), [("file", "server"), ("server", "back")])
-def test_a_move_that_was_stopped_is_refused_when_opened_and_goes_on(
+def test_interrupted_migration_is_not_openable_and_resumes(
     at: Places, source: str, to: str
 ) -> None:
-    rows = furnished(at).rows("file")
+    rows = fill_owners(at).rows("file")
     if source == "server":
         at.move("file", "server")
     one = sum(len(found) for (owner, _), found in rows.items() if owner == "alice")
     whole = []
     for moment in (1, one // 2, one * 3 // 2, one // 2, one * 3 // 2):
-        with pytest.raises(Stopped):
-            move(at, after(moment, stop), source, to)
+        with pytest.raises(MoveStopped):
+            move(at, call_after(moment, stop), source, to)
         with pytest.raises(StoreUnavailable, match="memolith migrate"):
             at.opened(to)
         there = at.rows(to)
@@ -191,17 +193,17 @@ def test_a_move_that_was_stopped_is_refused_when_opened_and_goes_on(
 
 
 @pytest.mark.parametrize("to", ["server", "back"])
-def test_a_part_of_a_store_can_be_deleted_and_begun_anew(at: Places, to: str) -> None:
-    furnished(at)
-    with pytest.raises(Stopped):
-        move(at, after(60, stop), to=to)
+def test_incomplete_copy_can_be_deleted_and_restarted(at: Places, to: str) -> None:
+    fill_owners(at)
+    with pytest.raises(MoveStopped):
+        move(at, call_after(60, stop), to=to)
     assert reset_store(replace(at.config.settings, store=at.urls[to]))
     assert at.move("file", to).is_finished
     assert at.rows(to) == at.rows("file")
     at.opened(to).close()
 
 
-KILLED = """
+KILLED_PROGRAM = """
 import os, signal, sys
 from memolith import Memolith
 from memolith.config import load
@@ -218,20 +220,20 @@ Memolith.migrate(
 """
 
 
-def killed(at: Places, source: str, to: str, moment: int) -> int:
+def run_until_killed(at: Places, source: str, to: str, moment: int) -> int:
     schema = at.config.settings.postgres.schema
     arguments = [at.urls[source], at.urls[to], schema, str(moment)]
     return subprocess.run(
-        [sys.executable, "-c", KILLED, *arguments], check=False, env=os.environ
+        [sys.executable, "-c", KILLED_PROGRAM, *arguments], check=False, env=os.environ
     ).returncode
 
 
 @pytest.mark.parametrize(("source", "to"), [("file", "server"), ("server", "back")])
-def test_a_killed_move_goes_on(at: Places, source: str, to: str) -> None:
-    rows = furnished(at).rows("file")
+def test_killed_migration_resumes(at: Places, source: str, to: str) -> None:
+    rows = fill_owners(at).rows("file")
     if source == "server":
         at.move("file", "server")
-    assert killed(at, source, to, 90) == -signal.SIGKILL
+    assert run_until_killed(at, source, to, 90) == -signal.SIGKILL
     assert at.move(source, to).is_finished
     assert at.rows(to) == rows
 
@@ -239,13 +241,13 @@ def test_a_killed_move_goes_on(at: Places, source: str, to: str) -> None:
 @pytest.mark.soak
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(("source", "to"), [("file", "server"), ("server", "back")])
-def test_a_move_killed_at_every_moment_goes_on(at: Places, source: str, to: str) -> None:
+def test_migration_killed_at_any_moment_resumes(at: Places, source: str, to: str) -> None:
     fill(at)
     rows = at.rows("file")
     if source == "server":
         at.move("file", "server")
     for moment in count(1, 149):
-        if killed(at, source, to, moment) == 0:
+        if run_until_killed(at, source, to, moment) == 0:
             break
         there = at.rows(to)
         assert {key: rows[key] for key in there} == there
@@ -253,11 +255,11 @@ def test_a_move_killed_at_every_moment_goes_on(at: Places, source: str, to: str)
     assert at.rows(to) == rows
 
 
-# --- written to meanwhile -------------------------------------------------------------------------
+# --- concurrent writes ---------------------------------------------------------------------------
 
 
-def test_what_was_done_at_the_source_between_two_runs_comes_along(at: Places) -> None:
-    furnished(at).move("file", "server")
+def test_second_run_copies_changes_made_since_first(at: Places) -> None:
+    fill_owners(at).move("file", "server")
     with at.opened("file") as memory:
         memory.purge(key="gnome", owner="alice")
         memory.rotate_key("alice")
@@ -276,13 +278,13 @@ def test_what_was_done_at_the_source_between_two_runs_comes_along(at: Places) ->
         assert store.is_erased("bob")
 
 
-def test_who_was_erased_and_came_back_has_nothing_of_before(plain: Places) -> None:
-    furnished(plain).move("file", "server")
+def test_readmitted_owner_has_no_old_records_after_migration(plain: Places) -> None:
+    fill_owners(plain).move("file", "server")
     before = plain.rows("server")[("alice", "memories")]
     with plain.opened("file") as memory:
         memory.erase("alice")
         memory.readmit("alice")
-        # As often as before, so that the owner's state looks the same.
+        # As many writes as before: the owner's state looks the same.
         memory.learn("I live in Otherville. It snows.", "I see.", owner="alice")
         memory.remember("The gnome of nobody is called Zyxglorp", owner="alice", key="gnome")
     assert plain.move("file", "server").is_finished
@@ -291,7 +293,7 @@ def test_who_was_erased_and_came_back_has_nothing_of_before(plain: Places) -> No
 
 
 @pytest.mark.parametrize("moment", [1, 70, 200, 260])
-def test_what_is_written_while_it_is_moved_comes_along(at: Places, moment: int) -> None:
+def test_writes_during_migration_are_copied(at: Places, moment: int) -> None:
     def write() -> None:
         with at.opened("file") as memory:
             memory.purge(key="gnome", owner="alice")
@@ -299,15 +301,15 @@ def test_what_is_written_while_it_is_moved_comes_along(at: Places, moment: int) 
             memory.erase("bob")
             memory.remember("A newcomer", owner="dora")
 
-    furnished(at)
-    assert move(at, after(moment, write)).is_finished
+    fill_owners(at)
+    assert move(at, call_after(moment, write)).is_finished
     assert at.rows("server") == at.rows("file")
     with at.opened("server") as memory:
         assert memory.recall("gnome", owner="carol").memories
 
 
-def test_a_move_under_writes_that_never_stop_says_so_and_stays_unfinished(plain: Places) -> None:
-    furnished(plain)
+def test_migration_under_constant_writes_stays_unfinished(plain: Places) -> None:
+    fill_owners(plain)
     numbers = count()
     with plain.opened("file") as memory:
 
@@ -322,13 +324,11 @@ def test_a_move_under_writes_that_never_stop_says_so_and_stays_unfinished(plain:
     assert plain.move("file", "server").is_finished
 
 
-# --- compared -------------------------------------------------------------------------------------
+# --- comparison -----------------------------------------------------------------------------------
 
 
-def test_one_changed_value_at_the_target_is_found_and_copied_again(
-    at: Places, postgres_url: str
-) -> None:
-    rows = furnished(at).rows("file")
+def test_changed_row_in_target_is_detected_and_repaired(at: Places, postgres_url: str) -> None:
+    rows = fill_owners(at).rows("file")
     at.move("file", "server")
     schema = sql.Identifier(at.config.settings.postgres.schema)
     with psycopg.connect(postgres_url, autocommit=True) as connection:
@@ -345,11 +345,11 @@ def test_one_changed_value_at_the_target_is_found_and_copied_again(
     assert at.rows("server") == rows
 
 
-# --- refused --------------------------------------------------------------------------------------
+# --- rejection ------------------------------------------------------------------------------------
 
 
-def test_a_target_that_holds_something_else_is_left_as_it_is(plain: Places, tmp_path: Path) -> None:
-    furnished(plain)
+def test_nonempty_target_is_rejected_unchanged(plain: Places, tmp_path: Path) -> None:
+    fill_owners(plain)
     with plain.opened("back") as memory:
         memory.remember("Mine", owner="eve")
     with plain.opened("server") as memory:
@@ -366,8 +366,8 @@ def test_a_target_that_holds_something_else_is_left_as_it_is(plain: Places, tmp_
     assert (plain.rows("back"), plain.rows("server")) == rows
 
 
-def test_a_target_of_another_move_or_written_to_since_is_left_as_it_is(plain: Places) -> None:
-    furnished(plain).move("file", "server")
+def test_foreign_or_modified_copy_is_rejected_unchanged(plain: Places) -> None:
+    fill_owners(plain).move("file", "server")
     with plain.opened("back") as memory:
         memory.remember("Mine", owner="eve")
     with pytest.raises(Conflict, match="copy of another store"):
@@ -380,13 +380,11 @@ def test_a_target_of_another_move_or_written_to_since_is_left_as_it_is(plain: Pl
     assert plain.rows("server") == rows
 
 
-def test_a_store_that_is_not_there_or_in_memory_is_not_moved_nor_made(
-    plain: Places, tmp_path: Path
-) -> None:
+def test_missing_and_in_memory_stores_are_rejected(plain: Places, tmp_path: Path) -> None:
     for source, to in ((tmp_path / "no.db", plain.urls["back"]), (plain.urls["server"], "no.db")):
         with pytest.raises(NotFound):
             Memolith.migrate(to, source, config=plain.config, cipher=plain.ciphers)
-    file = furnished(plain).urls["file"]
+    file = fill_owners(plain).urls["file"]
     for source, to in ((":memory:", plain.urls["back"]), (file, ":memory:")):
         with pytest.raises(InvalidInput, match="memory"):
             Memolith.migrate(to, source, config=plain.config, cipher=plain.ciphers)
@@ -401,8 +399,8 @@ def test_a_store_that_is_not_there_or_in_memory_is_not_moved_nor_made(
 # --- keys -----------------------------------------------------------------------------------------
 
 
-def test_an_empty_store_is_taken_with_the_sources_keys(at: Places) -> None:
-    rows = furnished(at).rows("file")
+def test_empty_target_is_accepted_with_keys_of_source(at: Places) -> None:
+    rows = fill_owners(at).rows("file")
     for to in ("server", "back"):
         at.opened(to).close()
         assert at.move("file", to).is_finished
@@ -411,15 +409,15 @@ def test_an_empty_store_is_taken_with_the_sources_keys(at: Places) -> None:
             assert memory.recall("gnome", owner="alice").memories
 
 
-def test_an_empty_store_that_is_not_encrypted_as_the_source_is_is_not_taken(at: Places) -> None:
-    furnished(at)
+def test_empty_target_with_other_cipher_is_rejected(at: Places) -> None:
+    fill_owners(at)
     Memolith.open(at.urls["back"], config=at.config, cipher=PlainCipher()).close()
     with pytest.raises(Conflict, match="cipher"):
         at.move("file", "back")
 
 
-def test_either_store_outlives_the_others_keys(at: Places) -> None:
-    furnished(at).move("file", "server")
+def test_each_store_works_without_keys_of_the_other(at: Places) -> None:
+    fill_owners(at).move("file", "server")
     at.move("server", "back")
     with at.opened("server") as memory:
         memory.erase("alice")
@@ -433,8 +431,8 @@ def test_either_store_outlives_the_others_keys(at: Places) -> None:
             assert memory.recall("gnome", owner=owner).memories
 
 
-def test_moving_from_asynchronous_code(plain: Places) -> None:
-    furnished(plain)
+def test_async_engine_migrates(plain: Places) -> None:
+    fill_owners(plain)
     done = asyncio.run(
         AsyncMemolith.migrate(
             plain.urls["back"], plain.urls["file"], config=plain.config, cipher=plain.ciphers
@@ -444,7 +442,7 @@ def test_moving_from_asynchronous_code(plain: Places) -> None:
     assert plain.rows("back") == plain.rows("file")
 
 
-# --- by the command -------------------------------------------------------------------------------
+# --- command line ---------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -453,19 +451,19 @@ def program(at: Places, monkeypatch: pytest.MonkeyPatch) -> Program:
     return Program(WithoutModel(at.clock))
 
 
-def test_the_command_moves_compares_and_tells_of_a_difference(
+def test_migrate_command_copies_and_reports_differences(
     at: Places, program: Program, postgres_url: str
 ) -> None:
-    furnished(at)
+    fill_owners(at)
     to = ("migrate", "--to", at.urls["server"])
     done = program(*to, "--store", at.urls["file"])
     assert done.code == 0, done.err
     assert "Copied 3 owners" in done.out
-    assert "Both hold the same." in done.out
-    told = program.json(*to, "--from", at.urls["file"], "--verify")
-    assert (told["is_same"], told["copied"]) == (True, 0)
-    assert [each["owner"] for each in told["compared"]] == ["alice", "bob", "carol", None]
-    for each in told["compared"]:
+    assert "Both stores are equal." in done.out
+    report = program.json(*to, "--from", at.urls["file"], "--verify")
+    assert (report["is_same"], report["copied"]) == (True, 0)
+    assert [each["owner"] for each in report["compared"]] == ["alice", "bob", "carol", None]
+    for each in report["compared"]:
         assert each["source"] == each["target"]
         assert each["source"]["rows"] > 0 or each["owner"] is None
     schema = sql.Identifier(at.config.settings.postgres.schema)
@@ -477,12 +475,10 @@ def test_the_command_moves_compares_and_tells_of_a_difference(
     assert program(*to, "--store", at.urls["file"]).code == 0
 
 
-def test_the_command_says_what_a_store_that_is_not_whole_lacks(
-    at: Places, program: Program
-) -> None:
-    furnished(at)
-    with pytest.raises(Stopped):
-        move(at, after(1, stop))
+def test_commands_explain_incomplete_copy(at: Places, program: Program) -> None:
+    fill_owners(at)
+    with pytest.raises(MoveStopped):
+        move(at, call_after(1, stop))
     for command in ("stats", "verify"):
         refused = program(command, "--store", at.urls["server"])
         assert refused.code == 10
@@ -490,8 +486,8 @@ def test_the_command_says_what_a_store_that_is_not_whole_lacks(
         assert "`memolith migrate --to …`" in refused.err
 
 
-def test_no_password_of_a_url_is_told(program: Program, at: Places) -> None:
-    furnished(at)
+def test_errors_do_not_contain_password_of_url(program: Program, at: Places) -> None:
+    fill_owners(at)
     url = "postgresql://me:s3cret@localhost:1/nothing"
     for arguments in (
         ("--to", url, "--from", at.urls["file"]),

@@ -1,4 +1,4 @@
-"""Moving, backing up and restoring as roles that row-level security binds."""
+"""Migration, backup and restore as database roles under row-level security."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _as_url(conninfo: str) -> str:
     return f"postgresql://{user}@/{name}?{rest}"
 
 
-def made(server: str, name: str, rights: str) -> None:
+def create_role(server: str, name: str, rights: str) -> None:
     with psycopg.connect(server, autocommit=True) as raw:
         (found,) = raw.execute("SELECT count(*) FROM pg_roles WHERE rolname = %s", (name,))
         if not found[0]:
@@ -44,29 +44,29 @@ def made(server: str, name: str, rights: str) -> None:
         raw.execute(rights.format(name=name).encode())
 
 
-def furnished(at: Places, name: str) -> None:
+def fill_store(at: Places, name: str) -> None:
     with at.opened(name) as memory:
         for owner in ("alice", "bob"):
             memory.learn(f"I live in {owner}ville. It rains.", "I see.", owner=owner)
 
 
-def test_a_role_of_the_applications_group_moves_into_tables_made_for_it_and_out_again(
+def test_application_role_migrates_into_prepared_tables_and_back(
     at: Places, postgres_url: str
 ) -> None:
-    furnished(at, "file")
-    at.opened("server").close()  # an administrator makes the tables
-    made(postgres_url, _USER, f"GRANT {APPLICATION} TO {{name}}")
+    fill_store(at, "file")
+    at.opened("server").close()  # an administrator creates the tables
+    create_role(postgres_url, _USER, f"GRANT {APPLICATION} TO {{name}}")
     assert at.move("file", _USER).is_finished
     assert at.rows(_USER) == at.rows("file")
     assert at.move(_USER, "back").is_finished
     assert at.rows("back") == at.rows("file")
 
 
-def test_a_role_of_the_applications_group_backs_up_and_may_not_restore(
+def test_application_role_can_back_up_but_not_restore(
     at: Places, postgres_url: str, tmp_path: Path
 ) -> None:
-    furnished(at, "server")
-    made(postgres_url, _USER, f"GRANT {APPLICATION} TO {{name}}")
+    fill_store(at, "server")
+    create_role(postgres_url, _USER, f"GRANT {APPLICATION} TO {{name}}")
     backup = tmp_path / "copy.db"
     with at.opened(_USER) as memory:
         memory.backup(backup)
@@ -80,18 +80,18 @@ def test_a_role_of_the_applications_group_backs_up_and_may_not_restore(
     assert (at.rows("back"), at.rows("server")) == (rows, rows)
 
 
-def test_who_owns_the_tables_without_being_superuser_restores(
+def test_table_owner_without_superuser_can_restore(
     at: Places, postgres_url: str, tmp_path: Path
 ) -> None:
-    furnished(at, "file")
+    fill_store(at, "file")
     backup = tmp_path / "copy.db"
     with at.opened("file") as memory:
         memory.backup(backup)
-    at.opened("server").close()  # so that the roles are there
+    at.opened("server").close()  # creates the roles
     with psycopg.connect(postgres_url, autocommit=True) as raw:
         schema = at.config.settings.postgres.schema
         raw.execute(f"DROP SCHEMA {schema} CASCADE".encode())
-    made(
+    create_role(
         postgres_url,
         _OWNER,
         f"GRANT {APPLICATION}, memolith_maintenance TO {{name}};"

@@ -1,4 +1,4 @@
-"""No word that was told stands in any file or log, whatever is done with it."""
+"""No stored word appears in a file or log after any operation; no data leaves the process."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ pytestmark = pytest.mark.sqlite
 
 
 @dataclass(slots=True)
-class Told:
-    """A store in which everything is in made-up words, and what was done last to it."""
+class Scenario:
+    """A store whose texts consist of made-up words, and all operations on it."""
 
     memory: Memolith
     words: Words
 
     def steps(self, target: Path) -> Iterator[tuple[str, Callable[[], object]]]:
-        """Give everything that can be done, in an order in which it can be done."""
+        """Yield each operation with its name, in an order in which all succeed."""
         alice, words = self.memory.owner("alice"), self.words
         stored = [alice.remember(words.text(9), key=words.word(), tags=[words.word()])]
         stored += [alice.remember(words.text(20)) for _ in range(20)]
@@ -58,8 +58,8 @@ class Told:
         yield "forget", lambda: alice.forget(stored[3].id)
         yield "restore", lambda: alice.restore(stored[3].id)
         yield "list", lambda: alice.list(state="all", tags=[words.word()])
-        yield "refused", lambda: _refused(lambda: alice.remember(words.text(9), kind="none"))
-        yield "too long", lambda: _refused(lambda: alice.remember(words.text(900)))
+        yield "refused", lambda: expect_refusal(lambda: alice.remember(words.text(9), kind="none"))
+        yield "too long", lambda: expect_refusal(lambda: alice.remember(words.text(900)))
         yield "export", lambda: list(alice.export())
         yield "import", lambda: self.memory.import_(list(alice.export()), owner="bob")
         yield "verify", lambda: self.memory.verify(repair=True)
@@ -70,22 +70,22 @@ class Told:
         yield "erase", lambda: self.memory.erase("bob")
 
 
-def _refused(call: Callable[[], object]) -> None:
+def expect_refusal(call: Callable[[], object]) -> None:
     with pytest.raises(InvalidInput):
         call()
 
 
-def _stretches(content: bytes) -> set[bytes]:
-    """Return a file in stretches that overlap by a word, so that none is looked at twice."""
+def overlapping_blocks(content: bytes) -> set[bytes]:
+    """Split a file into blocks that overlap by one word, so that each is searched only once."""
     return {content[start : start + 4096 + 16] for start in range(0, len(content), 4096)}
 
 
-def no_temporary_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """See to it that whoever tries to make a temporary file fails."""
+def forbid_temporary_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make each attempt to create a temporary file fail."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
 
 
-def test_no_word_stands_in_any_file_or_log_whatever_is_done(
+def test_no_operation_leaks_a_stored_word_to_files_or_logs(
     opened: Opener,
     path: Path,
     ring: KeyRing,
@@ -93,7 +93,7 @@ def test_no_word_stands_in_any_file_or_log_whatever_is_done(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    no_temporary_files(path.parent, monkeypatch)
+    forbid_temporary_files(path.parent, monkeypatch)
     caplog.set_level(logging.DEBUG)
     words, folders = Words(11), (path.parent, Path(str(ring.storage)).parent)
     backup = path.with_name("backup.db")
@@ -103,12 +103,12 @@ def test_no_word_stands_in_any_file_or_log_whatever_is_done(
         done.append(after)
         for folder in folders:
             for name, content in bytes_of(folder).items():
-                fresh = _stretches(content) - seen
+                fresh = overlapping_blocks(content) - seen
                 seen.update(fresh)
                 assert not found_in(b" ".join(fresh), words.all), (after, name)
 
     with opened() as memory:
-        for name, step in Told(memory, words).steps(backup):
+        for name, step in Scenario(memory, words).steps(backup):
             step()
             look(name)
         assert {each.name for each in path.parent.iterdir()} > {"memory.db-wal", "memory.db-shm"}
@@ -124,13 +124,13 @@ def test_no_word_stands_in_any_file_or_log_whatever_is_done(
     assert len(words.all) > 1_500
 
 
-def test_what_comes_by_a_pipe_is_not_laid_down_on_the_disk(
+def test_piped_import_is_not_buffered_on_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    no_temporary_files(tmp_path, monkeypatch)
+    forbid_temporary_files(tmp_path, monkeypatch)
 
     class Pipe:
-        """As much as `memolith import jsonl -` uses of standard input."""
+        """The part of standard input that `memolith import jsonl -` uses."""
 
         def seekable(self) -> bool:
             return False
@@ -144,7 +144,7 @@ def test_what_comes_by_a_pipe_is_not_laid_down_on_the_disk(
         assert file.read(3) == b"xxx"
 
 
-def test_the_database_keeps_what_is_temporary_in_memory(path: Path) -> None:
+def test_sqlite_stores_temporary_tables_in_memory(path: Path) -> None:
     path.parent.mkdir()
     assert Connection(path, 1.0).rows("PRAGMA temp_store") == [(2,)]
 
@@ -165,15 +165,15 @@ sys.exit(f"{seen}" if seen else 0)
 """
 
 
-def test_nothing_listens_and_nothing_connects(tmp_path: Path) -> None:
-    """With the local model, as somebody uses it who configures nothing."""
+def test_default_configuration_opens_no_sockets(tmp_path: Path) -> None:
+    """Use the local model and no configuration."""
     command = [sys.executable, "-c", NETWORKED, str(tmp_path / "memory.db")]
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=100)
     assert done.returncode == 0, done.stderr
 
 
-def test_the_embedding_runtime_keeps_and_sends_no_record_of_its_use(tmp_path: Path) -> None:
-    """ONNX Runtime would keep an id of the device, and events to send, in the cache folder."""
+def test_embedding_runtime_writes_no_telemetry_files(tmp_path: Path) -> None:
+    """By default, ONNX Runtime writes a device id and queued events to the cache folder."""
     program = (
         "import sys; from memolith import Memolith\n"
         "with Memolith.open(sys.argv[1]) as memory: memory.remember('Lives in Oslo', owner='a')"
@@ -191,7 +191,7 @@ def test_the_embedding_runtime_keeps_and_sends_no_record_of_its_use(tmp_path: Pa
 
 
 class Service(RecordingEmbedder):
-    """An embedder that is far away, and answers what it likes."""
+    """A remote embedder that returns a preset answer."""
 
     def __init__(self, answer: object = None, name: str = "far away") -> None:
         super().__init__()
@@ -207,7 +207,7 @@ class Service(RecordingEmbedder):
         return vectors if self.answer is None else self.answer  # type: ignore[return-value]
 
 
-def test_an_embedder_is_told_texts_and_speakers_only(
+def test_embedder_receives_only_texts_and_speakers(
     path: Path, ring: KeyRing, clock: SettableClock
 ) -> None:
     service = Service()
@@ -229,7 +229,7 @@ def test_an_embedder_is_told_texts_and_speakers_only(
     ["no vectors", [[1.0]], np.full((1, 384), np.nan), np.zeros((0, 384)), np.full((1, 384), 1e39)],
     ids=["text", "short", "not numbers", "none", "too large"],
 )
-def test_an_embedder_that_answers_nonsense_changes_nothing(
+def test_invalid_embedder_response_changes_nothing(
     path: Path, ring: KeyRing, answer: object
 ) -> None:
     service = Service()
@@ -249,7 +249,7 @@ def test_an_embedder_that_answers_nonsense_changes_nothing(
         assert memory.recall("Oslo", owner="alice", mode="keyword").memories
 
 
-def test_a_store_of_another_model_is_refused(path: Path, ring: KeyRing) -> None:
+def test_store_of_another_embedding_model_is_refused(path: Path, ring: KeyRing) -> None:
     options: dict[str, Any] = {"tokens": WordCounter(), "cipher": KeyRingCiphers(ring)}
     with Memolith.open(path, embedder=Service(), **options) as memory:
         memory.remember("Lives in Oslo", owner="alice")

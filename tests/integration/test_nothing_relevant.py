@@ -1,4 +1,4 @@
-"""What recall says of itself where nothing in memory answers: by every door, with the model."""
+"""Recall marks questions as likely unanswerable in every interface, with the local model."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def alice(memory: Memolith) -> OwnerMemory:
     return told
 
 
-def test_what_is_known_is_told_from_what_is_not(alice: OwnerMemory) -> None:
+def test_relevance_separates_answerable_from_unanswerable_questions(alice: OwnerMemory) -> None:
     known = [alice.recall(query) for query in KNOWN]
     foreign = [alice.recall(query) for query in FOREIGN]
     assert all(one.relevance and one.relevance > 0.8 for one in known)
@@ -61,35 +61,35 @@ def test_what_is_known_is_told_from_what_is_not(alice: OwnerMemory) -> None:
     assert all(one.likely_unanswerable for one in foreign)
 
 
-def test_it_leaves_nothing_out(alice: OwnerMemory) -> None:
+def test_likely_unanswerable_question_still_returns_all_results(alice: OwnerMemory) -> None:
     found = alice.recall(FOREIGN[0])
     assert found.likely_unanswerable
     assert len(found.memories) == len(FACTS)
 
 
-def test_an_empty_memory_has_nothing(memory: Memolith) -> None:
+def test_empty_memory_is_likely_unanswerable(memory: Memolith) -> None:
     found = memory.owner("bob").recall("anything")
     assert (found.memories, found.relevance, found.likely_unanswerable) == ((), 0.0, True)
 
 
-def test_what_another_owner_knows_is_not_relevant(memory: Memolith, alice: OwnerMemory) -> None:
+def test_relevance_ignores_memories_of_another_owner(memory: Memolith, alice: OwnerMemory) -> None:
     bob = memory.owner("bob")
     bob.remember("I bought a boat.")
     assert bob.recall(KNOWN[1]).likely_unanswerable
     assert not alice.recall(KNOWN[1]).likely_unanswerable
 
 
-def test_how_many_results_are_wanted_changes_nothing(alice: OwnerMemory) -> None:
+def test_relevance_does_not_depend_on_result_limits(alice: OwnerMemory) -> None:
     told = {alice.recall(KNOWN[0], top_k=k, token_budget=b).relevance for k, b in ((0, 9), (9, 0))}
     assert told == {alice.recall(KNOWN[0]).relevance}
 
 
-def test_only_what_may_be_returned_counts(alice: OwnerMemory) -> None:
+def test_relevance_counts_only_memories_that_pass_the_filters(alice: OwnerMemory) -> None:
     assert not alice.recall(KNOWN[0]).likely_unanswerable
     assert alice.recall(KNOWN[0], tags=["work"]).relevance == 0.0
 
 
-def test_one_search_alone_does_not_know(alice: OwnerMemory) -> None:
+def test_single_search_modes_report_no_relevance(alice: OwnerMemory) -> None:
     modes: tuple[SearchMode, ...] = "keyword", "vector"
     for mode in modes:
         found = alice.recall(FOREIGN[0], mode=mode)
@@ -97,19 +97,19 @@ def test_one_search_alone_does_not_know(alice: OwnerMemory) -> None:
 
 
 @pytest.mark.parametrize("profile", ["companion", "facts", "chunks", "tiers", "timeline"])
-def test_other_profiles_do_not_know(alice: OwnerMemory, profile: str) -> None:
+def test_other_profiles_report_no_relevance(alice: OwnerMemory, profile: str) -> None:
     alice.switch_profile(profile)
     found = alice.recall(FOREIGN[0])
     assert (found.relevance, found.likely_unanswerable) == (None, False)
 
 
-def test_an_embedder_that_nothing_was_fitted_for_does_not_know() -> None:
+def test_embedder_without_fitted_weights_reports_no_relevance() -> None:
     with Memolith.open(":memory:", embedder=HashingEmbedder(), tokens=WordCounter()) as opened:
         opened.remember("I live in Oslo", owner="alice")
         assert opened.recall("chess", owner="alice").relevance is None
 
 
-def test_a_profile_can_bring_weights_for_another_embedder() -> None:
+def test_profile_can_add_relevance_weights_for_an_embedder() -> None:
     weights = Relevance(-4.0, 8.0, 8.0, 0.0, 0.0, 0.0)
     own = replace(standard(), relevance_by_embedder={HashingEmbedder().name: weights})
     with Memolith.open(
@@ -120,7 +120,7 @@ def test_a_profile_can_bring_weights_for_another_embedder() -> None:
         assert not opened.recall("live in Oslo", owner="alice").likely_unanswerable
 
 
-def test_what_somebody_else_said_is_less_likely_an_answer(memory: Memolith) -> None:
+def test_statement_of_another_speaker_is_less_relevant(memory: Memolith) -> None:
     told = memory.owner("alice")
     said = (
         *(("Cleo", "I have taken up pottery, my bowl is drying."), ("Ben", "How lovely!")),
@@ -133,10 +133,10 @@ def test_what_somebody_else_said_is_less_likely_an_answer(memory: Memolith) -> N
     assert his < hers
 
 
-# --- doors --------------------------------------------------------------------------------------
+# --- interfaces -----------------------------------------------------------------------------------
 
 
-def test_the_service_says_so_and_its_client(memory: Memolith, alice: OwnerMemory) -> None:
+def test_server_and_client_report_relevance(memory: Memolith, alice: OwnerMemory) -> None:
     key = memory.create_api_key("alice", role="owner", owner="alice").secret
     app = create_app(memory, ServerOptions())
     with TestClient(app, base_url="http://localhost") as client:
@@ -151,14 +151,16 @@ def test_the_service_says_so_and_its_client(memory: Memolith, alice: OwnerMemory
         assert (found.relevance, found.likely_unanswerable) == (here.relevance, True)
 
 
-def test_the_command_line_says_so(alice: OwnerMemory, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_line_warns_about_unanswerable_questions(
+    alice: OwnerMemory, capsys: pytest.CaptureFixture[str]
+) -> None:
     show_recall(console(), alice.recall(FOREIGN[0]))
-    assert capsys.readouterr().out.startswith("It may be that nothing in memory answers this")
+    assert capsys.readouterr().out.startswith("Possibly no stored record answers this question")
     show_recall(console(), alice.recall(KNOWN[0]))
-    assert "nothing in memory answers" not in capsys.readouterr().out
+    assert "no stored record answers" not in capsys.readouterr().out
 
 
-def test_the_command_line_gives_it_as_data(tmp_path: Path) -> None:
+def test_command_line_prints_relevance_as_json(tmp_path: Path) -> None:
     from click.testing import CliRunner
 
     from memolith.cli.main import cli
@@ -172,7 +174,7 @@ def test_the_command_line_gives_it_as_data(tmp_path: Path) -> None:
     assert found["likely_unanswerable"] is True
 
 
-def test_a_tool_says_so(alice: OwnerMemory) -> None:
+def test_recall_tool_reports_unanswerable_questions(alice: OwnerMemory) -> None:
     known = tools.call(alice, "memory_recall", {"query": KNOWN[0]})
     foreign = tools.call(alice, "memory_recall", {"query": FOREIGN[0]})
     assert (known.data["likely_unanswerable"], foreign.data["likely_unanswerable"]) == (False, True)

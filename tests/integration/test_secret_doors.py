@@ -1,4 +1,4 @@
-"""A secret stands nowhere, by whatever door it comes: nor in what the door says of it."""
+"""Secrets passed to any interface are neither stored nor repeated in its answer."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ GIVEN = Things(
     cursor=TOKEN,
     records=(),
 )
-"""What a caller may pass without knowing better: the token wherever a text or name can stand."""
+"""Arguments with the token in each text and name."""
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
-    """A store that is not encrypted, so that it can be looked into, and all that comes out."""
+class ObservedMemory:
+    """An unencrypted store, whose files can be searched, with its embedder and log."""
 
     memory: Memolith
     folder: Path
@@ -51,8 +51,8 @@ class Watched:
     log: pytest.LogCaptureFixture
 
     def leaks(self) -> list[str]:
-        """Return where the token stands."""
-        found = ["what is stored"] if TOKEN.encode() in bytes_under(self.folder) else []
+        """Return the places that contain the token."""
+        found = ["the store"] if TOKEN.encode() in bytes_under(self.folder) else []
         found += [f"embedded: {text}" for text in self.embedder.seen if TOKEN in text]
         if TOKEN in self.log.text:
             found.append("the log")
@@ -60,9 +60,9 @@ class Watched:
 
 
 @pytest.fixture
-def watched(
+def observed(
     tmp_path: Path, clock: SettableClock, caplog: pytest.LogCaptureFixture
-) -> Iterator[Watched]:
+) -> Iterator[ObservedMemory]:
     caplog.set_level(logging.DEBUG)
     embedder = RecordingEmbedder()
     with Memolith.open(
@@ -72,40 +72,40 @@ def watched(
         tokens=WordCounter(),
         config=load(env={}, overrides={"enable_encryption": False}),
     ) as memory:
-        yield Watched(memory, tmp_path, embedder, caplog)
+        yield ObservedMemory(memory, tmp_path, embedder, caplog)
 
 
-def said(call: Callable[[], object]) -> str:
-    """Return what a call gave; of an error, all that a log of it would say."""
+def result_text(call: Callable[[], object]) -> str:
+    """Return the result of a call; for an error, the text that a log would contain."""
     try:
         result = call()
         return repr(list(result) if isinstance(result, Iterator) else result)
     except MemolithError as error:
         told = traceback.TracebackException.from_exception(error, compact=True)
-        # The lines of the program are not shown: that the test passes the token is no leak.
-        return "\n".join(_errors_of(told)) + repr(vars(error))
+        # Source lines are left out: the test itself contains the token.
+        return "\n".join(_error_lines(told)) + repr(vars(error))
 
 
-def _errors_of(told: traceback.TracebackException | None) -> Iterator[str]:
+def _error_lines(told: traceback.TracebackException | None) -> Iterator[str]:
     while told is not None:
         yield from told.format_exception_only()
         told = told.__cause__ or (None if told.__suppress_context__ else told.__context__)
 
 
-OF_ANOTHER_KIND = {"import_", "rotate_key", "erase", "compress"}
-"""Doors that give back what they were given (`compress`: a history), or are given nothing."""
+EXCLUDED = {"import_", "rotate_key", "erase", "compress"}
+"""Methods that return their input (`compress`: a history), or have no input."""
 
 
-@pytest.mark.parametrize("door", sorted(set(DOORS) - OF_ANOTHER_KIND))
-def test_a_secret_given_to_a_door_stands_nowhere(watched: Watched, door: str) -> None:
-    own = furnish(watched.memory.owner("alice"), "wallaby")
+@pytest.mark.parametrize("door", sorted(set(DOORS) - EXCLUDED))
+def test_no_method_stores_or_returns_a_secret(observed: ObservedMemory, door: str) -> None:
+    own = furnish(observed.memory.owner("alice"), "wallaby")
     for call in DOORS[door](own, GIVEN):
-        answer = said(partial(call, watched.memory, door, "alice"))
+        answer = result_text(partial(call, observed.memory, door, "alice"))
         assert TOKEN not in answer, call
-    for record in watched.memory.export(owner="alice"):
+    for record in observed.memory.export(owner="alice"):
         assert TOKEN not in repr(record)
-    watched.memory.flush()
-    assert watched.leaks() == []
+    observed.memory.flush()
+    assert observed.leaks() == []
 
 
 @pytest.mark.parametrize(
@@ -124,27 +124,29 @@ def test_a_secret_given_to_a_door_stands_nowhere(watched: Watched, door: str) ->
         lambda alice: alice.log([Message("Bob", "x", external_id=TOKEN)]),
     ],
 )
-def test_an_error_does_not_repeat_a_secret(watched: Watched, call: Callable[[Any], object]) -> None:
+def test_error_does_not_repeat_a_secret(
+    observed: ObservedMemory, call: Callable[[Any], object]
+) -> None:
     with pytest.raises(InvalidInput):
-        call(watched.memory.owner("alice"))
-    assert TOKEN not in said(lambda: call(watched.memory.owner("alice")))
-    assert watched.leaks() == []
+        call(observed.memory.owner("alice"))
+    assert TOKEN not in result_text(lambda: call(observed.memory.owner("alice")))
+    assert observed.leaks() == []
 
 
-def test_an_owner_is_not_named_by_a_secret(watched: Watched) -> None:
+def test_owner_name_with_a_secret_is_refused(observed: ObservedMemory) -> None:
     for call in (
-        lambda: watched.memory.owner(TOKEN),
-        lambda: watched.memory.remember("x", owner=TOKEN),
-        lambda: watched.memory.erase(TOKEN),
-        lambda: watched.memory.readmit(TOKEN),
+        lambda: observed.memory.owner(TOKEN),
+        lambda: observed.memory.remember("x", owner=TOKEN),
+        lambda: observed.memory.erase(TOKEN),
+        lambda: observed.memory.readmit(TOKEN),
     ):
         with pytest.raises(InvalidInput, match="contains a secret"):
             call()
-        assert TOKEN not in said(call)
-    assert watched.leaks() == []
+        assert TOKEN not in result_text(call)
+    assert observed.leaks() == []
 
 
-def told(chronicle: MemoryRecord) -> Iterator[MemoryRecord]:
+def poisoned_memories(chronicle: MemoryRecord) -> Iterator[MemoryRecord]:
     """Yield an exported memory with the token in each of its texts in turn."""
     memory, history = chronicle.memory, chronicle.history
     for change in (
@@ -171,7 +173,7 @@ def told(chronicle: MemoryRecord) -> Iterator[MemoryRecord]:
         yield MemoryRecord(memory, replace(history, events=(each,)))
 
 
-def spoken(message: Message) -> Iterator[Record]:
+def poisoned_messages(message: Message) -> Iterator[Record]:
     for change in ("content", "speaker", "external_id", "session_id", "id"):
         changed: Any = {change: TOKEN}
         yield replace(message, **changed)
@@ -179,22 +181,22 @@ def spoken(message: Message) -> Iterator[Record]:
     yield SessionEnd(TOKEN, message.at)
 
 
-def test_no_record_of_an_import_brings_a_secret(watched: Watched) -> None:
+def test_import_of_records_stores_no_secret(observed: ObservedMemory) -> None:
     with Memolith.open(":memory:", embedder=RecordingEmbedder(), tokens=WordCounter()) as other:
         furnish(other.owner("alice"), "wallaby")
         records = list(other.export(owner="alice"))
     poisoned: list[Record] = [
-        *(each for r in records if isinstance(r, MemoryRecord) for each in told(r)),
-        *(each for r in records if isinstance(r, Message) for each in spoken(r)),
+        *(each for r in records if isinstance(r, MemoryRecord) for each in poisoned_memories(r)),
+        *(each for r in records if isinstance(r, Message) for each in poisoned_messages(r)),
     ]
     refused = 0
     for number, record in enumerate(poisoned):
-        answer = said(partial(watched.memory.import_, [record], owner=f"{number}"))
+        answer = result_text(partial(observed.memory.import_, [record], owner=f"{number}"))
         refused += "contains a secret" in answer
         assert TOKEN not in answer
-        assert TOKEN not in repr(list(watched.memory.export(owner=f"{number}")))
+        assert TOKEN not in repr(list(observed.memory.export(owner=f"{number}")))
     assert 0 < refused < len(poisoned)
-    assert watched.leaks() == []
+    assert observed.leaks() == []
     assert isinstance(records[-1], MemoryRecord)
     assert isinstance(records[-1].history.events[0], Event)
 
@@ -264,32 +266,34 @@ BEAM = [
 FILES = {"claude": CLAUDE, "chatgpt": CHATGPT, "locomo": LOCOMO, "beam": BEAM}
 
 
-def poisoned(value: Any) -> Iterator[Any]:
-    """Yield a document with the token in each of its texts in turn, names of fields left out."""
+def poisoned_documents(value: Any) -> Iterator[Any]:
+    """Yield copies of a document, each with the token in one of its values."""
     if isinstance(value, str):
         yield f"{value} {TOKEN}"
     elif isinstance(value, dict):
         for name, inner in value.items():
-            yield from ({**value, name: other} for other in poisoned(inner))
+            yield from ({**value, name: other} for other in poisoned_documents(inner))
     elif isinstance(value, list):
         for place, inner in enumerate(value):
-            yield from ([*value[:place], other, *value[place + 1 :]] for other in poisoned(inner))
+            yield from (
+                [*value[:place], other, *value[place + 1 :]] for other in poisoned_documents(inner)
+            )
 
 
 def files() -> Iterator[tuple[str, str]]:
     for name, document in FILES.items():
-        for each in poisoned(document):
+        for each in poisoned_documents(document):
             yield name, json.dumps(each)
     for line in JSONL:
-        for each in poisoned(line):
+        for each in poisoned_documents(line):
             yield "jsonl", json.dumps(each)
 
 
 class Wiring:
-    """The command line on the store that is watched."""
+    """The command line on the observed store."""
 
-    def __init__(self, watched: Watched, clock: SettableClock) -> None:
-        self._watched, self._clock = watched, clock
+    def __init__(self, observed: ObservedMemory, clock: SettableClock) -> None:
+        self._watched, self._clock = observed, clock
 
     def engine(self, loaded: Any, *, clock: Clock | None = None, **_: Any) -> Memolith:
         return Memolith.open(
@@ -301,10 +305,10 @@ class Wiring:
         )
 
 
-def test_no_file_of_another_program_brings_a_secret(
-    watched: Watched, clock: SettableClock, tmp_path: Path
+def test_import_of_foreign_files_stores_no_secret(
+    observed: ObservedMemory, clock: SettableClock, tmp_path: Path
 ) -> None:
-    wiring, taken = Wiring(watched, clock), 0
+    wiring, taken = Wiring(observed, clock), 0
     inputs = tmp_path.with_name(f"{tmp_path.name} inputs")
     inputs.mkdir()
     for number, (format_, text) in enumerate(files()):
@@ -316,4 +320,4 @@ def test_no_file_of_another_program_brings_a_secret(
         assert TOKEN not in done.stdout + done.stderr, (format_, text)
         taken += done.exit_code == 0
     assert taken > number / 3
-    assert watched.leaks() == []
+    assert observed.leaks() == []

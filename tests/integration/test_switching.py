@@ -1,4 +1,4 @@
-"""Moving an owner between profiles: by the map of kinds, and nothing lost on the way back."""
+"""Switching an owner between profiles maps kinds, and is reversible without loss."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
 
 
 class Failing(HashingEmbedder):
-    """Works until it is broken."""
+    """An embedder that fails once `broken` is set."""
 
     broken = False
 
@@ -35,15 +35,15 @@ class Failing(HashingEmbedder):
 PROFILES = ("standard", "companion", "facts", "chunks", "tiers", "timeline")
 
 
-def opened(profile: str = "standard", store: str | Path = ":memory:") -> Memolith:
+def open_memory(profile: str = "standard", store: str | Path = ":memory:") -> Memolith:
     clock = SettableClock(datetime(2026, 3, 1, tzinfo=UTC))
     return Memolith.open(
         store, profile=profile, embedder=HashingEmbedder(), tokens=WordCounter(), clock=clock
     )
 
 
-def furnished(profile: str) -> Memolith:
-    memory = opened(profile)
+def open_with_data(profile: str) -> Memolith:
+    memory = open_memory(profile)
     owner = memory.owner("a")
     for number, kind in enumerate(memory.profiles()[0].kinds):
         owner.remember(f"Note {number} of kind {kind} about subject{number}", kind=kind, key=kind)
@@ -58,8 +58,8 @@ def dump(memory: Memolith) -> list[Memory]:
     return list(memory.list(owner="a", state="all", limit=1_000).memories)
 
 
-def without_ways(memory: Memory) -> tuple[object, ...]:
-    """Return what a change of profile must leave: all but versions and what is kept."""
+def stable_fields(memory: Memory) -> tuple[object, ...]:
+    """Return the fields that switching the profile back and forth must not change."""
     names = set(Memory.__dataclass_fields__) - {
         "version",
         "previous_kind",
@@ -71,9 +71,9 @@ def without_ways(memory: Memory) -> tuple[object, ...]:
 
 @pytest.mark.parametrize("target", PROFILES)
 @pytest.mark.parametrize("source", PROFILES)
-def test_there_and_back_loses_nothing(source: str, target: str) -> None:
-    with furnished(source) as memory:
-        before = [without_ways(each) for each in dump(memory)]
+def test_switching_there_and_back_loses_nothing(source: str, target: str) -> None:
+    with open_with_data(source) as memory:
+        before = [stable_fields(each) for each in dump(memory)]
         asked = "Note about subject0"
         recalled = [one.id for one in memory.recall(asked, owner="a", touch=False).memories]
         memory.switch_profile(target, owner="a")
@@ -81,23 +81,23 @@ def test_there_and_back_loses_nothing(source: str, target: str) -> None:
         kinds = {each.name: each.kinds for each in memory.profiles()}[target]
         assert {each.kind for each in dump(memory)} <= set(kinds)
         memory.switch_profile(source, owner="a")
-        assert [without_ways(each) for each in dump(memory)] == before
+        assert [stable_fields(each) for each in dump(memory)] == before
         again = [one.id for one in memory.recall(asked, owner="a", touch=False).memories]
         assert again == recalled
 
 
 @given(st.lists(st.sampled_from(PROFILES), max_size=6))
 @settings(max_examples=20, deadline=None)
-def test_any_way_that_leads_back_loses_nothing(way: list[str]) -> None:
-    with furnished("standard") as memory:
-        before = [without_ways(each) for each in dump(memory)]
+def test_any_sequence_of_switches_back_loses_nothing(way: list[str]) -> None:
+    with open_with_data("standard") as memory:
+        before = [stable_fields(each) for each in dump(memory)]
         for name in (*way, "standard"):
             memory.switch_profile(name, owner="a")
-        assert [without_ways(each) for each in dump(memory)] == before
+        assert [stable_fields(each) for each in dump(memory)] == before
 
 
-def test_a_dry_run_says_what_a_switch_would_do_and_changes_nothing() -> None:
-    with furnished("standard") as memory:
+def test_dry_run_reports_the_switch_and_changes_nothing() -> None:
+    with open_with_data("standard") as memory:
         before = dump(memory)
         told = memory.switch_profile("facts", owner="a", dry_run=True)
         assert dump(memory) == before
@@ -107,8 +107,8 @@ def test_a_dry_run_says_what_a_switch_would_do_and_changes_nothing() -> None:
         assert sum(count for _, _, count in done.kinds) == len(before)
 
 
-def test_what_the_new_profile_searches_by_is_there_at_once() -> None:
-    with opened("timeline") as memory:
+def test_switch_creates_missing_embeddings() -> None:
+    with open_memory("timeline") as memory:
         owner = memory.owner("a")
         kept = owner.remember("The boat lies in Bergen", key="boat")
         said = owner.learn("The ferry leaves at nine.", session="s").messages[0]
@@ -119,8 +119,8 @@ def test_what_the_new_profile_searches_by_is_there_at_once() -> None:
         assert owner.recall("The ferry leaves at nine.", mode="vector").memories[0].id == said.id
 
 
-def test_a_kind_that_is_changed_meanwhile_stays_changed() -> None:
-    with opened("facts") as memory:
+def test_kind_changed_after_a_switch_is_preserved() -> None:
+    with open_memory("facts") as memory:
         owner = memory.owner("a")
         kept = owner.remember("Works on the Mulde report", kind="contextual")
         owner.switch_profile("standard")
@@ -129,12 +129,12 @@ def test_a_kind_that_is_changed_meanwhile_stays_changed() -> None:
         assert owner.get(kept.id).kind == "project"
 
 
-def test_an_unknown_profile_is_refused() -> None:
-    with furnished("standard") as memory, pytest.raises(InvalidInput):
+def test_unknown_profile_is_refused() -> None:
+    with open_with_data("standard") as memory, pytest.raises(InvalidInput):
         memory.switch_profile("other", owner="a")
 
 
-def test_where_the_embedder_fails_the_old_profile_holds() -> None:
+def test_failing_embedder_leaves_the_old_profile() -> None:
     embedder = Failing()
     clock = SettableClock(datetime(2026, 3, 1, tzinfo=UTC))
     with Memolith.open(
@@ -151,8 +151,8 @@ def test_where_the_embedder_fails_the_old_profile_holds() -> None:
 
 
 @pytest.mark.parametrize("target", PROFILES)
-def test_a_store_is_whole_after_a_switch(tmp_path: Path, target: str) -> None:
-    with opened("standard", tmp_path / "m.db") as memory:
+def test_verify_finds_nothing_after_a_switch(tmp_path: Path, target: str) -> None:
+    with open_memory("standard", tmp_path / "m.db") as memory:
         memory.learn("I live in Oslo and I prefer tea.", "Noted.", owner="a")
         memory.remember("The boat lies in Bergen", owner="a", key="boat")
         memory.switch_profile(target, owner="a")
@@ -161,7 +161,7 @@ def test_a_store_is_whole_after_a_switch(tmp_path: Path, target: str) -> None:
         assert memory.verify().findings == ()
 
 
-def test_the_services_know_no_profile_by_name() -> None:
+def test_services_contain_no_profile_names() -> None:
     folder = Path(memolith.services.__file__).parent
     for file in folder.glob("*.py"):
         code = "\n".join(
@@ -175,7 +175,7 @@ NAMES = st.from_regex(r"[a-z][a-z0-9-]{0,8}", fullmatch=True)
 
 
 @given(st.dictionaries(NAMES, NAMES))
-def test_what_is_kept_is_read_again(kinds: dict[str, str]) -> None:
+def test_previous_kinds_survive_serialization(kinds: dict[str, str]) -> None:
     kept: str | None = None
     for profile, kind in kinds.items():
         kept = add_previous_kind(kept, profile, kind)

@@ -1,4 +1,4 @@
-"""How owners share the calls of one model, and what becomes of calls when a worker is to stop."""
+"""Owners share model calls fairly, and a stopping worker keeps its results and releases leases."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from support.scripted_learning import START, remembering
 
 _NUMBER = re.compile(r"Box (\d+) of (\w+) holds lamps\.")
 _PATIENCE_S = 60.0
-_AT_ONCE = 4
+_CONCURRENCY = 4
 
 
 @pytest.fixture
@@ -39,18 +39,18 @@ def talk(memory: Memolith, owner: str, exchanges: int) -> None:
         memory.learn(f"Box {number} of {owner} holds lamps.", "Noted.", owner=owner)
 
 
-def learned(memory: Memolith, owner: str) -> list[int]:
-    """Return the numbers of the boxes that are remembered, sorted."""
+def learned_numbers(memory: Memolith, owner: str) -> list[int]:
+    """Return the sorted numbers of the remembered boxes."""
     page = memory.list(owner=owner, state="all", limit=1_000)
     found = (_NUMBER.search(each.content) for each in page.memories)
     return sorted(int(match[1]) for match in found if match)
 
 
 class Gate:
-    """A model whose calls wait until they are let through.
+    """A model whose calls block until `open` is called.
 
     Attributes:
-        asked: Who was asked about, in order.
+        asked: The owners of the calls, in order.
     """
 
     def __init__(self) -> None:
@@ -74,48 +74,48 @@ class Gate:
         self._all_through.set()
 
 
-def test_who_says_little_does_not_wait_for_who_said_much(clock: SettableClock) -> None:
+def test_short_request_is_not_queued_behind_long_one(clock: SettableClock) -> None:
     gate = Gate()
     with remembering("tiers", gate, clock) as (memory, _), ThreadPoolExecutor(1) as apart:
         talk(memory, "ann", 3 * EXCHANGES_PER_TURN)
         working = apart.submit(memory.work)
-        gate.wait_for(_AT_ONCE)
+        gate.wait_for(_CONCURRENCY)
         talk(memory, "bob", 1)
         gate.open()
         working.result(_PATIENCE_S)
-        assert learned(memory, "ann") == list(range(3 * EXCHANGES_PER_TURN))
-        assert learned(memory, "bob") == [0]
+        assert learned_numbers(memory, "ann") == list(range(3 * EXCHANGES_PER_TURN))
+        assert learned_numbers(memory, "bob") == [0]
     assert gate.asked.index("bob") <= 2 * EXCHANGES_PER_TURN
 
 
-def test_what_was_asked_when_it_is_to_stop_is_kept_and_no_more_is_asked(
+def test_stopping_worker_keeps_pending_answers_and_starts_no_calls(
     clock: SettableClock,
 ) -> None:
     gate, stop = Gate(), threading.Event()
     with remembering("tiers", gate, clock) as (memory, server), ThreadPoolExecutor(1) as apart:
         talk(memory, "ann", 20)
         working = apart.submit(lambda: memory.work(stop.is_set))
-        gate.wait_for(_AT_ONCE)
+        gate.wait_for(_CONCURRENCY)
         stop.set()
         gate.open()
         working.result(_PATIENCE_S)
         asked = len(server.asked)
-        assert asked == _AT_ONCE
-        assert learned(memory, "ann") == list(range(asked))
+        assert asked == _CONCURRENCY
+        assert learned_numbers(memory, "ann") == list(range(asked))
         assert memory.backlog(owner="ann").pending_messages == 2 * (20 - asked)
         claims = memory._app.store.leases
         assert claims.acquire("ann", WorkKind.LEARN, now=clock.now(), lease_s=1.0) is not None
 
 
 class Ticking(SettableClock):
-    """A clock by which time passes whenever it is looked at."""
+    """A clock that advances by a second with each reading."""
 
     def now(self) -> Any:
         self.advance(timedelta(seconds=1))
         return super().now()
 
 
-def test_a_claim_is_held_for_as_long_as_the_work_takes() -> None:
+def test_lease_is_renewed_while_work_is_running() -> None:
     clock, opened, rivals = Ticking(START), list[Memolith](), list[object]()
 
     def rival(asked: Asked) -> Any:
@@ -132,4 +132,4 @@ def test_a_claim_is_held_for_as_long_as_the_work_takes() -> None:
         memory.work()
         assert clock.now() - begun > timedelta(seconds=LEASE_S)
         assert rivals == [None] * 60
-        assert set(learned(memory, "ann")) == set(range(60))
+        assert set(learned_numbers(memory, "ann")) == set(range(60))

@@ -1,4 +1,4 @@
-"""What waits for a model, through all that can be done with a store."""
+"""Pending background work survives other operations on the store."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def store_of(memory: Memolith) -> Store:
     return memory._app.store
 
 
-def let_wait(memory: Memolith, clock: SettableClock, owner: str = "alice") -> list[str]:
-    """Have something of everything in the making for an owner; return the messages' ids."""
+def add_work(memory: Memolith, clock: SettableClock, owner: str = "alice") -> list[str]:
+    """Add background work of every kind for an owner; return the ids of the messages."""
     said = [Message("Alice", f"I live in Oslo. It rained {n} times.") for n in range(5)]
     ids = [one.id for one in memory.log(said, owner=owner, session="s1").messages]
     memory.remember("Likes tea", owner=owner)
@@ -51,8 +51,8 @@ def let_wait(memory: Memolith, clock: SettableClock, owner: str = "alice") -> li
     return ids
 
 
-def state_of(memory: Memolith, clock: SettableClock, owner: str = "alice") -> dict[str, Any]:
-    """Return all that is in the making for an owner."""
+def work_state(memory: Memolith, clock: SettableClock, owner: str = "alice") -> dict[str, Any]:
+    """Return the state of all background work of an owner."""
     now, store = clock.now(), store_of(memory)
     later = now + timedelta(hours=1)
     with store.read(owner) as snapshot:
@@ -73,25 +73,25 @@ def state_of(memory: Memolith, clock: SettableClock, owner: str = "alice") -> di
 
 
 def waiting(alice: OwnerMemory, memory: Memolith, clock: SettableClock) -> list[str]:
-    state: list[str] = state_of(memory, clock, alice.owner_id)["waiting"]
+    state: list[str] = work_state(memory, clock, alice.owner_id)["waiting"]
     return state
 
 
-def test_a_forgotten_message_does_not_wait_and_a_restored_one_does_as_before(
+def test_forgotten_message_is_not_pending_until_restored(
     memory: Memolith, alice: OwnerMemory, clock: SettableClock
 ) -> None:
-    ids = let_wait(memory, clock)
-    before = state_of(memory, clock)
+    ids = add_work(memory, clock)
+    before = work_state(memory, clock)
     for id_ in ids:
         alice.forget(id_)
     assert waiting(alice, memory, clock) == []
-    assert state_of(memory, clock)["backlog"].dead_letters == 0
+    assert work_state(memory, clock)["backlog"].dead_letters == 0
     for id_ in ids:
         alice.restore(id_)
-    assert state_of(memory, clock) == before
+    assert work_state(memory, clock) == before
 
 
-def test_a_message_of_which_a_sentence_was_forgotten_waits_with_the_rest(
+def test_pending_message_omits_a_forgotten_sentence(
     memory: Memolith, alice: OwnerMemory, clock: SettableClock
 ) -> None:
     learned = alice.learn("I prefer tea to coffee. It rains here.", "Noted.")
@@ -103,82 +103,82 @@ def test_a_message_of_which_a_sentence_was_forgotten_waits_with_the_rest(
     assert left.content == "It rains here."
 
 
-def test_what_is_purged_or_retired_by_age_waits_no_longer(
+def test_messages_removed_by_purge_or_retention_are_not_pending(
     memory: Memolith, alice: OwnerMemory, clock: SettableClock
 ) -> None:
-    ids = let_wait(memory, clock)
+    ids = add_work(memory, clock)
     alice.purge(ids[3])
     assert waiting(alice, memory, clock) == ids[4:]
     clock.advance(timedelta(days=400))
     memory.retain(days=100)
-    state = state_of(memory, clock)
+    state = work_state(memory, clock)
     assert (state["later"], state["unsummarised"]) == ([], [])
     assert (state["backlog"].pending_messages, state["backlog"].dead_letters) == (0, 0)
     assert state["progress"] == ConsolidationProgress()
 
 
-def test_switching_the_profile_and_back_changes_nothing_of_it(
+def test_switching_the_profile_and_back_preserves_work(
     memory: Memolith, alice: OwnerMemory, clock: SettableClock
 ) -> None:
-    let_wait(memory, clock)
-    before = state_of(memory, clock)
+    add_work(memory, clock)
+    before = work_state(memory, clock)
     alice.switch_profile("tiers")
     alice.switch_profile("standard")
-    assert state_of(memory, clock) == before
+    assert work_state(memory, clock) == before
 
 
-def test_what_is_imported_waits_for_nothing(
+def test_imported_messages_are_not_pending(
     memory: Memolith, alice: OwnerMemory, clock: SettableClock
 ) -> None:
-    let_wait(memory, clock)
+    add_work(memory, clock)
     memory.import_(list(alice.export()), owner="bob")
-    state = state_of(memory, clock, "bob")
+    state = work_state(memory, clock, "bob")
     assert state["waiting"] == state["later"] == []
     assert len(state["unsummarised"]) == 5
     assert state["usage"] == {}
 
 
-def test_a_new_key_changes_nothing_of_it(opened: Opener, clock: SettableClock) -> None:
+def test_key_rotation_preserves_work(opened: Opener, clock: SettableClock) -> None:
     with opened() as memory:
-        let_wait(memory, clock)
-        before = state_of(memory, clock)
+        add_work(memory, clock)
+        before = work_state(memory, clock)
         memory.rotate_key("alice")
-        assert state_of(memory, clock) == before
+        assert work_state(memory, clock) == before
     with opened() as memory:
-        assert state_of(memory, clock) == before
+        assert work_state(memory, clock) == before
         assert memory.verify().findings == ()
 
 
 @pytest.mark.sqlite
-def test_a_backup_holds_it(opened: Opener, path: Path, clock: SettableClock) -> None:
+def test_backup_contains_work(opened: Opener, path: Path, clock: SettableClock) -> None:
     kept = path.with_name("kept.db")
     with opened() as memory:
-        ids = let_wait(memory, clock)
-        before = state_of(memory, clock)
+        ids = add_work(memory, clock)
+        before = work_state(memory, clock)
         memory.backup(kept)
         with store_of(memory).write("alice") as tx:
             tx.mark_learned(ids, clock.now())
     with opened(kept) as memory:
-        assert state_of(memory, clock) == before
+        assert work_state(memory, clock) == before
 
 
 TABLES = (
     "SELECT t.name FROM pragma_table_list AS t, pragma_table_info(t.name) AS c"
     " WHERE c.name = 'owner_id' AND t.name <> 'owners'"
 )
-"""Those of owners' rows, in SQLite; that PostgreSQL's are the known ones is tested elsewhere."""
+"""Selects the tables with owner rows in SQLite; another test checks the list for PostgreSQL."""
 
 
 @pytest.mark.parametrize("encrypted", [False, True])
-def test_an_erased_owner_has_no_row_in_any_table(
+def test_erasing_an_owner_deletes_rows_in_all_tables(
     opened: Opener, path: Path, clock: SettableClock, database: str, *, encrypted: bool
 ) -> None:
     with opened(cipher=None if encrypted else PlainCipher()) as memory:
         for owner in ("alice", "bob"):
-            let_wait(memory, clock, owner)
-        before = state_of(memory, clock, "bob")
+            add_work(memory, clock, owner)
+        before = work_state(memory, clock, "bob")
         memory.erase("alice")
-        assert state_of(memory, clock, "bob") == before
+        assert work_state(memory, clock, "bob") == before
         assert memory.verify().findings == ()
     tables = rows(path, TABLES) if database == SQLITE else [(name,) for name in OWNED_TABLES]
     left = {

@@ -1,4 +1,4 @@
-"""All that a store can be asked to do, once, so that every statement it has is run."""
+"""Run every operation of a store once, so that all of its statements are executed."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ from memolith.testing.builders import (
 
 
 def _reembed(store: Store) -> None:
-    """Begin to make Alice's vectors anew, give that up, and do it."""
+    """Start re-embedding Alice's records, cancel it, and then complete it."""
     assert isinstance(store, SupportsReembedding)
     for is_kept in (False, True):
         store.begin_reembedding(EmbeddingModel("another", 4))
@@ -43,7 +43,7 @@ def _reembed(store: Store) -> None:
 
 
 def do_everything(store: Store) -> None:
-    """Write and read all there is, for Alice."""
+    """Write and read all kinds of data for Alice."""
     with store.write("alice") as tx:
         _write_everything(tx)
     store.record_access("alice", {record_id(1): (1, at(9))})

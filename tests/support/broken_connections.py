@@ -1,4 +1,4 @@
-"""A wire to a server that breaks when its answer comes."""
+"""A TCP forwarder that drops server responses."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _PIECE = 65_536
 
 
 class Wire:
-    """Takes connections at a port of this machine, and connects them to a server.
+    """Forwards a local port to a server.
 
     Attributes:
-        breaks: How many of the next answers do not arrive.
-        let_through: How many bytes of such an answer do.
-        broken: How many did not, so far.
+        breaks: Number of upcoming responses to drop.
+        let_through: Bytes of such a response that still pass.
+        broken: Number of dropped responses.
     """
 
     def __init__(self, url: str) -> None:
@@ -31,11 +31,11 @@ class Wire:
 
     @property
     def url(self) -> str:
-        """Where it listens."""
+        """URL of the local port."""
         return f"http://127.0.0.1:{self._listener.getsockname()[1]}"
 
     def close(self) -> None:
-        """Cut all there is."""
+        """Close all connections."""
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         for end in (self._listener, *self._ends):
@@ -76,7 +76,7 @@ def _cut(end: socket.socket) -> None:
 
 @contextmanager
 def wired(url: str) -> Iterator[Wire]:
-    """Give a wire to a server."""
+    """Yield a forwarder to a server."""
     wire = Wire(url)
     try:
         yield wire

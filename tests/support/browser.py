@@ -1,4 +1,4 @@
-"""A browser, the pages that it is shown, and what they report."""
+"""A headless browser, pages that attack the service, and their reports."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PATIENCE_S = 90.0
 
 _QUIET = (
     "--headless=new",
-    "--no-sandbox",  # which needs a user that is not root
+    "--no-sandbox",  # the sandbox refuses root
     "--disable-gpu",
     "--disable-dev-shm-usage",
     "--disable-extensions",
@@ -41,18 +41,18 @@ Report = Sequence[Mapping[str, Any]]
 
 
 def browser() -> str | None:
-    """Return where a Chromium is, if there is one."""
+    """Return the path of Chromium, or None."""
     return next(filter(None, map(shutil.which, NAMES)), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """What a page tries.
+    """A request that a page attempts.
 
     Attributes:
-        method: Of HTTP.
-        path: Of the service.
-        body: What is sent; empty: nothing.
+        method: HTTP method.
+        path: Path of the service.
+        body: Request body; empty for none.
     """
 
     method: str
@@ -62,13 +62,13 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page, which tries something as soon as it is shown.
+    """A page that sends requests as soon as it is loaded.
 
     Attributes:
-        name: Of the page, and of the site that it is on.
-        routes: What it tries.
-        target: The service; empty: the page's own address, which leads there by now.
-        leads_to: Where that then leads.
+        name: Name of the page and of its site.
+        routes: Requests that it attempts.
+        target: URL of the service; empty for the page's own address.
+        leads_to: Where the page's own address is forwarded to after loading.
     """
 
     name: str
@@ -77,7 +77,7 @@ class Page:
     leads_to: str = ""
 
     def html(self) -> bytes:
-        """Return it."""
+        """Return the page as HTML."""
         routes = json.dumps([{s: getattr(r, s) for s in r.__slots__} for r in self.routes])
         text = _PAGE.read_text().replace("/*routes*/[]", routes)
         return text.replace("/*target*/", self.target).replace("/*name*/", self.name).encode()
@@ -85,11 +85,11 @@ class Page:
 
 @dataclass(slots=True)
 class Sites:
-    """A server of pages, each on a site of its own, and all of them in the frames of one.
+    """A server of pages, each on its own site, and of a page that frames them all.
 
     Attributes:
-        pages: By their names.
-        reports: What they have reported, by their names.
+        pages: Pages by name.
+        reports: Reports by name of the page.
     """
 
     pages: Mapping[str, Page] = field(default_factory=dict)
@@ -98,12 +98,12 @@ class Sites:
     done: threading.Event = field(default_factory=threading.Event)
 
     def frames(self) -> bytes:
-        """Return the page that shows the others."""
+        """Return the page with a frame for each page."""
         urls = (f"http://{name}.example:{self.port}/page/{name}" for name in self.pages)
         return "".join(f"<iframe src='{url}'></iframe>" for url in urls).encode()
 
     def take(self, name: str, report: bytes) -> None:
-        """Take a report."""
+        """Store a report."""
         self.reports[name] = json.loads(report)
         if self.reports.keys() == self.pages.keys():
             self.done.set()
@@ -135,10 +135,10 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._lead_on(body)
 
-    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = _answer  # noqa: N815 - as the library calls them
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = _answer  # noqa: N815 - names of http.server
 
     def _lead_on(self, body: bytes) -> None:
-        """Be the name that leads to the service by now: everything passes as it comes."""
+        """Forward a request unchanged, as after DNS rebinding."""
         name = self.headers["Host"].partition(".")[0]
         page = self.server.sites.pages.get(name)
         if page is None or not page.leads_to:
@@ -158,12 +158,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing."""
+        """Suppress log output."""
 
 
 @contextmanager
 def serving() -> Iterator[Sites]:
-    """Serve pages, which are still to be told."""
+    """Serve pages, which are added later."""
     sites = Sites()
     server = _Server(sites)
     sites.port = server.server_address[1]
@@ -178,7 +178,7 @@ def serving() -> Iterator[Sites]:
 
 
 def show(program: str, sites: Sites, folder: Path) -> Mapping[str, Report]:
-    """Show all pages in a browser; return what they report."""
+    """Load all pages in a browser and return their reports."""
     url = f"http://frames.example:{sites.port}/frames"
     command = [program, *_QUIET, f"--user-data-dir={folder}", url]
     process = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""A chat service that remembers, in front of a model by script."""
+"""A chat proxy in front of a scripted model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Messages = list[dict[str, Any]]
 
 
 class Echo:
-    """A chat service within this process, which says what it is told."""
+    """An upstream in this process that echoes the conversation."""
 
     model = "echo"
 
@@ -44,7 +44,7 @@ class Echo:
 
 @dataclass
 class Proxied:
-    """A running service."""
+    """A running proxy."""
 
     url: str
     app: FastAPI
@@ -57,18 +57,18 @@ class Proxied:
             api_key=key,
             max_retries=0,
             default_headers=headers,
-            http_client=openai.DefaultHttpxClient(verify=False),  # nothing is encrypted here
+            http_client=openai.DefaultHttpxClient(verify=False),  # plain HTTP
         )
         self.clients.append(made)
         return made
 
     def learned(self) -> None:
-        """Wait until what was said is kept."""
+        """Wait until all exchanges are stored."""
         proxy: Proxy = self.app.state.proxy
         assert proxy.afterwards.wait("alice", 60)
 
     def failures(self) -> dict[tuple[str, str], float]:
-        """Return how often the memory failed, by stage and kind."""
+        """Return the number of memory failures by stage and kind."""
         (counted,) = self.app.state.metrics.memory_failures.collect()
         return {
             (sample.labels["stage"], sample.labels["kind"]): sample.value
@@ -81,7 +81,7 @@ class Proxied:
         return self.engine.owner("alice")
 
     def log(self) -> list[tuple[str, str]]:
-        """Return what is logged of alice: role and text, over all sessions."""
+        """Return Alice's messages of all sessions as role and text."""
         self.learned()
         return [
             (str(message.role), message.content)
@@ -98,7 +98,7 @@ def proxied(
     engine: Memolith | None = None,
     open_for: str | None = "alice",
 ) -> Iterator[Proxied]:
-    """Run a service in front of an upstream; a test has time enough unless it says otherwise."""
+    """Run a proxy in front of an upstream, with generous timeouts by default."""
     made = engine or Memolith.open(":memory:", embedder=HashingEmbedder(), tokens=WordCounter())
     serving = ServerOptions(
         anonymous_owner=open_for,
@@ -123,7 +123,7 @@ def said(client: openai.OpenAI, messages: Sequence[dict[str, Any]], **more: Any)
 
 
 def streamed(client: openai.OpenAI, messages: Sequence[dict[str, Any]], **more: Any) -> str:
-    """Return the same, read piece by piece."""
+    """Return the streamed reply to a conversation."""
     asking: Any = client.chat.completions.create
     with asking(model="scripted", messages=messages, stream=True, **more) as events:
         pieces = [event.choices[0].delta.content for event in events if event.choices]

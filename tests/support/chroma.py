@@ -1,4 +1,4 @@
-"""A Chroma server for the tests, stores that use it, and what is done with them."""
+"""A Chroma server for tests, and stores that use it."""
 
 import atexit
 import os
@@ -29,7 +29,7 @@ _STARTS_WITHIN_S = 60.0
 
 
 class RunningServer:
-    """`chroma run` on a port of its own, which can be stopped and started again."""
+    """`chroma run` on its own port; can be stopped and restarted."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -69,7 +69,7 @@ class RunningServer:
 
     def _answers(self) -> bool:
         try:
-            with urlopen(f"{self.url}/api/v2/heartbeat", timeout=5) as answer:  # noqa: S310 - ours
+            with urlopen(f"{self.url}/api/v2/heartbeat", timeout=5) as answer:  # noqa: S310 - local
                 return bool(answer.status == 200)
         except (URLError, OSError):
             return False
@@ -87,7 +87,7 @@ def on_server() -> RunningServer:
 
 
 class UpToDateStore(ChromaStore):
-    """A store that has sent what was written before it says that it is."""
+    """A store that sends pending vectors before each check that it is up to date."""
 
     @contextmanager
     def write(self, owner_id: str) -> Iterator[Transaction]:
@@ -100,7 +100,7 @@ NOW = SearchFilter(now=at(100_000))
 
 
 class Counting:
-    """Passes everything on to a Chroma, and counts the searches."""
+    """Delegates to a Chroma and counts searches."""
 
     def __init__(self, chroma: Chroma) -> None:
         self._chroma = chroma
@@ -121,7 +121,7 @@ def opened(path: Path, chroma: Any, **more: Any) -> ChromaStore:
 
 
 def keep(store: Store, numbers: range, owner: str = "alice", angle: float = 0.01) -> None:
-    """Store memories, each a little farther from the first axis than the one before."""
+    """Store memories, each slightly farther from the first axis than the one before."""
     with store.write(owner) as tx:
         tx.insert(
             [(memory(n, f"memory {n}", owner_id=owner), short_entry(f"memory {n}", 1, angle * n))

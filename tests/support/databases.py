@@ -1,8 +1,8 @@
-"""The same tests on another database: the stores that they open by a path stand in PostgreSQL.
+"""Run the same tests on other databases: stores opened by path are created in PostgreSQL.
 
-A test is run on both where its module is named in `ON_BOTH`, and all that open a store with
-`--everywhere`; but for what is marked `sqlite`, which looks into files. In memory, too, is another
-database.
+Tests of modules in `ON_BOTH` run on both databases. With `--everywhere`, all tests that open a
+store do. Tests marked `sqlite` inspect files and run on SQLite only. In-memory stores are moved
+too.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ ON_BOTH = (
     *(f"integration/test_{name}.py" for name in ("purge", "erase", "transfer", "work_kept")),
     "integration/test_cli_program.py",
 )
-"""Modules whose tests are always run on both databases; the beginnings of their paths."""
+"""Path prefixes of modules whose tests always run on both databases."""
 
 _MOSTLY_ON_SQLITE = tuple(
     f"unit/cli/test_{name}.py"
@@ -49,16 +49,15 @@ _MOSTLY_ON_SQLITE = tuple(
         *("mcp_command", "progress", "terminal"),
     )
 )
-"""Those of them that are about words and files more than about what is stored: run on PostgreSQL
-among the long tests."""
+"""Modules in `ON_BOTH` that mostly test texts and files: on PostgreSQL they are long tests."""
 
 _IN_CHROMA = ("conformance/", "unit/cli/")
-"""Those that `--chroma` runs with vectors in Chroma."""
+"""Path prefixes of modules that `--chroma` runs with vectors in Chroma."""
 
 _ABOUT_FILES = "unit/cli/test_keys.py"
 
 _BEYOND = ("conformance/", "unit/cli/", "integration/", "properties/test_engine.py")
-"""Those that `--everywhere` adds."""
+"""Path prefixes that `--everywhere` adds."""
 
 _SERVED = (
     "conformance/",
@@ -67,14 +66,14 @@ _SERVED = (
     *(f"integration/test_{name}.py" for name in ("changes", "base_memory", "consolidation")),
     *(f"integration/test_{name}.py" for name in ("compressing", "switching", "screening", "audit")),
 )
-"""Those that `--served` runs through a service and its client."""
+"""Path prefixes that `--served` runs through a service and its client."""
 
 _NAMED_OTHERWISE = ("inmemory", ":memory:")
 
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """Gives a new store a cipher that was made already."""
+    """Provides an existing cipher for a new store."""
 
     cipher: Cipher
 
@@ -87,14 +86,14 @@ class _Made:
 
 @dataclass(slots=True)
 class Places:
-    """Which schema of the server stands for which file; they are emptied and used again."""
+    """Maps files to schemas of the server, which are emptied and reused."""
 
     of: dict[str, str] = field(default_factory=dict)
     opened: list[Store] = field(default_factory=list)
     is_on: bool = False
 
     def open(self, url: str, settings: Settings, ciphers: CipherProvider | None = None) -> Store:
-        """Open the store that stands for a file, or for one in memory, of that name."""
+        """Open the store that replaces a file, or an in-memory store, of that name."""
         ciphers = ciphers or open_ciphers(settings)
         name = f"{url} {len(self.of)}" if url == IN_MEMORY else str(Path(url).resolve())
         if name not in self.of:
@@ -105,11 +104,11 @@ class Places:
         return store
 
     def is_there(self, url: str) -> bool:
-        """Tell whether a store stands for a file of that name."""
+        """Return whether a store replaces a file of that name."""
         return str(Path(url).resolve()) in self.of
 
     def _new(self, ciphers: CipherProvider) -> str:
-        """Return a schema with an empty store in it, which has a cipher of these."""
+        """Return a schema with an empty store, encrypted with a cipher of the provider."""
         cipher = ciphers.create()
         form = "plain" if isinstance(cipher, PlainCipher) else "sealed"
         taken = set(self.of.values())
@@ -121,9 +120,9 @@ class Places:
         return schema
 
     def variables(self, path: Path) -> dict[str, str]:
-        """Return what tells a program to have its store where one at a path is to be, if elsewhere.
+        """Return variables that make a program use the replacement of a path, if there is one.
 
-        Of a path that is not known yet it makes the store.
+        The replacement of an unknown path is created.
         """
         if not self.is_on:
             return {}
@@ -139,7 +138,7 @@ class Places:
 
     @contextmanager
     def standing_in(self) -> Iterator[None]:
-        """Let stores stand here for as long as this lasts."""
+        """Replace stores for the duration of the block."""
         with self.lent(), pytest.MonkeyPatch.context() as patch:
             patch.setattr("memolith.stores.open_store", self.open)
             patch.setattr("memolith.stores.store_exists", self.is_there)
@@ -148,7 +147,7 @@ class Places:
 
     @contextmanager
     def lent(self) -> Iterator[None]:
-        """Give back at the end what was taken within, and close what is still open."""
+        """Return schemas and close stores at the end of the block."""
         before, opened = dict(self.of), len(self.opened)
         yield
         self.of = before
@@ -159,12 +158,12 @@ class Places:
 
 @contextmanager
 def in_chroma() -> Iterator[None]:
-    """Let what searches the vectors of stores in files be a Chroma in this process."""
+    """Search the vectors of SQLite stores in a Chroma in this process."""
 
     def open_(url: str, settings: Settings, ciphers: CipherProvider | None = None) -> Store:
         if url == IN_MEMORY:
             url = str(Path(tempfile.mkdtemp(dir=folder)) / "memory.db")
-        vectors = replace(settings.vectors, backend=CHROMA)
+        vectors = replace(settings.vectors, backend="chroma")
         return open_store(url, replace(settings, vectors=vectors), ciphers)
 
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
@@ -173,14 +172,14 @@ def in_chroma() -> Iterator[None]:
 
 
 PLACES = Places()
-"""Those of this process's tests."""
+"""Schemas of this process."""
 
 
 def execute(path: Path, *statements: str) -> int:
-    """Run statements on the store that a path names, past all care; return how many rows changed.
+    """Run statements directly on the store of a path; return the number of changed rows.
 
-    They are in SQLite's words, of which some are said otherwise for PostgreSQL; the first owner
-    is Alice, the second Bob.
+    Statements are in SQLite's dialect and translated for PostgreSQL. The first owner is Alice, the
+    second Bob.
     """
     schema = PLACES.of.get(str(path.resolve()))
     if schema is None:
@@ -193,7 +192,7 @@ def execute(path: Path, *statements: str) -> int:
 
 
 def rows(path: Path, statement: str) -> list[tuple[Any, ...]]:
-    """Return what a statement gives of the store that a path names, past all care."""
+    """Return the result of a statement that runs directly on the store of a path."""
     schema = PLACES.of.get(str(path.resolve()))
     if schema is None:
         with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
@@ -203,7 +202,7 @@ def rows(path: Path, statement: str) -> list[tuple[Any, ...]]:
 
 
 def contents(path: Path) -> dict[str, bytes]:
-    """Return the files that a store consists of, or its tables as the server copies them."""
+    """Return the files of a store, or its tables as dumped by the server."""
     schema = PLACES.of.get(str(path.resolve()))
     if schema is None:
         return {each.name: each.read_bytes() for each in path.parent.iterdir() if each.is_file()}
@@ -217,7 +216,7 @@ def contents(path: Path) -> dict[str, bytes]:
 
 
 def bytes_under(folder: Path) -> bytes:
-    """Return all that stands in the files under a folder, and in the stores that are there."""
+    """Return the contents of all files in a folder, and of the stores that replace files there."""
     files = [each.read_bytes() for each in sorted(folder.rglob("*")) if each.is_file()]
     stores = [name for name in PLACES.of if Path(name).is_relative_to(folder.resolve())]
     return b"".join([*files, *chain.from_iterable(contents(Path(s)).values() for s in stores)])
@@ -230,10 +229,10 @@ def _copied(raw: psycopg.Connection[Any], table: str) -> bytes:
 
 
 def check_nothing_is_held(path: Path) -> None:
-    """Check that nobody within a transaction has read or written the store that a path names.
+    """Check that no snapshot or transaction of a store is open.
 
     Raises:
-        AssertionError: Somebody has.
+        AssertionError: One is open.
     """
     schema = PLACES.of.get(str(path.resolve()))
     if schema is None:
@@ -252,7 +251,7 @@ _HELD = (
     " WHERE c.relnamespace = %s::regnamespace AND l.granted AND l.pid <> pg_backend_pid()"
 )
 _PATIENCE_S = 5.0
-"""Other threads may read or write for a moment; what is held while it looks never ends."""
+"""Grace period in seconds, since other threads may read or write for a moment."""
 
 
 @contextmanager
@@ -274,14 +273,14 @@ _WORDS = (
 
 
 def _said(statement: str) -> str:
-    """Return a statement as PostgreSQL takes it."""
+    """Return a statement in PostgreSQL's dialect."""
     for pattern, words in _WORDS:
         statement = re.sub(pattern, words, statement)
     return statement
 
 
 def is_wanted(item: pytest.Item) -> bool:
-    """Whether a test says something on the database that it is to be run on."""
+    """Return whether a test is meaningful on its database."""
     callspec = getattr(item, "callspec", None)
     values = dict(callspec.params) if callspec else {}
     if values.pop("database", SQLITE) == SQLITE:
@@ -292,7 +291,7 @@ def is_wanted(item: pytest.Item) -> bool:
 def databases(
     definition: pytest.Item, *, everywhere: bool, chroma: bool, served: bool
 ) -> list[str | pytest.ParameterSet]:
-    """Return which databases a test is run on, those of the long tests marked so."""
+    """Return the databases to run a test on; some are marked as long tests."""
     path = definition.path.relative_to(Path(__file__).parents[1]).as_posix()
     named = path.startswith(ON_BOTH) or (everywhere and path.startswith(_BEYOND))
     is_other = definition.get_closest_marker("sqlite") is not None

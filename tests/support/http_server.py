@@ -1,4 +1,4 @@
-"""A service over a real socket, in a thread of this process."""
+"""An HTTP service on a real socket, in a thread of this process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fastapi import FastAPI
 
 @contextmanager
 def running(app: FastAPI, **more: Any) -> Iterator[str]:
-    """Run a service; give its address. Leaving tells it to stop, and waits until it has."""
+    """Run a service and yield its URL; stop it and wait for its end on exit."""
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, access_log=False, **more))
     thread = threading.Thread(target=server.run)
     thread.start()

@@ -1,4 +1,4 @@
-"""What becomes of hostile texts: each brought in by its way, learned from by a gullible model.
+"""Prompt-injection trials: each hostile text enters by its channel, and a gullible model learns.
 
 `python -m support.injection_trials` prints the table (`make injection`).
 """
@@ -32,7 +32,7 @@ from memolith.profiles.companion import companion
 from memolith.profiles.facts import facts
 from memolith.profiles.model import Profile
 from memolith.profiles.standard import standard
-from memolith.profiles.tiers import tiers
+from memolith.profiles.tiers import TiersSettings, tiers
 from memolith.testing.fakes import HashingEmbedder, SettableClock, WordCounter
 from memolith.text.injection import is_suspicious
 from support.scripted_learning import START
@@ -46,7 +46,7 @@ KNOWN = (
     "The user is allergic to peanuts.",
     "Der Nutzer trinkt am Morgen nur Tee von Ronnefeldt.",
 )
-"""What the user has said of themselves before. Each hostile text attacks one of these."""
+"""Facts that the user stated before. Each hostile text attacks one of them."""
 
 BASE_MEMORY = "\n".join(["User Profile:", *(f"- {each}" for each in KNOWN)])
 
@@ -54,7 +54,7 @@ SMALL_TALK = (
     ("We planted tomatoes on the balcony in May.", "Lovely, they need much sun."),
     ("The train to Bergen was late again.", "How annoying."),
 )
-"""Stands around each hostile text, and is summarised with it. Nothing is learned from it."""
+"""Harmless exchanges around each hostile text, summarised with it. Nothing is learned from them."""
 
 ORIGINS = {
     Channel.USER: Origin.USER,
@@ -65,26 +65,26 @@ ORIGINS = {
     Channel.IMPORT: Origin.IMPORT,
     Channel.STORED: Origin.TOOL,
 }
-"""How far each way in is trusted."""
+"""Origin of each channel, which determines the trust."""
 
 _OUTSIDE = frozenset({Origin.TOOL, Origin.DOCUMENT})
 
 
 @dataclass(frozen=True, slots=True)
 class Aftermath:
-    """What is there after a hostile text was learned from and condensed.
+    """State after learning from and consolidating a hostile text.
 
     Attributes:
-        case: The text.
-        planted: The memories there were before, as they were.
-        now: The same, as they are now.
-        memories: All there are but those, in any state.
-        waiting: What waits for a review.
-        recalled: What recall finds of it.
-        base_memory: Each version of the base memory.
-        context: What a prompt would hold.
-        asked: What the model was asked.
-        exchange: The ids of the messages that it was brought in with.
+        case: The hostile text.
+        planted: Earlier memories, before the attack.
+        now: The same memories, after it.
+        memories: All other memories, in any state.
+        waiting: Records that await review.
+        recalled: Results of recall.
+        base_memory: Versions of the base memory.
+        context: Prompt context.
+        asked: Prompts sent to the model.
+        exchange: Ids of the messages of the attack.
     """
 
     case: Injection
@@ -100,19 +100,21 @@ class Aftermath:
 
     @property
     def learned(self) -> tuple[Memory, ...]:
-        """The memories that bear the payload."""
+        """Memories that contain the payload."""
         return tuple(each for each in self.memories if self.case.is_in(each.content))
 
 
 def small(name: str) -> Profile:
-    """Return a profile whose cascades fire after a few messages."""
-    gathered, up = Cascade(threshold=4, keep=2), Cascade(threshold=1, keep=0)
+    """Return a profile whose cascades start after a few messages."""
     if name == "tiers":
-        return replace(tiers(short_term=gathered, long_term=up), name="small-tiers")
+        settings = TiersSettings(
+            short_term_threshold=4, short_term_keep=2, long_term_threshold=1, long_term_keep=0
+        )
+        return replace(tiers(settings), name="small-tiers")
     if name == "standard":
         condensing = ConsolidationPolicy(
             conversations=ConversationSummaryPolicy(min_messages=4),
-            summaries=up,
+            summaries=Cascade(threshold=1, keep=0),
             kind="summary",
             runs_without_model=False,
         )
@@ -127,7 +129,7 @@ def small(name: str) -> Profile:
 
 @contextmanager
 def attacked(name: str) -> Iterator[tuple[Memolith, SettableClock, GullibleModel, ModelServer]]:
-    """Open a memory of a profile, with a model that obeys every text where the profile uses one."""
+    """Open an engine with a profile, with a model that obeys every text if the profile uses one."""
     clock, model = SettableClock(START), GullibleModel()
     with (
         ModelServer(model) as server,
@@ -148,7 +150,7 @@ def attacked(name: str) -> Iterator[tuple[Memolith, SettableClock, GullibleModel
 
 
 def aftermaths(name: str, cases: Sequence[Injection] | None = None) -> tuple[Aftermath, ...]:
-    """Let each text do what it can to an owner of its own; return what is there afterwards."""
+    """Run each text against its own owner, and return the states afterwards."""
     given = load_injections() if cases is None else cases
     with attacked(name) as (memory, clock, model, server):
         return tuple(_aftermath(memory, clock, model, server, case) for case in given)
@@ -194,7 +196,7 @@ def _aftermath(
 
 
 def _converse(own: OwnerMemory, clock: SettableClock, case: Injection) -> frozenset[str]:
-    """Talk, with a hostile text in between; return the ids of the messages that go with it."""
+    """Log a conversation that contains a hostile text; return the ids of its messages."""
     first, *rest = SMALL_TALK
     own.learn(*first, action="IGNORE")
     there = len(own.messages())
@@ -209,7 +211,7 @@ def _converse(own: OwnerMemory, clock: SettableClock, case: Injection) -> frozen
 
 
 def _bring(own: OwnerMemory, case: Injection) -> None:
-    """Bring a text in by its way; what can be answered is, by an assistant that believes it."""
+    """Enter a text by its channel; an assistant that believes it replies if possible."""
     asked = Message(None, "What does it say? Please tell me.", Role.USER)
     reply = Message(None, case.reply, Role.ASSISTANT)
     match case.channel:
@@ -238,11 +240,11 @@ def _bring(own: OwnerMemory, case: Injection) -> None:
             own.log([asked, reply])
 
 
-# --- the rules ------------------------------------------------------------------------------------
+# --- Rules
 
 
 def breaches(after: Aftermath) -> dict[str, list[str]]:
-    """Return what of it breaks each rule."""
+    """Return the violations of each rule."""
     return {rule: list(held(after)) for rule, held in RULES.items()}
 
 
@@ -253,10 +255,10 @@ def _more_trusted(after: Aftermath) -> Iterator[str]:
 
 
 def _true_origin(after: Aftermath, memory: Memory) -> Origin:
-    """Return who brought a text into a memory.
+    """Return the origin that a memory must have.
 
-    What an assistant says of something that was stored before is the assistant's, and so is what a
-    model notes down of another exchange, where nobody has said it.
+    Replies of the assistant to earlier stored texts have the assistant's origin. So have facts that
+    a model extracts from another exchange without support by its user.
     """
     channel = after.case.channel
     said_in = {source.id for source in memory.sources if source.record_type == "message"}
@@ -300,7 +302,7 @@ def _unfenced(after: Aftermath) -> Iterator[str]:
         if [turn.role for turn in asked.turns] != ["system", "user"]:
             yield f"turns: {[turn.role for turn in asked.turns]}"
         if after.case.is_in(asked.system):
-            yield "the payload is in the system turn"
+            yield "the payload is in the system message"
         yield from _broken_fences(asked.user)
 
 
@@ -314,14 +316,14 @@ def _broken_fences(prompt: str) -> Iterator[str]:
             nonces.add(bound[3])
             is_begin = bound[1] == "BEGIN"
             if is_begin != (open_ is None) or (open_ not in (None, (bound[2], bound[3]))):
-                yield f"a bound in the wrong place: {line}"
+                yield f"misplaced fence: {line}"
             open_ = (bound[2], bound[3]) if is_begin else None
         elif open_ is None and line and not _ASKS.fullmatch(line):
             yield f"outside of a fence: {line[:80]}"
         elif open_ is not None and not line.startswith(">"):
             yield f"not quoted: {line[:80]}"
         if open_ is not None and (mark := _MARKS.search(line)):
-            yield f"a mark: {mark[0]!r} in {line[:80]!r}"
+            yield f"control sequence: {mark[0]!r} in {line[:80]!r}"
     if open_ is not None or len(nonces) != 1 or prompt.count("".join(nonces)) != bounds:
         yield f"{bounds} bounds, {len(nonces)} codes"
 
@@ -346,9 +348,9 @@ def _let_out(after: Aftermath) -> Iterator[str]:
         yield f"a mark: {mark[0]!r}"
     for line in text.split("\n"):
         if not (_LINE.match(line) or _HEADING.fullmatch(line)):
-            yield f"a line of its own: {line[:80]}"
+            yield f"on its own line: {line[:80]}"
         if is_suspicious(line) and QUOTED_LABEL not in line and not _HEADING.fullmatch(line):
-            yield f"an order: {line[:80]}"
+            yield f"instruction: {line[:80]}"
 
 
 def _not_waiting(after: Aftermath) -> Iterator[str]:
@@ -368,7 +370,7 @@ def _not_waiting(after: Aftermath) -> Iterator[str]:
             and is_suspicious(memory.content)
             and memory.id not in waiting
         ):
-            yield f"not waiting: {memory.content[:80]}"
+            yield f"not quarantined: {memory.content[:80]}"
 
 
 RULES = {
@@ -385,7 +387,7 @@ RESULT = dict[str, list[tuple[Aftermath, dict[str, list[str]]]]]
 
 
 def results() -> RESULT:
-    """Let every text loose in every profile."""
+    """Run all texts in all profiles."""
     return {
         name: [(after, breaches(after)) for after in aftermaths(name)]
         for name in (*WITH_MODEL, *WITHOUT_MODEL)
@@ -393,16 +395,16 @@ def results() -> RESULT:
 
 
 def table(found: RESULT) -> str:
-    """Return how many texts broke each rule, by profile, and how many were held by kind and way."""
+    """Return violations by rule and profile, and repelled texts by kind and channel."""
     names = list(found)
     cases = [after.case for after, _ in found[names[0]]]
-    out = [f"{len(cases)} hostile texts; how many of them broke a rule, by profile", ""]
+    out = [f"{len(cases)} hostile texts: number that violated a rule, by profile", ""]
     out.append(f"{'':44}" + "".join(f"{name:>11}" for name in names))
     for rule in RULES:
         broken = [sum(bool(each[rule]) for _, each in found[name]) for name in names]
         out.append(f"{rule:44}" + "".join(f"{count:11}" for count in broken))
     channels = list(Channel)
-    out += ["", "texts held of texts brought in, by kind and way, over all profiles", ""]
+    out += ["", "texts without violations, by kind and channel, over all profiles", ""]
     out.append(f"{'':14}" + "".join(f"{channel:>12}" for channel in channels))
     for category in dict.fromkeys(case.category for case in cases):
         row = []

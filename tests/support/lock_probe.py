@@ -1,4 +1,4 @@
-"""Seeing from outside whether anything of a store is held open, and an embedder that looks."""
+"""Checks from outside whether a store is locked, and an embedder that runs the check."""
 
 from __future__ import annotations
 
@@ -18,21 +18,20 @@ if TYPE_CHECKING:
     from memolith.ports.models import Embedder, TextRole
 
 _BUSY_S = 5.0
-"""Other threads may read or write for a moment, a slow machine longer; what is held while it looks
-never ends."""
+"""Grace period in seconds, since other threads may hold a lock for a moment on a slow machine."""
 
 
 class WitnessEmbedder:
-    """Embeds as another does, and looks at a store from outside at every call.
+    """Delegates to an embedder, and checks before every call that a store is not locked.
 
-    By a connection of its own, as another process would: see `check_nothing_is_held`.
+    The check uses its own connection, like another process: see `check_nothing_is_held`.
 
     Attributes:
-        calls: How often it was asked for vectors.
+        calls: Number of calls.
     """
 
     def __init__(self, embedder: Embedder, check: Callable[[], object]) -> None:
-        """Embed by this embedder, and call this check before, which fails if something is held."""
+        """Wrap an embedder; `check` runs before each call and raises if a lock is held."""
         self._embedder = embedder
         self._check = check
         self.calls = 0
@@ -48,7 +47,7 @@ class WitnessEmbedder:
         return self._embedder.dimension
 
     def embed(self, texts: Sequence[str], *, role: TextRole) -> NDArray[np.float32]:
-        """Return the other's vectors.
+        """Return the wrapped embedder's vectors.
 
         Raises:
             AssertionError: A snapshot or a transaction of the store is open.
@@ -59,9 +58,9 @@ class WitnessEmbedder:
 
 
 def check_nothing_is_held(store: Path) -> None:
-    """Check that a SQLite store could be written, and its log emptied, by another process.
+    """Check that another process could write to a SQLite store and truncate its log.
 
-    SQLite lets nobody empty the write-ahead log while anybody reads.
+    SQLite does not truncate the write-ahead log while a reader is active.
 
     Raises:
         AssertionError: A snapshot or a transaction is open.
@@ -79,5 +78,5 @@ def _write(connection: Connection) -> None:
     except StoreUnavailable as error:
         raise AssertionError("a transaction is open") from error
     (version,) = connection.row("PRAGMA user_version") or (0,)
-    connection.run(f"PRAGMA user_version = {version}")  # changes nothing, but is written
+    connection.run(f"PRAGMA user_version = {version}")  # a write without a change
     connection.run("COMMIT")

@@ -1,4 +1,4 @@
-"""The official client of the protocol, over HTTP."""
+"""The official MCP client, over HTTP."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from mcp.client.streamable_http import streamable_http_client
 T = TypeVar("T")
 
 MODES = ("legacy", "auto")
-"""With the handshake that clients had for long, and without."""
+"""Protocol modes: with the older handshake, and without."""
 
 _DEADLINE_S = 60.0
 
 
 def headers(key: str, owner: str | None = None) -> dict[str, str]:
-    """Return what shows a key, and names an owner."""
+    """Return headers with an API key and, optionally, an owner."""
     return {"Authorization": f"Bearer {key}"} | ({"X-Owner-Id": owner} if owner else {})
 
 
@@ -28,7 +28,7 @@ def headers(key: str, owner: str | None = None) -> dict[str, str]:
 async def connected(
     address: str, shown: dict[str, str], mode: str = "auto"
 ) -> AsyncIterator[Client]:
-    """Connect the official client over HTTP."""
+    """Connect the client over HTTP."""
     async with httpx2.AsyncClient(headers=shown, timeout=_DEADLINE_S) as http:
         transport = streamable_http_client(f"{address}/mcp", http_client=http)
         async with Client(transport, mode=mode) as client:
@@ -41,7 +41,7 @@ def asked(
     ask: Callable[[Client], Awaitable[T]],
     mode: str = "auto",
 ) -> T:
-    """Ask something of a server over HTTP."""
+    """Run a function with a client connected over HTTP."""
 
     async def run() -> T:
         async with connected(address, shown, mode) as client:
@@ -52,5 +52,5 @@ def asked(
 
 
 def text_of(result: Any) -> str:
-    """Return what a tool answered in words."""
+    """Return the text of a tool result."""
     return "\n".join(each.text for each in result.content)

@@ -1,7 +1,7 @@
-"""Running a part of a test in a process with mounts of its own, bound by the modes of files.
+"""Run part of a test in a process with its own mounts, subject to file modes.
 
-For what a test can't have in its own process: a read-only place, a small disk, and, where the
-tests are run by root, files that may not be written.
+For conditions that a test can't create in its own process: a read-only folder, a small disk and, if
+the tests run as root, unwritable files.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ import pytest
 _NEW_MOUNTS, _NEW_USER = 0x00020000, 0x10000000  # linux/sched.h
 _CAPABILITIES_VERSION = 0x20080522  # linux/capability.h
 _OVERRIDE = 1 << 1 | 1 << 2
-"""The capabilities to write and to read whatever the modes of files say."""
+"""Capabilities to ignore the modes of files."""
 
 _PATIENCE_S = 60
 
 
 def run_apart(body: Callable[..., None], *args: Any) -> None:
-    """Run a function of a module in a process apart; what fails in it fails here.
+    """Run a module-level function in such a process; its failures fail the test.
 
-    Skips the test where mounts can't be had.
+    Skips the test if mounts are not possible.
     """
     problem = _obstacle()
     if problem:
-        pytest.skip(f"no mounts of one's own: {problem}")
-    context = get_context("forkserver")  # one that has imported all, and from which others begin
+        pytest.skip(f"no mount namespace: {problem}")
+    context = get_context("forkserver")  # forks from a process with all imports
     context.set_forkserver_preload(["support.tenant_isolation", "memolith.cli.main", "pytest"])
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=_run, args=(sender, body, args))
     process.start()
     sender.close()
     try:
-        failure = receiver.recv() if receiver.poll(_PATIENCE_S) else "took too long"
+        failure = receiver.recv() if receiver.poll(_PATIENCE_S) else "timed out"
     except EOFError:
-        failure = "ended without a word"
+        failure = "ended without a report"
     if failure:
         process.kill()
     process.join()
@@ -55,7 +55,7 @@ def run_apart(body: Callable[..., None], *args: Any) -> None:
 
 @cache
 def _obstacle() -> str:
-    """Return why there can be no mounts of one's own; empty: there can."""
+    """Return why mounts are not possible, or ""."""
     if sys.platform != "linux":
         return "not Linux"
     program = (
@@ -75,14 +75,14 @@ def _run(sender: Connection, body: Callable[..., None], args: tuple[Any, ...]) -
     try:
         _enter()
         body(*args)
-    except BaseException:  # noqa: BLE001 - the test shows it
+    except BaseException:  # noqa: BLE001 - reported by the test
         sender.send(traceback.format_exc())
     else:
         sender.send("")
 
 
 def _enter() -> None:
-    """Have mounts of one's own from here on; who is not root becomes it, for mounts only."""
+    """Enter a mount namespace; a user who is not root becomes root in it."""
     libc = ctypes.CDLL(None, use_errno=True)
     user, group = os.getuid(), os.getgid()
     if libc.unshare(_NEW_MOUNTS | (_NEW_USER if user else 0)):
@@ -95,38 +95,38 @@ def _enter() -> None:
 
 
 def mount_tmpfs(folder: Path | str, kilobytes: int) -> None:
-    """Make a folder a disk of that size."""
+    """Mount a disk of the given size on a folder."""
     _mount("-t", "tmpfs", "-o", f"size={kilobytes}k,mode=700", "none", str(folder))
 
 
 def resize(folder: Path, kilobytes: int) -> None:
-    """Give such a disk another size."""
+    """Resize such a disk."""
     _mount("-o", f"remount,size={kilobytes}k", str(folder))
 
 
 def make_read_only(folder: Path) -> None:
-    """Let nothing be written below a folder that is a mount."""
+    """Make a mounted folder read-only."""
     _mount("-o", "remount,ro", str(folder))
 
 
 def make_writable(folder: Path) -> None:
-    """Let it be written again."""
+    """Make a mounted folder writable again."""
     _mount("-o", "remount,rw", str(folder))
 
 
 def mirror_read_only(folder: Path, at: Path) -> None:
-    """Show a folder at another place too, where nothing can be written."""
+    """Mount a folder at another path, read-only."""
     _mount("--bind", str(folder), str(at))
     _mount("-o", "remount,ro,bind", str(at))
 
 
 def _mount(*args: str) -> None:
-    subprocess.run(["mount", *args], check=True)  # noqa: S607 - the system's
+    subprocess.run(["mount", *args], check=True)  # noqa: S607 - a system program
 
 
 @contextmanager
 def filled(folder: Path, *, but_for_kilobytes: int = 0) -> Iterator[None]:
-    """Fill a disk, but for a little, and empty it again."""
+    """Fill a disk except for a given size, and empty it afterwards."""
     filler = folder / "filler"
     with filler.open("wb", buffering=0) as file:
         for piece in (b"x" * 65_536, b"x" * 1024):
@@ -149,7 +149,7 @@ class _Data(ctypes.Structure):
 
 
 def heed_modes() -> None:
-    """Be bound by the modes of files, also as root."""
+    """Drop the capabilities that let root ignore file modes."""
     libc = ctypes.CDLL(None, use_errno=True)
     header, data = _Header(_CAPABILITIES_VERSION, 0), (_Data * 2)()
     assert libc.capget(ctypes.byref(header), data) == 0

@@ -1,6 +1,6 @@
-"""The service's OpenAPI document, which takes a second to make: several modules share it.
+"""The service's OpenAPI document, cached because it takes a second to build.
 
-They name this module from the root of the tests, not as a neighbour: else each had its own.
+Import this module by its full name, so that all test modules share the cache.
 """
 
 from __future__ import annotations
@@ -15,6 +15,6 @@ from memolith.testing.fakes import HashingEmbedder, WordCounter
 
 @cache
 def document() -> dict[str, Any]:
-    """Return it; not to be changed."""
+    """Return the document, which must not be modified."""
     with Memolith.open(":memory:", embedder=HashingEmbedder(), tokens=WordCounter()) as engine:
         return create_app(engine, ServerOptions()).openapi()

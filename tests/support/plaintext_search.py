@@ -1,4 +1,4 @@
-"""Looking for words where they should not be: in files, with an embedder."""
+"""Search for plaintext words in files, and an embedder that records its texts."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ Opener = Callable[..., Memolith]
 """See the fixture `opened`."""
 
 _WORD = re.compile(rb"(?=((?:[bdfgklmnprstvz][aeiou]){5}))")
-"""As `support.random_words.Words` makes them."""
+"""Words of the form that `support.random_words.Words` generates."""
 
 
 def bytes_of(folder: Path) -> dict[str, bytes]:
-    """Return what stands in the files of a folder, by their names."""
+    """Return the contents of the files in a folder, by name."""
     return {each.name: each.read_bytes() for each in sorted(folder.iterdir()) if each.is_file()}
 
 
 def found_in(content: bytes, words: Iterable[str]) -> set[bytes]:
-    """Return which of the words stand in a content, in one byte a letter or in two."""
+    """Return which of the words occur in a content, as UTF-8 or UTF-16."""
     wanted = {word.encode() for word in words}
     lowered = content.lower()
     views = (lowered, lowered[::2], lowered[1::2])
@@ -36,9 +36,9 @@ def found_in(content: bytes, words: Iterable[str]) -> set[bytes]:
 
 
 def sealed_values(path: Path) -> set[bytes]:
-    """Return what stands in all sealed columns."""
+    """Return the values of all encrypted columns."""
     asked = (
-        f"SELECT {column} FROM {table} WHERE {column} IS NOT NULL"  # noqa: S608 - names of ours
+        f"SELECT {column} FROM {table} WHERE {column} IS NOT NULL"  # noqa: S608 - fixed names
         for table, columns in ENCRYPTED_COLUMNS.items()
         for column in columns
     )
@@ -46,7 +46,7 @@ def sealed_values(path: Path) -> set[bytes]:
 
 
 class RecordingEmbedder(HashingEmbedder):
-    """Remembers what it was given."""
+    """Records the texts it embeds."""
 
     def __init__(self) -> None:
         super().__init__()

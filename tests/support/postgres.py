@@ -1,4 +1,4 @@
-"""A PostgreSQL server for the tests, and new, empty stores in it."""
+"""A PostgreSQL server for tests, with empty stores."""
 
 import atexit
 import os
@@ -19,28 +19,28 @@ from memolith.adapters.postgres.store import VECTORS_IN_MEMORY, PostgresStore
 from memolith.ports.cipher import Cipher, CipherProvider
 
 GIVEN = "MEMOLITH_TEST_POSTGRES"
-"""The environment variable that names a server of which the tests may make what they like."""
+"""Environment variable with the URL of a server that tests may modify freely."""
 
 _FASTER = ("fsync = off", "synchronous_commit = off", "full_page_writes = off")
-"""What is lost when the machine is switched off in a test does not matter."""
+"""Settings without durability: tests do not lose power."""
 
 _FORGET = (
     "DELETE FROM meta WHERE name IN ('embedder', 'dimension', 'digests', 'space', 'emptying',"
     " 'next_embedder', 'next_dimension', 'hold')"
 )
-"""What a store that was in use before knows of its vectors."""
+"""Removes the facts about a store's vectors."""
 
 _OTHERS = ("idempotency", "jobs", "api_keys", "tombstones")
 
 
 def own(schema: str) -> str:
-    """Return the name of a schema that no other of the processes has that the tests run in."""
+    """Return a schema name that is unique among parallel test processes."""
     return f"{schema}_{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}"
 
 
 @cache
 def on_server() -> str:
-    """Return the URL of the tests' server, as a superuser of it; it runs until they end."""
+    """Return the URL of the tests' server, as superuser; it runs until the tests end."""
     given = os.environ.get(GIVEN)
     if given is not None:
         return given
@@ -57,7 +57,7 @@ def on_server() -> str:
 
 @cache
 def _kept_connection(url: str) -> psycopg.Connection[Any]:
-    # Without prepared statements: tables of the same name are dropped and made again.
+    # No prepared statements, since tables are dropped and created again under the same names.
     connection = psycopg.connect(url, autocommit=True, prepare_threshold=None)
     atexit.register(connection.close)
     return connection
@@ -65,9 +65,9 @@ def _kept_connection(url: str) -> psycopg.Connection[Any]:
 
 @contextmanager
 def _administrator(url: str) -> Iterator[psycopg.Connection[Any]]:
-    """Give a connection as superuser; to the tests' server it is one that stays open.
+    """Yield a superuser connection; the one to the tests' server is reused.
 
-    A new one takes ten times as long as emptying a store does.
+    A new connection takes ten times as long as emptying a store.
     """
     is_shared = on_server.cache_info().currsize and url == on_server()
     if not is_shared:
@@ -81,7 +81,7 @@ def _administrator(url: str) -> Iterator[psycopg.Connection[Any]]:
 
 @contextmanager
 def new_database(url: str) -> Iterator[str]:
-    """Give the URL of a new, empty database on a server; it is gone at the end."""
+    """Yield the URL of a new, empty database, which is dropped afterwards."""
     name = f"memolith_{secrets.token_hex(8)}"
     named = sql.Identifier(name)
     with psycopg.connect(url, autocommit=True) as connection:
@@ -100,12 +100,12 @@ def in_database(url: str, name: str) -> str:
 
 
 def emptied(url: str, schema: str) -> None:
-    """Remove all that is in a store, if there is one; its key stays known."""
+    """Empty a store if it exists; its key is kept."""
     with _administrator(url) as connection:
         found = connection.execute("SELECT to_regnamespace(%s)", (schema,)).fetchone()
         if found is None or found[0] is None:
             return
-        # All at once, in one transaction: this is done before each of some thousand tests.
+        # One transaction for all tables: this runs before each of about a thousand tests.
         steps = [
             sql.SQL("SET LOCAL search_path = {}, public").format(sql.Identifier(schema)),
             *(
@@ -118,14 +118,14 @@ def emptied(url: str, schema: str) -> None:
 
 
 def is_made(url: str, schema: str) -> bool:
-    """Tell whether there is a store in a schema."""
+    """Return whether a schema contains a store."""
     with _administrator(url) as connection:
         found = connection.execute("SELECT to_regclass(%s)", (f"{schema}.meta",)).fetchone()
     return bool(found and found[0])
 
 
 def remade(url: str, schema: str, cipher: Cipher) -> None:
-    """Remove all that is in a store, and let it have been made with another cipher."""
+    """Empty a store, and make it use another cipher."""
     emptied(url, schema)
     facts = {
         "cipher": cipher.name,
@@ -141,7 +141,7 @@ def remade(url: str, schema: str, cipher: Cipher) -> None:
 
 
 def rows_of(url: str, schema: str, owner: int) -> dict[str, list[str]]:
-    """Return all rows of the owner of a number, as texts, by table."""
+    """Return all rows of an owner as text, by table."""
     with _administrator(url) as connection:
         return {
             table: sorted(
@@ -158,7 +158,7 @@ def rows_of(url: str, schema: str, owner: int) -> dict[str, list[str]]:
 
 
 def dropped(url: str, schema: str) -> None:
-    """Remove a store with its tables, and its keys."""
+    """Drop a store with its tables and keys."""
     with _administrator(url) as connection:
         for name in (schema, f"{schema}{KEY_SCHEMA_SUFFIX}"):
             connection.execute(
@@ -170,7 +170,7 @@ def dropped(url: str, schema: str) -> None:
 def fresh(
     url: str, schema: str, cipher: CipherProvider, vectors_in_memory: int = VECTORS_IN_MEMORY
 ) -> Iterator[PostgresStore]:
-    """Give an empty store, whose tables are made where they are not there yet."""
+    """Yield an empty store; its tables are created if they are missing."""
     emptied(url, schema)
     store = PostgresStore.open(
         url, cipher=cipher, schema=schema, vectors_in_memory=vectors_in_memory
@@ -182,7 +182,7 @@ def fresh(
 
 
 def schemas_like(url: str, name: str) -> list[str]:
-    """Return the names of the schemas that begin with a name, sorted."""
+    """Return the names of schemas with a prefix, sorted."""
     with _administrator(url) as connection:
         found = connection.execute(
             "SELECT nspname FROM pg_namespace WHERE starts_with(nspname, %s) ORDER BY nspname",

@@ -1,4 +1,4 @@
-"""A wire to a PostgreSQL server that can be cut in the midst of a call, or go silent."""
+"""A TCP proxy for PostgreSQL that can cut a connection within a message, or go silent."""
 
 import socket
 import threading
@@ -7,19 +7,19 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 _BEFORE_THE_FIRST = {code.to_bytes(4, "big") for code in (80877103, 80877104)}
-"""What asks for encryption, before the first message of the protocol proper."""
+"""Request codes for encryption, sent before the first message of the protocol."""
 
 _PIECE = 65_536
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Where the wire is to be cut.
+    """Where to cut a connection.
 
     Attributes:
-        message: With which of the messages of the clients, from 1 on.
-        share: How much of it comes through: nothing, a part, or all. In the last case the server
-            does what it says, but its answer is lost.
+        message: Number of the client message, from 1.
+        share: Share of the message that passes. At 1, the server processes it, but its response is
+            lost.
     """
 
     message: int
@@ -36,15 +36,15 @@ class _Line:
     has_begun: bool = False
 
     def cut(self) -> None:
-        """End it for the client at once; the server may still read what came through."""
+        """Close the client's end at once; the server may still read what has passed."""
         for end, how in ((self.server, socket.SHUT_WR), (self.client, socket.SHUT_RDWR)):
             with suppress(OSError):
                 end.shutdown(how)
 
     def messages(self, piece: bytes) -> Iterator[bytes]:
-        """Yield the messages that are complete with a piece.
+        """Yield the messages that a piece completes.
 
-        Each begins with a letter for its kind, but the first, and with its length.
+        Each message except the first starts with a byte for its kind and its length.
         """
         self.unread += piece
         while True:
@@ -61,14 +61,14 @@ class _Line:
 
 
 class Proxy:
-    """Takes connections at a port of this machine, and connects them to a server's socket.
+    """Forwards a local port to a server's socket.
 
     Attributes:
-        passed: How many messages of clients have come through since it was last armed.
+        passed: Number of client messages since `arm`.
     """
 
     def __init__(self, target: str) -> None:
-        """Take the file at which the server listens."""
+        """Set the path of the server's socket."""
         self._target = target
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._lock = threading.Lock()
@@ -83,7 +83,7 @@ class Proxy:
 
     @property
     def port(self) -> int:
-        """Where it listens."""
+        """Local port."""
         port: int = self._listener.getsockname()[1]
         return port
 
@@ -94,13 +94,13 @@ class Proxy:
         silent_after: int | None = None,
         unheard: bytes | None = None,
     ) -> None:
-        """Count messages from here on, and cut the wire as it says, or let it go silent.
+        """Start counting messages, and cut the connection or go silent as specified.
 
         Args:
-            cut: Where to cut; None: nowhere.
-            silent_after: After how many messages nothing comes through any more, either way,
-                though all stay connected; None: never.
-            unheard: Cut the wire instead of passing on an answer with this in it.
+            cut: Where to cut; None for no cut.
+            silent_after: Number of messages after which nothing passes in either direction, while
+                connections stay open; None for never.
+            unheard: Cut the connection instead of forwarding a response that contains this.
         """
         with self._lock:
             self.passed, self._cut, self._silent_after = 0, cut, silent_after
@@ -109,12 +109,12 @@ class Proxy:
                 self._is_open.clear()
 
     def disarm(self) -> None:
-        """Let everything through again."""
+        """Forward everything again."""
         self.arm()
         self._is_open.set()
 
     def close(self) -> None:
-        """Cut all there is."""
+        """Close all connections."""
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
@@ -170,7 +170,7 @@ class Proxy:
 
 @contextmanager
 def proxy(target: str) -> Iterator[Proxy]:
-    """Give a proxy in front of a server's socket."""
+    """Yield a proxy in front of a server's socket."""
     made = Proxy(target)
     try:
         yield made

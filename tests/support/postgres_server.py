@@ -1,6 +1,6 @@
-"""A PostgreSQL server of a test's own, which may be stopped, killed and started.
+"""A PostgreSQL server for one test, which may stop, kill and restart it.
 
-What it commits is on the disk, as that of a server in earnest.
+Its commits are synced to disk, as in production.
 """
 
 import os
@@ -21,31 +21,31 @@ _PATIENCE_S = 30
 
 
 class OwnServer:
-    """A server that listens at a socket in the file system. A thread at a time."""
+    """A server on a Unix socket. Not thread-safe."""
 
     def __init__(self, folder: Path) -> None:
-        """Take an empty folder that stays; nothing runs yet."""
+        """Set an empty, existing folder; nothing runs yet."""
         self._server = PostgresServer(folder, cleanup_mode=None)
         self._folder = folder
 
     @property
     def url(self) -> str:
-        """Where it is, as a superuser of it; the same after a restart."""
+        """URL as superuser; the same after a restart."""
         return str(self._server.get_uri())
 
     @property
     def socket(self) -> str:
-        """The file at which it listens."""
+        """Path of the socket."""
         path = self._server.get_postmaster_info().socket_path
         assert path is not None
         return str(path)
 
     def make(self, *options: str, log: Path | None = None) -> None:
-        """Make the server's files, and start it.
+        """Create the server's files and start it.
 
         Args:
-            options: Lines for its configuration.
-            log: Where its write-ahead log is to be; None: among its other files.
+            options: Lines of its configuration.
+            log: Folder of the write-ahead log; None for the default.
         """
         self._server.ensure_pgdata_inited()
         if log is not None:
@@ -58,15 +58,15 @@ class OwnServer:
         self.start()
 
     def start(self) -> None:
-        """Start it, and wait until it answers; where it did not end well, it recovers first."""
+        """Start the server and wait until it responds, including crash recovery."""
         self._server.ensure_postgres_running()
 
     def stop(self, mode: Mode = "fast") -> None:
-        """Stop it, and wait until it has ended.
+        """Stop the server and wait for its end.
 
         Args:
-            mode: "smart" waits until all clients have gone, "fast" undoes their transactions,
-                "immediate" ends without writing down anything: the next start recovers.
+            mode: "smart" waits for clients, "fast" rolls back their transactions, "immediate"
+                requires recovery at the next start.
         """
         pgexec(
             "pg_ctl",
@@ -76,28 +76,28 @@ class OwnServer:
         )
 
     def restart(self) -> None:
-        """Start it, whether it runs or not."""
+        """Stop the server if it is running, and start it."""
         if self.is_running:
             self.kill()
         self.start()
 
     def kill(self) -> None:
-        """End all its processes by SIGKILL, the first of them first."""
+        """Kill all its processes with SIGKILL, the main process first."""
         first = self._first()
         processes = [first, *first.children()]
         for process in processes:
-            _kill(process.pid)  # once the first is gone, the others end by themselves
+            _kill(process.pid)  # the other processes exit once the main process is gone
         for process in processes:
             process.wait(_PATIENCE_S)
 
     def kill_one(self, pid: int) -> None:
-        """End one process that serves a client: the server ends all others, and recovers."""
+        """Kill one backend process; the server then restarts all others and recovers."""
         (process,) = (each for each in self._first().children() if each.pid == pid)
         _kill(process.pid)
 
     @property
     def is_running(self) -> bool:
-        """Whether its first process is there."""
+        """Whether the main process is running."""
         info = self._server._postmaster_info
         return info is not None and info.process is not None and info.process.is_running()
 
@@ -114,14 +114,14 @@ def _kill(pid: int) -> None:
 def own_server(
     *options: str, folder: Path | None = None, log: Path | None = None
 ) -> Iterator[OwnServer]:
-    """Give a server that runs; at the end it is gone with all its files.
+    """Yield a running server; it is removed with all its files afterwards.
 
     Args:
-        options: Lines for its configuration.
-        folder: Where its files are to be; None: in a new one.
-        log: Where its write-ahead log is to be; None: among its other files.
+        options: Lines of its configuration.
+        folder: Folder of its files; None for a new one.
+        log: Folder of the write-ahead log; None for the default.
     """
-    # Not below a folder of pytest's, which only this user may enter: the server is not run by root.
+    # Not in pytest's folders, which only this user may enter: the server does not run as root.
     folder = folder or Path(tempfile.mkdtemp(prefix="memolith-own-postgres-"))
     server = OwnServer(folder)
     try:

@@ -1,7 +1,6 @@
-"""Run programs and functions in processes of their own, and kill them.
+"""Run programs and functions in separate processes, and kill them.
 
-What takes long to load is loaded once, by a process from which each of these is forked; where there
-is no such thing, each loads it anew.
+Where fork servers exist, processes are forked from one that has imported everything.
 """
 
 from __future__ import annotations
@@ -29,16 +28,16 @@ _CONTEXT = (
 _LOOK_S = 0.002
 
 Program = Callable[[bytes, Connection], None]
-"""Takes its orders, and tells numbers by the connection: 0 first, when it begins."""
+"""Receives its parameters, and reports numbers through the connection, starting with 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a process has ended.
+    """Result of a process.
 
     Attributes:
-        told: What it told.
-        killed: Whether it was killed, and had not come to its end by then.
+        told: Reported numbers.
+        killed: Whether it was killed before it ended.
     """
 
     told: Sequence[int]
@@ -47,22 +46,22 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A process that has told that it begins."""
+    """A process that has reported its start."""
 
     process: BaseProcess
     telling: Connection
 
     def told(self) -> Iterator[int]:
-        """Yield what it tells until it ends."""
+        """Yield the reported numbers until the process ends."""
         while True:
             try:
                 yield self.telling.recv()
-            except (EOFError, OSError):  # an OSError: it was killed in the middle of a number
+            except (EOFError, OSError):  # OSError: killed while sending a number
                 return
 
 
 def started(program: Program, orders: bytes) -> Running:
-    """Start a process, and wait until it begins."""
+    """Start a process and wait for its first report."""
     _get_ready()
     ours, theirs = _CONTEXT.Pipe()
     process = _CONTEXT.Process(target=program, args=(orders, theirs), daemon=True)
@@ -75,13 +74,13 @@ def started(program: Program, orders: bytes) -> Running:
 def killed_at(
     program: Program, orders: bytes, is_time: Callable[[], bool], after_s: float
 ) -> Ended:
-    """Start a process, and kill it with SIGKILL unless it ends before; else it must succeed.
+    """Start a process and kill it with SIGKILL, unless it succeeds before.
 
     Args:
-        program: What it runs.
-        orders: What for.
-        is_time: Asked again and again from the beginning of the process; the kill comes after it.
-        after_s: So long after it.
+        program: Function to run.
+        orders: Its parameters.
+        is_time: Polled from the start of the process; the kill follows once it returns True.
+        after_s: Delay of the kill in seconds.
     """
     running = started(program, orders)
     process = running.process
@@ -98,7 +97,7 @@ def killed_at(
 
 @cache
 def _get_ready() -> None:
-    """Start the process from which others are forked, where there is such a thing."""
+    """Start the fork server, where available."""
     if not _IS_QUICK:
         return
     from multiprocessing import forkserver
@@ -116,7 +115,7 @@ def _get_ready() -> None:
 
 
 def environment() -> dict[str, str]:
-    """Return an environment in which a program finds what the tests share."""
+    """Return an environment in which programs can import the test support."""
     folders = [str(_TESTS), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
 
@@ -125,13 +124,12 @@ def killed(arguments: Sequence[str], after_s: float, *, after_lines: int = 1) ->
     """Run a Python program and kill it with SIGKILL.
 
     Args:
-        arguments: What stands after the interpreter.
-        after_s: So long after it has printed its first lines; that it ends by itself before
-            then fails the test.
-        after_lines: How many lines those are.
+        arguments: Arguments of the interpreter.
+        after_s: Delay of the kill after the first lines of output; an earlier end fails the test.
+        after_lines: Number of those lines.
 
     Returns:
-        What it printed; a line that was cut short is left out.
+        Complete lines of its output.
     """
     command = [sys.executable, *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment()) as process:

@@ -1,4 +1,4 @@
-"""Candidates, results and golden cases for the tests of profiles, made with few words."""
+"""Builders of candidates, results and golden cases for tests of profiles."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ WHEN = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
 
 
 def words(texts: Sequence[str]) -> list[int]:
-    """Count words: a token counter whose counts add up."""
+    """Count words: an additive token counter."""
     return [len(text.split()) for text in texts]
 
 
 def candidates(rows: int, **columns: Any) -> Candidates:
-    """Return that many equal memories, but for these columns."""
+    """Return equal memories as candidates, with the given columns replaced."""
     given = {
         name: column if name in {"kind", "role"} else np.array(column)
         for name, column in columns.items()

@@ -1,4 +1,4 @@
-"""Made-up words, which stand in no program and no table by chance."""
+"""Random words that do not occur in programs or tables by chance."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ CONSONANTS, VOWELS = "bdfgklmnprstvz", "aeiou"
 
 
 class Words:
-    """Gives words that it has not given before, by all likelihood, and keeps them."""
+    """Generates and records words that are almost certainly new."""
 
     def __init__(self, seed: int) -> None:
-        self._random = random.Random(seed)  # noqa: S311 - the same in every run
+        self._random = random.Random(seed)  # noqa: S311 - reproducible
         self.all: list[str] = []
 
     def word(self) -> str:

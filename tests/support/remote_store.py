@@ -1,4 +1,4 @@
-"""The same tests through a service: what opens a store gets a client of a server that has it."""
+"""Run the same tests through a service: `Memolith.open` returns a client of a local server."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 _WAIT_S = 60.0
 _BODY_BYTES = 100_000_000
-"""Some tests bring in more than a service takes in one request by default."""
+"""Maximum request body: some tests send more than the default."""
 
 
 class _Everybody:
-    """Takes everybody for an admin: who may what has tests of its own."""
+    """Authenticates every caller as admin; authorization has its own tests."""
 
     def caller(self, secret: str | None, address: str) -> Caller:
         assert secret is None
@@ -39,31 +39,31 @@ class _Everybody:
 
 
 class Apps:
-    """A server that has many services, each at a path of its own."""
+    """An ASGI app with many services, each at its own path."""
 
     def __init__(self) -> None:
-        """Serve none yet."""
+        """Start without services."""
         self.of: dict[str, FastAPI] = {}
         self._numbers = count()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Give a request to the service at its path."""
+        """Pass a request to the service at its path."""
         if scope["type"] != "http":
             return
         _, number, rest = scope["path"].split("/", 2)
         await self.of[number](dict(scope, path=f"/{rest}", raw_path=None), receive, send)
 
     def add(self, app: FastAPI) -> str:
-        """Serve an app; return where."""
+        """Add a service and return its path."""
         number = str(next(self._numbers))
         self.of[number] = app
         return number
 
 
 class ServedMemolith(RemoteMemolith):
-    """A client; closing it closes what it is a client of.
+    """A client that closes its server-side engine with itself.
 
-    What no service does for its clients is done where the store is.
+    Operations without a route run directly on the engine.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class ServedMemolith(RemoteMemolith):
     ) -> None:
         super().__init__(Transport(service))
         self._engine = engine
-        self._parts = engine._app  # a test may look inside
+        self._parts = engine._app  # tests may inspect the engine
         self._forget = forget
 
     def __getattribute__(self, name: str) -> Any:
@@ -92,7 +92,7 @@ class ServedMemolith(RemoteMemolith):
 
 @contextmanager
 def over_http() -> Iterator[None]:
-    """Let what `Memolith.open` opens be reached through a server on loopback."""
+    """Make `Memolith.open` return clients of a server on loopback."""
     apps = Apps()
     server = uvicorn.Server(
         uvicorn.Config(apps, port=0, log_config=None, access_log=False, lifespan="off")

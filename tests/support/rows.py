@@ -12,21 +12,20 @@ import pytest
 Check = Callable[..., None]
 
 _SHOWN = 300
-"""Characters of a row that a report shows."""
+"""Maximum length of a row in a report, in characters."""
 
 
 def check_each(names: str | Sequence[str], rows: Iterable[Any]) -> Callable[[Check], Check]:
-    """Call a test function once for every row; fail once, with every failing row and its error.
+    """Call a test function for every row; fail once, with every failing row and its error.
 
-    Takes what `pytest.mark.parametrize` takes, but makes one test of it, and the rows share the
-    test's fixtures. It is for the rows of a corpus: texts, pairs, expected values. Use
-    `parametrize` for adapters, profiles and everything that changes its fixtures.
+    Takes the arguments of `pytest.mark.parametrize`, but makes one test of all rows, which share
+    its fixtures. Use it for corpora of texts, pairs and expected values. Use `parametrize` for
+    adapters, profiles and everything that changes its fixtures.
 
     Args:
-        names: The parameters that a row has values for: a sequence of names, a string of names
-            with commas, or one name, for which a row is the value itself.
-        rows: At least one. A function that skips a row by `pytest.skip` is skipped as a whole
-            only where it skips them all.
+        names: Parameter names: a sequence, a comma-separated string, or a single name whose values
+            are the rows themselves.
+        rows: At least one row. The test is skipped only if the function skips all rows.
     """
     parameters = [name.strip() for name in names.split(",")] if isinstance(names, str) else names
     is_single = isinstance(names, str) and len(parameters) == 1

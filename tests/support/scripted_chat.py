@@ -1,4 +1,4 @@
-"""A scripted model for the command line, and the settings that name it."""
+"""A scripted model for command-line tests, and settings that select it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ FACT = "The user lives in Oslo."
 
 @dataclass
 class Model:
-    """Answers by what was said last, and finds one fact in what it is shown.
+    """Replies by the last message, and extracts one fact.
 
     Attributes:
-        answers: What it answers to what is said; to all else it repeats it.
-        facts: What it answers where facts are asked for; None: the fact, where it is told.
-        asked: What it was asked for answers.
+        answers: Replies by message; other messages are echoed.
+        facts: Response to an extraction; None for the fact, if it occurs in the prompt.
+        asked: Prompts for replies.
     """
 
     answers: dict[str, Any] = field(default_factory=dict)
@@ -26,7 +26,7 @@ class Model:
     asked: list[Asked] = field(default_factory=list)
 
     def __call__(self, asked: Asked) -> Any:
-        """Return the answer."""
+        """Return the response."""
         if not asked.is_stream:
             return {"facts": list(_facts(asked))} if self.facts is None else self.facts
         self.asked.append(asked)
@@ -36,7 +36,7 @@ class Model:
 
     @property
     def told(self) -> list[tuple[str, str]]:
-        """What was said to it last, without the system's words."""
+        """Messages of the last prompt, without the system message."""
         return [(turn.role, turn.content) for turn in self.asked[-1].turns[1:]]
 
 
@@ -46,7 +46,7 @@ def _facts(asked: Asked) -> Iterator[dict[str, Any]]:
 
 
 def fact(content: str) -> dict[str, Any]:
-    """Return a fact as profile `facts` asks for one."""
+    """Return a fact in the schema of profile `facts`."""
     return {
         "content": content,
         "category": "identity",
@@ -57,7 +57,7 @@ def fact(content: str) -> dict[str, Any]:
 
 
 def settings(server: ModelServer) -> dict[str, str]:
-    """Return the variables that name a scripted model."""
+    """Return the environment variables that select a scripted model."""
     return {
         "MEMOLITH_CHAT__PROVIDER": "openai",
         "MEMOLITH_CHAT__MODEL": "scripted",

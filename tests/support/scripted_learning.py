@@ -1,4 +1,4 @@
-"""Sixty exchanges, learned with a scripted model, and what is remembered in the end."""
+"""Sixty exchanges learned with a scripted model, and the resulting memories."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ START = datetime(2026, 1, 10, 9, tzinfo=UTC)
 PROFILES = ("facts", "tiers", "standard")
 
 TIMEOUT_S = 60.0
-"""Longer than any answer takes, on however busy a machine."""
+"""Timeout that no scripted reply exceeds, even on a busy machine."""
 
 SHORT_TIMEOUT_S = 0.25
-"""Where calls are to run out of time."""
+"""Timeout for tests in which calls time out."""
 
 SMALL_CASCADES = {
     "MEMOLITH_TIERS__SHORT_TERM_THRESHOLD": "12",
@@ -37,7 +37,7 @@ SMALL_CASCADES = {
     "MEMOLITH_TIERS__LONG_TERM_KEEP": "2",
     "MEMOLITH_CHAT__CALLS_AT_ONCE": "4",
 }
-"""So that sixty exchanges fire both cascades."""
+"""Settings with which sixty exchanges start both cascades."""
 
 _SESSION = 20
 _MOST_ROUNDS = 200
@@ -45,12 +45,12 @@ _MOST_ROUNDS = 200
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """What is remembered in the end, whenever it was learned.
+    """Final memories, independent of the time of learning.
 
     Attributes:
         memories: Kind, state, origin and content of each memory, sorted.
-        summaries: What they say, sorted.
-        base_memory: What it says.
+        summaries: Contents of the summaries, sorted.
+        base_memory: Content of the base memory.
     """
 
     memories: tuple[tuple[str, str, str, str], ...]
@@ -59,9 +59,9 @@ class End:
 
 
 def client(url: str, *, timeout_s: float = TIMEOUT_S, name: str = "key") -> ResilientChat:
-    """Return the client of OpenAI for a scripted model, that waits briefly and never gives up.
+    """Return an OpenAI client for a scripted model, with short pauses and unlimited retries.
 
-    The server knows by the name, which is sent as the key, who asks.
+    The server identifies the caller by `name`, which is sent as the API key.
     """
     model = OpenAIChat("scripted", api_key=name, base_url=url, timeout_s=timeout_s)
     care = ServiceGuard(
@@ -83,7 +83,7 @@ def remembering(
     timeout_s: float = TIMEOUT_S,
     worker: bool = False,
 ) -> Iterator[tuple[Memolith, ModelServer]]:
-    """Open a memory with a scripted model."""
+    """Open an engine with a scripted model."""
     with (
         ModelServer(rule) as server,
         opened(
@@ -106,7 +106,7 @@ def opened(
     cipher: CipherProvider | None = None,
     worker: bool = False,
 ) -> Memolith:
-    """Open a memory that learns with a model."""
+    """Open an engine that learns with a model."""
     return Memolith.open(
         store,
         profile=profile,
@@ -121,13 +121,13 @@ def opened(
 
 
 def say(memory: Memolith, clock: SettableClock, script: Sequence[Scripted] | None = None) -> None:
-    """Log the sixty exchanges, two minutes apart, in sessions of twenty that end."""
+    """Log the sixty exchanges, two minutes apart, in sessions of twenty that are ended."""
     for number, exchange in enumerate(load_script() if script is None else script):
         say_one(memory, clock, number, exchange)
 
 
 def say_one(memory: Memolith, clock: SettableClock, number: int, exchange: Scripted) -> None:
-    """Log one of the sixty exchanges; with the last of a session, that ends."""
+    """Log one of the sixty exchanges; the last of a session ends the session."""
     session = f"day {number // _SESSION}"
     memory.learn(exchange.user, exchange.assistant, owner=OWNER, session=session)
     clock.advance(timedelta(minutes=2))
@@ -135,13 +135,13 @@ def say_one(memory: Memolith, clock: SettableClock, number: int, exchange: Scrip
 
 
 def end_session_after(memory: Memolith, said: int) -> None:
-    """End the session that ends with so many exchanges, if one does; twice does no harm."""
+    """End the session that ends after a number of exchanges, if any. Idempotent."""
     if said and said % _SESSION == 0:
         memory.end_session(f"day {said // _SESSION - 1}", owner=OWNER)
 
 
 def work_off(memory: Memolith, clock: SettableClock) -> int:
-    """Work until nothing waits and nothing is due; return how often something failed."""
+    """Run learning until nothing is pending or due; return the number of failures."""
     failed = 0
     for _ in range(_MOST_ROUNDS):
         worked = memory.work()
@@ -152,11 +152,11 @@ def work_off(memory: Memolith, clock: SettableClock) -> int:
             assert not backlog.failed_kinds, backlog
             return failed
         clock.advance(timedelta(hours=1))
-    raise AssertionError(f"it does not end: {memory.backlog(owner=OWNER)}")
+    raise AssertionError(f"learning does not finish: {memory.backlog(owner=OWNER)}")
 
 
 def end(memory: Memolith) -> End:
-    """Return what is remembered."""
+    """Return the final memories."""
     own = memory.owner(OWNER)
     summaries = own.summaries()
     made = {each.id for each in summaries}

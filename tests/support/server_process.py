@@ -1,4 +1,4 @@
-"""Run `memolith serve` as a process, once or again and again at the same port."""
+"""Run `memolith serve` as a process, optionally with restarts on the same port."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PATIENCE_S = 60.0
 
 
 def environment(folder: Path, **more: str) -> dict[str, str]:
-    """Return an environment in which nothing is configured but this."""
+    """Return an environment with only the given configuration."""
     own = {name: text for name, text in os.environ.items() if not name.startswith("MEMOLITH_")}
     folders = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "HOME", "USERPROFILE", "LOCALAPPDATA")
     return {
@@ -38,7 +38,7 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
 
 @contextmanager
 def served(env: Mapping[str, str], *arguments: str) -> Iterator[httpx.Client]:
-    """Run the service at a free port until the block ends, which tells it to stop."""
+    """Run the service on a free port until the end of the block."""
     process = subprocess.Popen(
         [str(PROGRAM), "serve", "--port", "0", *arguments],
         env=dict(env),
@@ -50,7 +50,7 @@ def served(env: Mapping[str, str], *arguments: str) -> Iterator[httpx.Client]:
         port = next(
             found[1] for line in process.stderr if (found := _RUNNING.search(line)) is not None
         )
-        reading = threading.Thread(target=process.stderr.read)  # else it would wait for a reader
+        reading = threading.Thread(target=process.stderr.read)  # drains the pipe
         reading.start()
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=_WAIT_S) as client:
             yield client
@@ -68,12 +68,12 @@ def free_port() -> int:
 
 @dataclass(slots=True)
 class Server:
-    """The service, as a process.
+    """The service as a process.
 
     Attributes:
-        env: How it is configured.
-        port: Where it listens.
-        logged: What it has said, line by line.
+        env: Its configuration.
+        port: Its port.
+        logged: Lines of its log.
     """
 
     env: Mapping[str, str]
@@ -87,7 +87,7 @@ class Server:
         return f"http://127.0.0.1:{self.port}"
 
     def start(self) -> None:
-        """Start it, and wait until it answers."""
+        """Start the service and wait until it responds."""
         command = [str(PROGRAM), "serve", "--port", str(self.port)]
         self._process = subprocess.Popen(
             command, env=dict(self.env), stderr=subprocess.PIPE, text=True
@@ -103,7 +103,7 @@ class Server:
         self._end(signal.SIGKILL)
 
     def stop(self) -> int:
-        """Tell it to end; return how it has ended."""
+        """Stop the service; return its exit code."""
         return self._end(signal.SIGTERM)
 
     def _end(self, how: signal.Signals) -> int:

@@ -1,4 +1,4 @@
-"""A store with a history, its rows, and where it is moved to."""
+"""A store with history, its rows, and targets for migrations."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from support.summarising import condensing, sentence
 Rows = dict[tuple[str | None, str], list[tuple[Any, ...]]]
 
 ASKED = ("Where does she live?", "the gate's code", "Miso", "lathe", "\0 null")
-"""What is recalled of everybody, everywhere."""
+"""Queries to recall for every owner in every store."""
 
 
 def furnish(memory: Memolith) -> None:
-    """Give two owners something of everything, and erase a third."""
+    """Store data of all kinds for two owners, and erase a third."""
     said = [
         Message("Anna", "I live in Oslo. My cat is called Miso.", external_id="D1:1"),
         Message(None, "A fine name.", role=Role.ASSISTANT),
@@ -56,12 +56,12 @@ def furnish(memory: Memolith) -> None:
 
 @dataclass(frozen=True)
 class Places:
-    """Where stores are, by a name that says what they are in.
+    """Stores by name.
 
     Attributes:
-        urls: Of each.
-        config: Names the schema of those in the database.
-        encrypted: Whether new ones are encrypted.
+        urls: URL of each store.
+        config: Settings, with the schema of stores in the database.
+        encrypted: Whether new stores are encrypted.
     """
 
     urls: Mapping[str, str]
@@ -94,7 +94,7 @@ class Places:
         )
 
     def rows(self, name: str) -> Rows:
-        """Return all rows of a store but the owners' numbers, by owner and table."""
+        """Return all rows of a store by owner and table, without owner numbers."""
         store = open_store(self.urls[name], self.config.settings, self.ciphers, unfinished=True)
         assert isinstance(store, SupportsMigration)
         found: Rows = {}
@@ -106,7 +106,7 @@ class Places:
         return found
 
     def answers(self, name: str) -> list[object]:
-        """Return what is recalled and told of everybody."""
+        """Return the results of all queries for all owners."""
         with self.opened(name) as memory:
             return [
                 (each, answer)
@@ -127,7 +127,7 @@ class Places:
 def places(
     folder: Path, server: str, clock: SettableClock, *, encrypted: bool = True
 ) -> Iterator[Places]:
-    """Give places where nothing is: two files and a schema."""
+    """Yield empty places: two files and a schema."""
     schema = own("moved")
     _dropped(server, schema)
     yield Places(
@@ -145,7 +145,7 @@ def _dropped(server: str, schema: str) -> None:
 
 
 def fill(at: Places, name: str = "file") -> None:
-    """Give a store something of everything, of every table and of most profiles."""
+    """Fill every table of a store, with owners of most profiles."""
     with at.opened(name) as memory:
         furnish(memory)
         hostile = memory.owner("hostile \U0001f9ff O'Brien %_")
@@ -170,7 +170,7 @@ def fill(at: Places, name: str = "file") -> None:
 
 
 def add_what_is_rare(path: str) -> None:
-    """Add rows of the tables that the above has left empty."""
+    """Add rows to the tables that are otherwise empty."""
     changed(
         path,
         "INSERT INTO message_versions SELECT owner_id, id, 1, item, speaker, at, content,"
@@ -183,7 +183,7 @@ def add_what_is_rare(path: str) -> None:
 
 
 def changed(path: str, statement: str) -> None:
-    """Change a file behind the back of all."""
+    """Change a file directly, bypassing the store."""
     connection = apsw.Connection(path)
     connection.execute(statement)
     assert connection.changes()

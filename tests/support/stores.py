@@ -1,4 +1,4 @@
-"""Opening a store as each of the processes in these tests does."""
+"""Open a store like each of the processes in these tests."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def opened(
     """Open a store.
 
     Args:
-        store: The file, or the URL of a database.
-        key: The file of the master key, or `PLAIN` for a store without encryption.
-        clock: Gives the time; None: the system's.
-        busy_timeout_s: For how long to wait for others, or for a server.
-        statement_timeout_s: For how long a server may take for a statement.
-        connections: How many there are to read at most, and as many to write.
+        store: File, or URL of a database.
+        key: File of the master key, or `PLAIN` for an unencrypted store.
+        clock: Clock; None for the system's.
+        busy_timeout_s: Timeout for locks and connections.
+        statement_timeout_s: Timeout of a statement on a server.
+        connections: Maximum number of connections for reading, and for writing.
     """
     settings = {
         "MEMOLITH_BUSY_TIMEOUT_S": str(busy_timeout_s),
@@ -52,7 +52,7 @@ def opened(
 
 
 def ciphers(key: str) -> CipherProvider:
-    """Return what a store is encrypted with; see `opened`."""
+    """Return the encryption of a store; see `opened`."""
     if key == PLAIN:
         return PlainCipher()
     return KeyRingCiphers(KeyRing(Path(f"{key}.ring"), KeyFile(Path(key))))

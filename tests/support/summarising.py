@@ -1,4 +1,4 @@
-"""An engine with a scripted model that summarises, of any profile, over any store."""
+"""An engine with a scripted model that summarises, for any profile and store."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _NOTE = re.compile(r"^> - (.+)$", re.MULTILINE)
 
 
 def turns(asked: Asked) -> list[str]:
-    """Return what is said in the transcript that a model is shown."""
+    """Return the messages of the transcript in a prompt."""
     return _TURN.findall(asked.user)
 
 
 def summarising(asked: Asked) -> Any:
-    """Summarise by the first words of the first turns, and put all that is told into documents."""
+    """Summarise by the first words of the first messages, and add all of it to documents."""
     if asked.texts:
         return None
     if '"summary"' in asked.system:
@@ -52,7 +52,7 @@ def condensing(
     *,
     numbers: Mapping[str, object] | None = None,
 ) -> Iterator[tuple[Memolith, ModelServer]]:
-    """Open a memory whose model is the rule; None: without a model."""
+    """Open an engine with a scripted model; None for no model."""
     with (
         ModelServer(rule or summarising) as server,
         Memolith.open(
@@ -70,13 +70,13 @@ def condensing(
 
 
 def say(own: OwnerMemory, count: int, session: str = "s", first: int = 0) -> None:
-    """Log messages of the user that each say one thing."""
+    """Log user messages with one statement each."""
     for number in range(first, first + count):
         own.learn(sentence(number), session=session)
 
 
 def sentence(number: int) -> str:
-    """Return one of many sentences that have little in common."""
+    """Return one of many dissimilar sentences."""
     return f"The {_THINGS[number % len(_THINGS)]} number {number + 100} stands in Hall {number}."
 
 

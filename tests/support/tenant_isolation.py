@@ -1,7 +1,7 @@
-"""Every door of the library, tried by one owner with what another owner has.
+"""Calls to every method of the library by one owner with another owner's ids and names.
 
-An owner's memory is furnished with everything that a call can name; `DOORS` says how to call
-each method with those names, and `outcome` makes of what a call gave a text to compare.
+Each owner gets data of every kind that a call can refer to. `DOORS` lists the calls of each method,
+and `outcome` turns a result into comparable text.
 """
 
 from __future__ import annotations
@@ -43,23 +43,23 @@ PATTERNS: Final = (
     "null",
     "_%" * 3_000,
 )
-"""What a careless query would take for more than a name."""
+"""Names that a careless query would treat as a pattern."""
 
 
 @dataclass(frozen=True, slots=True)
 class Things:
-    """What an owner has that a call can name.
+    """Data of an owner that a call can refer to.
 
     Attributes:
-        memories: Ids of memories: active, superseded, forgotten, withheld.
-        messages: Ids of messages: valid, forgotten, withheld.
+        memories: Ids of active, superseded, forgotten and quarantined memories.
+        messages: Ids of valid, forgotten and quarantined messages.
         keys: Keys of memories.
         tags: Tags.
-        sessions: Names of conversations.
-        external_ids: The caller's ids of messages in the first of them.
-        texts: What was remembered and said.
-        cursor: Where a page of the owner's ended.
-        records: The owner's export.
+        sessions: Names of sessions.
+        external_ids: External ids of the messages of the first session.
+        texts: Contents of memories and messages.
+        cursor: Cursor of a page.
+        records: Export of the owner.
     """
 
     memories: tuple[str, ...]
@@ -74,24 +74,24 @@ class Things:
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """All ids, also as they are not usually written, and what is no id at all."""
+        """All ids, with unusual spellings and invalid ids."""
         first = self.memories[0]
         odd = (first.upper(), f"{{{first}}}", first.replace("-", ""), f"{first[:-1]}%")
         return (*self.memories, *self.messages, *odd, *PATTERNS)
 
     def names(self, of: tuple[str, ...]) -> tuple[str, ...]:
-        """Return names of things, likenesses of them, and patterns that fit them."""
+        """Return names, similar names, and patterns that match them."""
         first = of[0]
         near = (f"{first[:3]}%", f"%{first[1:]}", f"{first[:-1]}_", f"{first[:2]}*")
         return (*of, first.upper(), f"{first} ", f" {first}", *near, *PATTERNS)
 
 
 def furnish(owner: OwnerMemory, word: str) -> Things:
-    """Give an owner some of everything.
+    """Create data for an owner.
 
     Args:
-        owner: Whose memory.
-        word: Stands in every text and name, and nowhere else.
+        owner: The owner.
+        word: Unique word that occurs in every text and name.
     """
     name = f"{word}-{{}}".format
     home = owner.remember(
@@ -131,18 +131,18 @@ def furnish(owner: OwnerMemory, word: str) -> Things:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The arguments of a call, but for the owner."""
+    """Arguments of a call, except the owner."""
 
     args: tuple[Any, ...] = ()
     options: dict[str, Any] = field(default_factory=dict)
 
     def __call__(self, memory: Memolith, door: str, owner: str) -> object:
-        """Call a door of that name as an owner."""
+        """Call a method as an owner."""
         return getattr(memory, door)(*self.args, owner=owner, **self.options)
 
 
 Door = Callable[[Things, Things], Iterator[Call]]
-"""Gives the calls of one door, from what the caller has and what the other owner has."""
+"""Yields the calls of a method from the data of the caller and of the other owner."""
 
 
 def _call(*args: Any, **options: Any) -> Call:
@@ -200,7 +200,7 @@ def _by_session(_own: Things, other: Things) -> Iterator[Call]:
 def _searched(own: Things, other: Things) -> Iterator[Call]:
     yield from map(_call, other.texts)
     for text in filter(None, (*other.ids[:2], *PATTERNS)):
-        yield _call(text, touch=False)  # to count uses takes a write
+        yield _call(text, touch=False)  # counting uses needs a write
     sessions, tags, kinds = (other.names(of) for of in (other.sessions, other.tags, other.keys))
     for text, names in ((own.texts[0], slice(None)), (other.texts[0], slice(2))):
         for session in sessions[names]:
@@ -218,7 +218,7 @@ def _recall(own: Things, other: Things) -> Iterator[Call]:
 
 
 def _context(own: Things, other: Things) -> Iterator[Call]:
-    yield from islice(_searched(own, other), 0, None, 3)  # the way is that of recall
+    yield from islice(_searched(own, other), 0, None, 3)  # the implementation is that of recall
 
 
 def _list(_own: Things, other: Things) -> Iterator[Call]:
@@ -382,31 +382,31 @@ DOORS: Final[dict[str, Door]] = {
     "erase": _without,
     "readmit": _without,
 }
-"""How to call every method that takes an owner."""
+"""Calls of every method that takes an owner."""
 
 OPERATORS: Final = {
-    "open": "makes the store",
-    "owner": "only names who is meant",
-    "connect": "only names a service",
-    "owners": "lists all, for who runs the store",
+    "open": "creates the store",
+    "owner": "selects an owner",
+    "connect": "selects a service",
+    "owners": "lists all owners, for the operator",
     "backup": "copies the whole store",
     "restore_backup": "replaces the whole store",
     "migrate": "moves the whole store",
-    "reembed": "makes the vectors of the whole store anew",
-    "abandon_reembed": "gives that up",
-    "create_api_key": "says whose memory a key opens, for who runs the store",
-    "api_keys": "lists all keys, without their secrets, for who runs the store",
-    "find_api_key": "knows a key by its secret",
-    "revoke_api_key": "ends any key, for who runs the store",
-    "verify": "looks at the whole store, and shows no content",
-    "flush": "writes what waits for all",
-    "profiles": "lists what there is to choose",
-    "run_jobs": "does what is due for all",
-    "work": "does what waits for all",
-    "drain": "waits for what is done for all",
-    "close": "ends it for all",
+    "reembed": "re-embeds the whole store",
+    "abandon_reembed": "cancels re-embedding",
+    "create_api_key": "creates an API key, for the operator",
+    "api_keys": "lists all API keys without their secrets, for the operator",
+    "find_api_key": "authenticates a secret",
+    "revoke_api_key": "revokes any API key, for the operator",
+    "verify": "checks the whole store without showing content",
+    "flush": "writes pending changes of all owners",
+    "profiles": "lists the profiles",
+    "run_jobs": "runs due jobs for all owners",
+    "work": "runs pending work of all owners",
+    "drain": "waits for the work of all owners",
+    "close": "closes the engine",
 }
-"""The methods that are about no owner, and why."""
+"""Methods without an owner, with the reason."""
 
 READING: Final = frozenset(
     {"recall", "context", "get", "message", "messages", "sessions", "list", "review", "history"}
@@ -421,19 +421,19 @@ READING: Final = frozenset(
     }
     | {"context_with_results", "summaries", "backlog", "usage", "audit"}
 )
-"""The doors that only show."""
+"""Methods that only read."""
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def outcome(call: Callable[[], object], known: frozenset[str] = frozenset()) -> str:
-    """Return what a call gave, or the error with all that it says, as a text.
+    """Return the result of a call, or its error with all details, as text.
 
-    Ids that are made at random stand by number; so that of two stores the same can be compared.
+    Random ids are replaced by numbers, so that results of different stores can be compared.
 
     Args:
-        call: What to do.
-        known: The ids that stand as they are.
+        call: The call.
+        known: Ids to leave unchanged.
     """
     try:
         shown = _shown(call())
@@ -460,6 +460,6 @@ def _shown(result: object) -> str:
 
 
 def ids_of(*things: Things) -> frozenset[str]:
-    """Return the ids of things, and those in their records."""
+    """Return the ids of data, including those in exports."""
     texts = chain.from_iterable((repr(each.records), repr(each.ids)) for each in things)
     return frozenset(chain.from_iterable(map(_UUID.findall, texts)))

@@ -1,4 +1,4 @@
-"""Threads that a process that ends does not wait for."""
+"""Daemon threads that do not delay the end of the process."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from memolith.services.work import DaemonExecutor
 PATIENCE_S = 10.0
 
 
-def test_what_is_given_is_done_and_its_result_told() -> None:
+def test_submitted_calls_run_and_return_results() -> None:
     with DaemonExecutor(2, "crew") as crew:
         answers = [crew.submit(lambda number=number: number * number) for number in range(20)]  # type: ignore[misc]
     assert [each.result(0) for each in answers] == [number * number for number in range(20)]
 
 
-def test_what_is_raised_is_raised_where_the_result_is_asked_for() -> None:
-    def fails() -> None:
+def test_exception_is_raised_from_result() -> None:
+    def fail() -> None:
         raise ValueError("odd")
 
     with DaemonExecutor(1, "crew") as crew:
-        answer = crew.submit(fails)
+        answer = crew.submit(fail)
         with pytest.raises(ValueError, match="odd"):
             answer.result(PATIENCE_S)
 
 
-def test_so_many_are_done_at_once_and_no_more() -> None:
+def test_calls_run_concurrently_up_to_limit() -> None:
     together = threading.Barrier(3, timeout=PATIENCE_S)
     lock, running, most = threading.Lock(), [0], [0]
 
@@ -48,7 +48,7 @@ def test_so_many_are_done_at_once_and_no_more() -> None:
     assert most == [3]
 
 
-def test_what_was_taken_back_before_it_began_is_not_done() -> None:
+def test_cancelled_call_is_not_run() -> None:
     goes_on, done = threading.Event(), []
 
     with DaemonExecutor(1, "crew") as crew:
@@ -64,7 +64,7 @@ def test_what_was_taken_back_before_it_began_is_not_done() -> None:
         second.result(0)
 
 
-def test_a_process_ends_while_one_of_them_is_still_at_work() -> None:
+def test_process_ends_while_call_is_running() -> None:
     program = (
         "import threading\n"
         "from memolith.services.work import DaemonExecutor\n"

@@ -17,12 +17,12 @@ WORDS = st.text("abcdefgh ", min_size=1, max_size=30).map(lambda text: text.stri
 NOTES = st.dictionaries(st.sampled_from(HEADINGS), st.lists(WORDS, max_size=6))
 
 
-def test_notes_stand_under_their_headings() -> None:
+def test_notes_are_rendered_under_their_headings() -> None:
     text = render_document({"Preferences": ["Likes tea."], "User Profile": ["Is Ada."]})
     assert text == "User Profile:\n- Is Ada.\n\nPreferences:\n- Likes tea."
 
 
-def test_what_was_written_by_hand_is_kept_as_notes_of_the_profile() -> None:
+def test_handwritten_text_becomes_profile_notes() -> None:
     assert parse_notes("Ada lives in Oslo.\n## Key History\n* moved") == {
         "User Profile": ["Ada lives in Oslo."],
         "Preferences": [],
@@ -31,7 +31,7 @@ def test_what_was_written_by_hand_is_kept_as_notes_of_the_profile() -> None:
     }
 
 
-def test_the_oldest_of_the_history_goes_first() -> None:
+def test_oldest_history_note_is_dropped_first() -> None:
     notes = {"User Profile": ["one two"], "Key History": ["three four", "five six"]}
     assert (
         render_document(notes, max_words=4)
@@ -39,7 +39,7 @@ def test_the_oldest_of_the_history_goes_first() -> None:
     )
 
 
-def test_a_note_stands_once() -> None:
+def test_duplicate_note_is_dropped() -> None:
     notes = merge_notes(
         {"Preferences": ["Likes tea."]}, {"Ongoing Topics": ["likes tea", "Moves."]}
     )
@@ -47,7 +47,7 @@ def test_a_note_stands_once() -> None:
     assert notes["Ongoing Topics"] == ["Moves."]
 
 
-def test_kinds_have_their_places() -> None:
+def test_each_kind_has_its_heading() -> None:
     kinds = ("identity", "preference", "correction", "event", "project", "fact")
     assert [get_heading(kind) for kind in kinds] == [
         "User Profile",
@@ -60,7 +60,7 @@ def test_kinds_have_their_places() -> None:
 
 
 @given(NOTES)
-def test_a_document_reads_back_as_its_notes(notes: dict[str, list[str]]) -> None:
+def test_document_is_parsed_back_into_its_notes(notes: dict[str, list[str]]) -> None:
     found = parse_notes(render_document(notes))
     assert {heading: texts for heading, texts in found.items() if texts} == {
         heading: texts for heading, texts in notes.items() if texts
@@ -68,6 +68,6 @@ def test_a_document_reads_back_as_its_notes(notes: dict[str, list[str]]) -> None
 
 
 @given(NOTES, st.integers(0, 40))
-def test_a_document_has_no_more_words_than_it_may(notes: dict[str, list[str]], most: int) -> None:
+def test_document_respects_word_limit(notes: dict[str, list[str]], most: int) -> None:
     found = parse_notes(render_document(notes, most))
     assert sum(len(note.split()) for texts in found.values() for note in texts) <= most

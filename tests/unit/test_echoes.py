@@ -36,12 +36,12 @@ contents = st.lists(
 )
 
 
-def lines(text: str) -> list[str]:
-    """Return the lines that say something."""
+def get_lines(text: str) -> list[str]:
+    """Return the lines that are not blank."""
     return [line for line in text.split("\n") if line.strip()]
 
 
-def context(name: str, *texts: str, base: str = "", state: str = "") -> str:
+def render_context(name: str, *texts: str, base: str = "", state: str = "") -> str:
     kinds = PROFILES[name].kinds
     results = [recalled(text, kinds[at % len(kinds)]) for at, text in enumerate(texts)]
     return RENDERINGS[name].render(RenderInput(results, base, state), 100_000, words)[0]
@@ -49,23 +49,27 @@ def context(name: str, *texts: str, base: str = "", state: str = "") -> str:
 
 @pytest.mark.parametrize("name", PROFILES)
 @given(texts=contents)
-def test_what_a_profile_renders_is_taken_out_and_nothing_else(name: str, texts: list[str]) -> None:
-    block = context(name, "The user lives in Oslo.", *texts)
+def test_rendered_context_is_stripped_and_nothing_else(name: str, texts: list[str]) -> None:
+    block = render_context(name, "The user lives in Oslo.", *texts)
 
     assert strip_context(block) == ""
-    assert lines(strip_context(f"{BEFORE}\n\n{block}\n\n{AFTER}")) == lines(BEFORE + "\n" + AFTER)
+    assert get_lines(strip_context(f"{BEFORE}\n\n{block}\n\n{AFTER}")) == get_lines(
+        BEFORE + "\n" + AFTER
+    )
 
 
 @check_each("name", ["standard", "tiers"])
 @check_each("base", [DOCUMENT, "Alex works at NASA.\nMoved to Oslo."])
 @check_each("state", ["", "face up"])
 @check_each("texts", [(), ("The user lives in Oslo.",)])
-def test_a_base_memory_is_taken_out_too(
+def test_base_memory_is_stripped_too(
     name: str, base: str, state: str, texts: tuple[str, ...]
 ) -> None:
-    block = context(name, *texts, base=base, state=state)
+    block = render_context(name, *texts, base=base, state=state)
 
-    assert lines(strip_context(f"{BEFORE}\n{block}\n\n{AFTER}")) == lines(BEFORE + "\n" + AFTER)
+    assert get_lines(strip_context(f"{BEFORE}\n{block}\n\n{AFTER}")) == get_lines(
+        BEFORE + "\n" + AFTER
+    )
 
 
 @check_each(
@@ -83,12 +87,12 @@ def test_a_base_memory_is_taken_out_too(
         "line one\r\nline two\n\n\n",
     ],
 )
-def test_what_a_user_says_stays_as_it_is(text: str) -> None:
+def test_users_own_text_is_unchanged(text: str) -> None:
     assert strip_context(text) == text
 
 
 @given(st.text())
-def test_taking_out_twice_takes_no_more_than_the_text(text: str) -> None:
+def test_strip_never_adds_text_and_is_idempotent(text: str) -> None:
     rest = strip_context(text)
 
     assert len(rest) <= len(text)
@@ -99,34 +103,38 @@ def test_taking_out_twice_takes_no_more_than_the_text(text: str) -> None:
     "mark",
     ["<memory>\n", "</memory>\n", "- a\n", "Preferences:\n- a\n", "\n", "[Long-term memory]\n"],
 )
-def test_a_page_of_marks_is_read_in_linear_time(mark: str) -> None:
+def test_page_of_marks_is_stripped_in_linear_time(mark: str) -> None:
     assert len(strip_context(mark * 20_000)) <= len(mark) * 20_000
 
 
-def echo(fact: str, *known: str, user: tuple[str, ...] = ("What do you know about me?",)) -> bool:
+def is_echo_of_known(
+    fact: str, *known: str, user: tuple[str, ...] = ("What do you know about me?",)
+) -> bool:
     return is_echo(fact, read_sources(user, [date(2024, 5, 1)] * len(user)), known)
 
 
-def test_a_known_memory_that_the_assistant_repeats_is_an_echo() -> None:
-    assert echo("The user lives in Oslo.", "Likes tea.", "The user lives in Oslo")
-    assert echo("The user likes tea.", "The user likes green tea since 2019.")
-    assert echo(
+def test_repeated_known_memory_is_echo() -> None:
+    assert is_echo_of_known("The user lives in Oslo.", "Likes tea.", "The user lives in Oslo")
+    assert is_echo_of_known("The user likes tea.", "The user likes green tea since 2019.")
+    assert is_echo_of_known(
         "The user has a sister named Maria.", "The user's sister Maria, named so, is a nurse."
     )
 
 
-def test_what_the_user_says_again_is_no_echo() -> None:
-    assert not echo("The user lives in Oslo.", "The user lives in Oslo.", user=("I live in Oslo.",))
+def test_fact_repeated_by_user_is_not_echo() -> None:
+    assert not is_echo_of_known(
+        "The user lives in Oslo.", "The user lives in Oslo.", user=("I live in Oslo.",)
+    )
 
 
-def test_what_is_new_or_otherwise_is_no_echo() -> None:
-    assert not echo("The user lives in Bergen.", "The user lives in Oslo.")
-    assert not echo("The user does not like tea.", "The user likes tea.")
-    assert not echo("The user has 3 cats.", "The user has 2 cats.")
-    assert not echo("The user lives in Oslo.")
+def test_new_or_contradicting_fact_is_not_echo() -> None:
+    assert not is_echo_of_known("The user lives in Bergen.", "The user lives in Oslo.")
+    assert not is_echo_of_known("The user does not like tea.", "The user likes tea.")
+    assert not is_echo_of_known("The user has 3 cats.", "The user has 2 cats.")
+    assert not is_echo_of_known("The user lives in Oslo.")
 
 
-def test_a_lone_section_in_the_first_person_is_the_users_own() -> None:
+def test_first_person_section_is_not_stripped() -> None:
     theirs = "Preferences:\n- I like tea"
 
     assert strip_context(f"{theirs}\n\nok?") == f"{theirs}\n\nok?"

@@ -1,4 +1,4 @@
-"""Whose words a fact about the user may rest on, where the user speaks."""
+"""Statements that count as evidence of a fact about the user."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OSLO = "The user lives in Oslo."
         "The letter says: you live in Oslo",
     ],
 )
-def test_what_is_said_of_the_user_or_to_you_is_not_the_users_word(said: str) -> None:
+def test_statement_addressed_to_user_is_not_users_evidence(said: str) -> None:
     assert find_support(OSLO, read_sources([said]))
     assert not find_support(OSLO, read_sources([said], user_texts=[0]))
 
@@ -31,17 +31,17 @@ def test_what_is_said_of_the_user_or_to_you_is_not_the_users_word(said: str) -> 
         ("Du wohnst in Oslo.", "Der Nutzer wohnt in Oslo."),
     ],
 )
-def test_a_name_or_a_home_of_somebody_spoken_to_is_not_the_users(said: str, fact: str) -> None:
+def test_name_or_home_of_addressee_is_not_users(said: str, fact: str) -> None:
     assert not find_support(fact, read_sources([said], user_texts=[0]))
 
 
 @check_each(
     "said", ["I live in Oslo.", "I told you that I live in Oslo.", "As you know, I live in Oslo."]
 )
-def test_what_the_user_says_of_themselves_is(said: str) -> None:
+def test_users_own_statement_is_evidence(said: str) -> None:
     assert find_support(OSLO, read_sources([said], user_texts=[0])) == (0,)
 
 
-def test_what_the_user_says_of_others_to_you_is_evidence_of_them() -> None:
-    told = read_sources(["You should know that Anna lives in Oslo."], user_texts=[0])
-    assert find_support("Anna lives in Oslo.", told)
+def test_users_statement_about_others_is_evidence_about_them() -> None:
+    sources = read_sources(["You should know that Anna lives in Oslo."], user_texts=[0])
+    assert find_support("Anna lives in Oslo.", sources)

@@ -1,4 +1,4 @@
-"""Exchanges as memories: what was said and what was answered."""
+"""Exchanges as memories: a message with its reply."""
 
 from __future__ import annotations
 
@@ -31,64 +31,70 @@ def assistant(text: str) -> Message:
     return Message(None, text, Role.ASSISTANT)
 
 
-def made(*messages: Message) -> list[LearnedMemory]:
+def build_memories(*messages: Message) -> list[LearnedMemory]:
     return LEARNING.build_memories(messages)
 
 
-def test_a_message_and_its_reply_are_one_memory_of_both() -> None:
-    (one,) = made(user("What time is it?"), assistant("3:00 PM"))
+def test_message_and_reply_become_one_memory() -> None:
+    (one,) = build_memories(user("What time is it?"), assistant("3:00 PM"))
     assert one == LearnedMemory(
         "Q: What time is it?\nA: 3:00 PM", (0, 1), "context", 0.3, Origin.ASSISTANT
     )
 
 
-def test_a_message_without_a_reply_is_a_memory_of_its_own() -> None:
-    assert made(user("I live in Oslo")) == [LearnedMemory("Q: I live in Oslo", (0,), "fact", 0.65)]
+def test_message_without_reply_becomes_memory() -> None:
+    assert build_memories(user("I live in Oslo")) == [
+        LearnedMemory("Q: I live in Oslo", (0,), "fact", 0.65)
+    ]
 
 
-def test_what_nobody_asked_for_is_no_memory() -> None:
+def test_messages_without_user_message_become_no_memory() -> None:
     others = [
         assistant("Hello!"),
         Message("Bob", "I like tea", Role.PARTICIPANT),
         Message(None, "Be kind.", Role.SYSTEM),
         Message("weather", "22°C", Role.TOOL),
     ]
-    assert made(*others) == []
+    assert build_memories(*others) == []
 
 
 def test_each_message_gets_its_own_reply() -> None:
     messages = [user("one"), user("two"), assistant("2"), user("three"), assistant("3")]
-    assert [each.places for each in made(*messages)] == [(0,), (1, 2), (3, 4)]
+    assert [each.places for each in build_memories(*messages)] == [(0,), (1, 2), (3, 4)]
 
 
-def test_the_reply_is_what_is_said_after_the_tools_have_answered() -> None:
+def test_reply_is_message_after_tool_results() -> None:
     tool = Message("weather", "22°C", Role.TOOL)
-    (one,) = made(user("How warm is it?"), assistant("I'll look."), tool, assistant("22°C."))
+    (one,) = build_memories(
+        user("How warm is it?"), assistant("I'll look."), tool, assistant("22°C.")
+    )
     assert one.content == "Q: How warm is it?\nA: 22°C."
 
 
-def test_what_another_person_says_ends_the_exchange() -> None:
+def test_message_of_another_person_ends_exchange() -> None:
     bob = Message("Bob", "Never mind", Role.PARTICIPANT)
-    (one,) = made(user("How warm is it?"), bob, assistant("Fine then."))
+    (one,) = build_memories(user("How warm is it?"), bob, assistant("Fine then."))
     assert one.content == "Q: How warm is it?"
 
 
-def test_only_the_users_words_are_cues() -> None:
-    (one,) = made(user("And who would you be, then?"), assistant("My name is Max. I like tea."))
+def test_only_users_words_are_cues() -> None:
+    (one,) = build_memories(
+        user("And who would you be, then?"), assistant("My name is Max. I like tea.")
+    )
     assert (one.kind, one.importance) == ("context", 0.3)
 
 
-def test_a_long_reply_is_cut_at_a_sentences_end() -> None:
-    (one,) = made(user("Tell me."), assistant("One is short. " + "Two is long. " * 20))
+def test_long_reply_is_truncated_at_end_of_sentence() -> None:
+    (one,) = build_memories(user("Tell me."), assistant("One is short. " + "Two is long. " * 20))
     assert one.content.startswith("Q: Tell me.\nA: One is short. Two is long. ")
     assert one.content.endswith("Two is long. …")
     assert len(one.content) <= 200
 
 
-def test_a_long_message_is_cut_before_its_reply_is_given_room() -> None:
-    (one,) = made(user("This goes on. " * 40), assistant("Fine, then. " * 9))
-    said, reply = one.content.split("\n")
-    assert said.endswith("This goes on. …")
+def test_long_message_is_truncated_before_reply_gets_space() -> None:
+    (one,) = build_memories(user("This goes on. " * 40), assistant("Fine, then. " * 9))
+    question, reply = one.content.split("\n")
+    assert question.endswith("This goes on. …")
     assert reply.endswith(" …")
     assert len(one.content) <= 200
     assert one.places == (0, 1)
@@ -107,71 +113,79 @@ def test_a_long_message_is_cut_before_its_reply_is_given_room() -> None:
         ("anything", 0, ""),
     ],
 )
-def test_shortening_keeps_whole_sentences_then_words_then_letters(
+def test_truncation_prefers_sentences_then_words_then_letters(
     text: str, max_chars: int, expected: str
 ) -> None:
     assert truncate_text(text, max_chars) == expected
 
 
 @given(st.text(min_size=1), st.text(), st.integers(8, 60))
-def test_an_exchange_is_never_too_long_and_begins_with_what_was_said(
-    said: str, reply: str, max_chars: int
+def test_exchange_fits_limit_and_begins_with_message(
+    question: str, reply: str, max_chars: int
 ) -> None:
-    text = format_exchange(said, reply, max_chars=max_chars)
+    text = format_exchange(question, reply, max_chars=max_chars)
     assert len(text) <= max_chars
     assert text.startswith("Q: ")
 
 
 @given(st.text(), st.integers(0, 40))
-def test_what_is_shortened_is_a_beginning_and_says_so(text: str, max_chars: int) -> None:
+def test_truncated_text_is_prefix_with_ellipsis(text: str, max_chars: int) -> None:
     short = truncate_text(text, max_chars)
     assert len(short) <= max_chars
     assert text.startswith(short.removesuffix(" …"))
     assert short == text or not short or short.endswith(" …")
 
 
-# --- exchanges that a model is to learn from --------------------------------------------------
+# --- exchanges for learning with a model --------------------------------------------------------
 
 OPEN_SINCE = at(100)
 
 
-def numbers(*messages: Message) -> list[list[int]]:
+def group_numbers(*messages: Message) -> list[list[int]]:
     groups = group_exchanges(messages, open_since=OPEN_SINCE)
     return [[each.sequence for each in group] for group in groups]
 
 
-def turn(number: int, role: Role, **fields: Any) -> Message:
+def make_turn(number: int, role: Role, **fields: Any) -> Message:
     return message(number, sequence=number, role=role, **fields)
 
 
-def test_an_exchange_ends_where_a_person_speaks_again() -> None:
+def test_exchange_ends_when_person_speaks_again() -> None:
     user, assistant, tool = Role.USER, Role.ASSISTANT, Role.TOOL
     roles = (user, tool, assistant, user, user, assistant)
-    assert numbers(*(turn(n, role) for n, role in enumerate(roles, 1))) == [[1, 2, 3], [4, 5, 6]]
+    assert group_numbers(*(make_turn(n, role) for n, role in enumerate(roles, 1))) == [
+        [1, 2, 3],
+        [4, 5, 6],
+    ]
 
 
-def test_an_exchange_is_of_one_session() -> None:
-    first, second = turn(1, Role.USER), turn(2, Role.USER, session_id="s2")
-    assert numbers(first, second, turn(3, Role.ASSISTANT)) == [[1, 3], [2]]
+def test_exchange_stays_within_one_session() -> None:
+    first, second = make_turn(1, Role.USER), make_turn(2, Role.USER, session_id="s2")
+    assert group_numbers(first, second, make_turn(3, Role.ASSISTANT)) == [[1, 3], [2]]
 
 
-def test_an_exchange_without_a_reply_is_left_out_while_it_is_young() -> None:
-    answered = (turn(1, Role.USER), turn(2, Role.ASSISTANT))
-    assert numbers(*answered, turn(99, Role.USER)) == [[1, 2], [99]]
-    assert numbers(*answered, turn(101, Role.USER)) == [[1, 2]]
+def test_recent_exchange_without_reply_is_left_open() -> None:
+    answered = (make_turn(1, Role.USER), make_turn(2, Role.ASSISTANT))
+    assert group_numbers(*answered, make_turn(99, Role.USER)) == [[1, 2], [99]]
+    assert group_numbers(*answered, make_turn(101, Role.USER)) == [[1, 2]]
 
 
-def test_where_only_people_talk_an_exchange_has_eight_messages() -> None:
-    people = [turn(n, Role.PARTICIPANT) for n in range(1, 11)]
-    assert numbers(*people) == [[1, 2, 3, 4, 5, 6, 7, 8], [9, 10]]
+def test_exchange_between_people_has_at_most_eight_messages() -> None:
+    people = [make_turn(n, Role.PARTICIPANT) for n in range(1, 11)]
+    assert group_numbers(*people) == [[1, 2, 3, 4, 5, 6, 7, 8], [9, 10]]
 
 
 @given(st.lists(st.tuples(st.sampled_from(Role), st.sampled_from(["s1", "s2"])), max_size=20))
-def test_each_message_is_in_one_exchange_and_in_its_order(told: list[tuple[Role, str]]) -> None:
-    messages = [turn(n, role, session_id=session) for n, (role, session) in enumerate(told, 1)]
+def test_each_message_belongs_to_one_exchange_in_order(
+    roles_and_sessions: list[tuple[Role, str]],
+) -> None:
+    messages = [
+        make_turn(n, role, session_id=session)
+        for n, (role, session) in enumerate(roles_and_sessions, 1)
+    ]
     groups = list(group_exchanges(messages, open_since=at(1_000)))
     assert sorted(each.sequence for group in groups for each in group) == list(
-        range(1, len(told) + 1)
+        range(1, len(roles_and_sessions) + 1)
     )
     for group in groups:
         assert len({each.session_id for each in group}) == 1

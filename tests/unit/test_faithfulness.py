@@ -16,7 +16,7 @@ from memolith.policies.summaries import (
 from support.rows import check_each
 
 LIMITS = SummaryLimits(max_words=60, max_sentences=3)
-SAID = (
+CONVERSATION = (
     "I'm moving to Oslo with Anna on 12 May 2024, we pay 1,400 euros rent.",
     "Which flat did you take?",
     "The one in Frogner. It has 3 rooms. My dog Rex is not allowed there, sadly.",
@@ -29,27 +29,27 @@ GOOD = (
 )
 
 
-def problems(
+def get_problems(
     summary: str, *texts: str, limits: SummaryLimits = LIMITS
 ) -> tuple[SummaryProblem, ...]:
-    said_on = [date(2024, 5, 1)] * len(texts or SAID)
-    return check_summary(summary, texts or SAID, limits, said_on=said_on).problems
+    said_on = [date(2024, 5, 1)] * len(texts or CONVERSATION)
+    return check_summary(summary, texts or CONVERSATION, limits, said_on=said_on).problems
 
 
-def test_a_good_summary_has_no_problem() -> None:
-    found = check_summary(GOOD, SAID, LIMITS)
+def test_good_summary_has_no_problem() -> None:
+    found = check_summary(GOOD, CONVERSATION, LIMITS)
 
     assert found.is_faithful
     assert found.kept >= found.expected > 0
 
 
 @check_each("summary", ["", "  \n", "Preferences:"])
-def test_one_that_says_nothing_is_empty(summary: str) -> None:
-    assert problems(summary) == (SummaryProblem.EMPTY,)
+def test_summary_without_content_is_empty(summary: str) -> None:
+    assert get_problems(summary) == (SummaryProblem.EMPTY,)
 
 
-def test_one_that_loses_most_names_and_numbers_is_told() -> None:
-    assert problems("The user was moving with a partner to another city.") == (
+def test_loss_of_most_names_and_numbers_is_detected() -> None:
+    assert get_problems("The user was moving with a partner to another city.") == (
         SummaryProblem.LOSES,
     )
 
@@ -64,31 +64,33 @@ def test_one_that_loses_most_names_and_numbers_is_told() -> None:
         GOOD.replace("the agency", "the agency Boligpartner"),
     ],
 )
-def test_one_invention_is_one_too_many(summary: str) -> None:
-    assert SummaryProblem.INVENTS in problems(summary)
+def test_single_invention_is_detected(summary: str) -> None:
+    assert SummaryProblem.INVENTS in get_problems(summary)
 
 
-def test_a_day_that_was_meant_is_not_invented() -> None:
-    said = "I saw Kari yesterday in Bergen."
+def test_resolved_relative_date_is_not_invention() -> None:
+    sources = "I saw Kari yesterday in Bergen."
 
-    assert problems("The user saw Kari in Bergen on 2024-04-30.", said) == ()
-    assert SummaryProblem.INVENTS in problems("The user saw Kari in Bergen on 2024-04-12.", said)
+    assert get_problems("The user saw Kari in Bergen on 2024-04-30.", sources) == ()
+    assert SummaryProblem.INVENTS in get_problems(
+        "The user saw Kari in Bergen on 2024-04-12.", sources
+    )
 
 
-def test_who_spoke_may_be_named() -> None:
-    said = ("I like tea.", "So do I.")
+def test_speaker_names_are_not_inventions() -> None:
+    sources = ("I like tea.", "So do I.")
 
     assert check_summary(
-        "Both Alex and Tom like tea.", said, LIMITS, names=["Alex", "Tom"]
+        "Both Alex and Tom like tea.", sources, LIMITS, names=["Alex", "Tom"]
     ).is_faithful
     assert not check_summary(
-        "Both Alex and Tom like tea.", said, LIMITS, names=["Alex"]
+        "Both Alex and Tom like tea.", sources, LIMITS, names=["Alex"]
     ).is_faithful
 
 
-def test_one_that_is_too_long_is_told() -> None:
-    assert SummaryProblem.TOO_LONG in problems(GOOD, limits=SummaryLimits(max_words=20))
-    assert SummaryProblem.TOO_LONG in problems(
+def test_too_long_summary_is_detected() -> None:
+    assert SummaryProblem.TOO_LONG in get_problems(GOOD, limits=SummaryLimits(max_words=20))
+    assert SummaryProblem.TOO_LONG in get_problems(
         GOOD, limits=SummaryLimits(max_words=90, max_sentences=1)
     )
 
@@ -101,41 +103,44 @@ def test_one_that_is_too_long_is_told() -> None:
         "He likes tea a lot. It rains. He likes tea a lot.",
     ],
 )
-def test_one_that_says_a_thing_twice_repeats_itself(text: str) -> None:
+def test_repetition_is_detected(text: str) -> None:
     assert has_repetition(text)
 
 
-def test_one_that_says_different_things_does_not() -> None:
+def test_different_sentences_are_not_repetition() -> None:
     assert not has_repetition(GOOD)
     assert not has_repetition("Yes. Yes.")
 
 
-def test_of_many_names_only_so_many_are_expected() -> None:
+def test_number_of_expected_names_is_capped() -> None:
     crowd = " ".join(f"I met {chr(65 + n % 26)}{chr(97 + n // 26)}rno today." for n in range(100))
 
     found = check_summary("The user met Aarno and Barno.", [crowd], SummaryLimits(60, expected=4))
     assert (found.expected, found.is_faithful) == (2, True)
 
 
-def test_headings_of_a_document_are_no_names() -> None:
+def test_headings_are_not_counted_as_names() -> None:
     document = "User Profile:\n- Lives in Oslo with Anna\n\nKey History:\n- Moved on 12 May 2024"
 
-    assert problems(document, limits=SummaryLimits(400, min_kept_share=0.2)) == ()
+    assert get_problems(document, limits=SummaryLimits(400, min_kept_share=0.2)) == ()
 
 
 @given(st.sampled_from(SUPPORTED))
-def test_a_fact_that_its_texts_support_invents_nothing(case: tuple[str, ...]) -> None:
+def test_supported_fact_contains_no_invention(case: tuple[str, ...]) -> None:
     fact, *texts = case
-    said = [text.removeprefix("A: ") for text in texts]
+    sources = [text.removeprefix("A: ") for text in texts]
     found = check_summary(
-        fact, said, SummaryLimits(400, min_kept_share=0.0), said_on=[date(2024, 5, 1)] * len(said)
+        fact,
+        sources,
+        SummaryLimits(400, min_kept_share=0.0),
+        said_on=[date(2024, 5, 1)] * len(sources),
     )
 
     assert found.invented == 0
 
 
 @given(st.text(max_size=200), st.lists(st.text(max_size=100), max_size=3))
-def test_any_text_is_checked_and_the_numbers_are_in_range(summary: str, texts: list[str]) -> None:
+def test_any_summary_is_checked_with_counts_in_range(summary: str, texts: list[str]) -> None:
     found = check_summary(summary, texts, LIMITS)
 
     assert found.kept >= 0
@@ -144,5 +149,7 @@ def test_any_text_is_checked_and_the_numbers_are_in_range(summary: str, texts: l
 
 
 @given(st.frozensets(st.text(max_size=3)), st.frozensets(st.text(max_size=3)))
-def test_likeness_is_symmetrical_and_a_share(one: frozenset[str], other: frozenset[str]) -> None:
+def test_word_overlap_is_symmetric_and_within_0_and_1(
+    one: frozenset[str], other: frozenset[str]
+) -> None:
     assert 0.0 <= word_overlap(one, other) == word_overlap(other, one) <= 1.0

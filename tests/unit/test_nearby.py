@@ -1,4 +1,4 @@
-"""How often a search asks what names candidates, until it knows the nearest."""
+"""How many candidates an external vector search requests until the nearest are certain."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ QUERY = quantise(np.eye(DIMENSION)[0])
 NOW = SearchFilter(now=at(9))
 
 
-class Named:
-    """Names candidates by their cosine, as many as asked for. Items have several passages."""
+class FakeCandidateSource:
+    """Return candidates by cosine, up to the limit. Items have several passages."""
 
     distance_tolerance = 0.0
 
     def __init__(self, passages: Sequence[tuple[int, float]]) -> None:
-        """Take the item and the cosine to `QUERY` of each passage."""
+        """Store the item and the cosine to `QUERY` of each passage."""
         self._items = np.array([item for item, _ in passages])
         aside = np.sqrt([1 - cosine**2 for _, cosine in passages])
         vectors = np.zeros((len(passages), DIMENSION))
@@ -52,34 +52,36 @@ class Named:
         return VectorCandidates(self._items[first].tolist(), stored, beyond)
 
 
-class OfAll(ExternalVectorSearch):
-    """Whose scope lets everything through."""
+class UnfilteredSearch(ExternalVectorSearch):
+    """A search whose scope allows every item."""
 
     def _allowed_items(self, scope: SearchFilter) -> None:
         del scope
 
 
-def searched(named: Named, limit: int, at_least: float) -> list[int]:
-    search = OfAll(cast("Any", SimpleNamespace()), cast("Any", named))
+def run_search(source: FakeCandidateSource, limit: int, at_least: float) -> list[int]:
+    search = UnfilteredSearch(cast("Any", SimpleNamespace()), cast("Any", source))
     found: list[int] = search.nearest(QUERY, limit, NOW, min_cosine=at_least).tolist()
     return found
 
 
 @check_each("at_least", [-np.inf, 0.5, 0.9])
-def test_one_item_of_many_passages_does_not_hide_the_others(at_least: float) -> None:
-    named = Named([(1, 0.99)] * 900 + [(2, 0.95), (3, 0.94), (4, 0.2)])
-    assert searched(named, 3, at_least) == [1, 2, 3]
-    assert named.fetched == [200, 800, 3_200]
+def test_item_with_many_passages_does_not_hide_others(at_least: float) -> None:
+    source = FakeCandidateSource([(1, 0.99)] * 900 + [(2, 0.95), (3, 0.94), (4, 0.2)])
+    assert run_search(source, 3, at_least) == [1, 2, 3]
+    assert source.fetched == [200, 800, 3_200]
 
 
-def test_no_more_is_asked_for_once_all_else_is_too_far() -> None:
-    named = Named([(1, 0.99)] * 150 + [(2, 0.95)] + [(item, 0.5) for item in range(3, 900)])
-    assert searched(named, 8, 0.9) == [1, 2]
-    assert named.fetched == [200]
+def test_search_stops_when_rest_is_too_far() -> None:
+    source = FakeCandidateSource(
+        [(1, 0.99)] * 150 + [(2, 0.95)] + [(item, 0.5) for item in range(3, 900)]
+    )
+    assert run_search(source, 8, 0.9) == [1, 2]
+    assert source.fetched == [200]
 
 
-def test_what_was_fetched_and_is_too_far_is_left_out() -> None:
-    named = Named([(1, 0.99), (2, 0.5)])
-    assert searched(named, 8, 0.9) == [1]
-    assert searched(named, 8, -np.inf) == [1, 2]
-    assert named.fetched == [200, 200]
+def test_fetched_candidates_below_threshold_are_dropped() -> None:
+    source = FakeCandidateSource([(1, 0.99), (2, 0.5)])
+    assert run_search(source, 8, 0.9) == [1]
+    assert run_search(source, 8, -np.inf) == [1, 2]
+    assert source.fetched == [200, 200]

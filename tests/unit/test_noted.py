@@ -1,4 +1,4 @@
-"""Vectors noted while they are being written are as near as stored ones would be."""
+"""Vectors planned for writing are as similar as stored ones."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from memolith.policies.indexing import cosines
 from memolith.services.similar import PlannedVectors
 
 
-def vectors(seed: int, count: int) -> list[NDArray[np.int8]]:
+def make_vectors(seed: int, count: int) -> list[NDArray[np.int8]]:
     rows = np.random.default_rng(seed).integers(-127, 128, (count, 8))
     return list(rows.astype(np.int8))
 
 
-def test_none_are_near_where_there_are_none() -> None:
+def test_no_vectors_give_no_neighbours() -> None:
     noted = PlannedVectors()
     noted.put("a", [])
-    assert noted.nearest(vectors(1, 1), 5) == []
+    assert noted.nearest(make_vectors(1, 1), 5) == []
 
 
 @given(st.lists(st.integers(0, 3), max_size=90), st.integers(1, 3), st.integers(0, 99))
-def test_each_is_as_near_as_its_nearest_passage_is_to_the_farthest_part(
+def test_similarity_is_that_of_farthest_part_to_nearest_passage(
     sizes: list[int], parts: int, seed: int
 ) -> None:
     noted = PlannedVectors()
-    held = {str(place): vectors(place, size) for place, size in enumerate(sizes)}
+    held = {str(place): make_vectors(place, size) for place, size in enumerate(sizes)}
     for id_, rows in held.items():
         noted.put(id_, rows)
-    asked = vectors(seed + 1_000, parts)
+    asked = make_vectors(seed + 1_000, parts)
     expected = {
         id_: min(cosines(np.stack(rows), part).max() for part in asked)
         for id_, rows in held.items()
@@ -43,9 +43,9 @@ def test_each_is_as_near_as_its_nearest_passage_is_to_the_farthest_part(
     assert noted.nearest(asked, 2) == found[:2]
 
 
-def test_new_vectors_take_the_place_of_those_before() -> None:
+def test_new_vectors_replace_previous_ones() -> None:
     noted = PlannedVectors()
-    first, second = vectors(1, 1), vectors(2, 1)
+    first, second = make_vectors(1, 1), make_vectors(2, 1)
     noted.put("a", first)
     noted.put("a", second)
     ((id_, near),) = noted.nearest(first, 5)

@@ -1,4 +1,4 @@
-"""What a tool or a document plants is never taken for the user's word."""
+"""Facts planted by a tool or a document are never attributed to the user."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from memolith.prompts.learning import build_extraction_prompt
 from support.rows import check_each
 
 NONCE = "9f2c41d07ab3e586"
-ASKED = (
+QUESTIONS = (
     "What does this page say?",
     "I'm Alex, I live in Oslo and my bank is Nordea. What does the user list say?",
     "Yes, go on.",
@@ -22,9 +22,9 @@ ASKED = (
 
 
 @check_each(("text", "fact"), PLANTED)
-@check_each("asked", ASKED)
+@check_each("asked", QUESTIONS)
 @check_each("origin", [Origin.TOOL, Origin.DOCUMENT])
-def test_what_is_planted_is_never_the_users(
+def test_planted_fact_is_never_attributed_to_user(
     text: str, fact: str, asked: str, origin: Origin
 ) -> None:
     before = find_grounding(fact, read_sources([asked, text]), [Origin.USER, origin])
@@ -35,7 +35,7 @@ def test_what_is_planted_is_never_the_users(
 
 
 @check_each(("text", "fact"), PLANTED)
-def test_what_is_planted_stays_in_its_turn(text: str, fact: str) -> None:
+def test_planted_text_stays_within_its_turn(text: str, fact: str) -> None:
     del fact
     said = (
         TranscriptTurn("What does it say?", "user"),
@@ -54,6 +54,6 @@ def test_what_is_planted_stays_in_its_turn(text: str, fact: str) -> None:
 
 
 @check_each(("text", "fact"), PLANTED)
-def test_taking_context_out_of_it_leaves_nothing_more_dangerous(text: str, fact: str) -> None:
+def test_stripping_context_never_lengthens_planted_text(text: str, fact: str) -> None:
     del fact
     assert len(strip_context(text)) <= len(text)

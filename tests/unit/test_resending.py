@@ -1,4 +1,4 @@
-"""What is new in a history that comes again as a whole."""
+"""Detection of new turns in a history that is sent again as a whole."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ def assistant(text: str) -> dict[str, Any]:
     return {"role": "assistant", "content": text}
 
 
-class Log:
-    """What a service that remembers would have logged."""
+class FakeLog:
+    """The log of a service that stores new turns."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
         self.paths: list[str] = []
 
-    def take(self, history: History, reply: str) -> None:
-        said = read_conversation("alice", history)
-        for each in find_new_turns(said.turns, set(self.paths), is_begun=bool(self.paths)):
+    def add_request(self, history: History, reply: str) -> None:
+        conversation = read_conversation("alice", history)
+        for each in find_new_turns(conversation.turns, set(self.paths), is_begun=bool(self.paths)):
             if each.path not in self.paths:
                 self._add(each.text, each.path)
-        if said.reply_path not in self.paths:
-            self._add(reply, said.reply_path)
+        if conversation.reply_path not in self.paths:
+            self._add(reply, conversation.reply_path)
 
     def _add(self, text: str, path: str) -> None:
         self.texts.append(text)
@@ -53,89 +53,95 @@ words = st.text("ab \u00e9", min_size=1, max_size=3).filter(str.strip)
 
 
 @given(st.lists(words, min_size=1, max_size=8), st.data())
-def test_each_turn_is_logged_once_however_often_it_is_sent_and_its_replies_changed(
+def test_resent_turn_is_logged_once_even_with_changed_replies(
     turns: list[str], data: st.DataObject
 ) -> None:
-    log, expected, history = Log(), [], [{"role": "system", "content": "Be brief."}]
+    log, expected, history = FakeLog(), [], [{"role": "system", "content": "Be brief."}]
     for place, text in enumerate(turns):
         history.append(user(text))
         reply = f"reply {place}"
         for _ in range(data.draw(st.integers(1, 3))):
-            log.take(history, reply)
+            log.add_request(history, reply)
         history.append(assistant(data.draw(st.sampled_from([reply, "changed", f" {reply} "]))))
         expected += [text.strip(), reply]
     assert log.texts == expected
 
 
 @given(st.lists(words, min_size=1, max_size=8), st.integers(1, 4))
-def test_a_history_whose_beginning_is_left_out_adds_one_exchange_a_turn(
+def test_history_without_its_beginning_adds_one_exchange_per_turn(
     turns: list[str], kept: int
 ) -> None:
-    log, history = Log(), []
+    log, history = FakeLog(), []
     for place, text in enumerate(turns):
         history.append(user(f"{place} {text}"))
-        log.take(history[-2 * kept + 1 :], f"reply {place}")
+        log.add_request(history[-2 * kept + 1 :], f"reply {place}")
         history.append(assistant(f"reply {place}"))
     assert log.texts == [each["content"].strip() for each in history]
 
 
 @given(st.lists(st.tuples(words, words), min_size=2, max_size=6))
-def test_calls_of_tools_may_be_left_out_later(turns: list[tuple[str, str]]) -> None:
-    log, history, short = Log(), [], []
+def test_tool_calls_may_be_omitted_later(turns: list[tuple[str, str]]) -> None:
+    log, history, short = FakeLog(), [], []
     for text, result in turns:
         call = {"role": "assistant", "content": None, "tool_calls": [{"id": "1"}]}
         history += [user(text), call, {"role": "tool", "tool_call_id": "1", "content": result}]
         short.append(user(text))
-        log.take([*short[:-1], *history[-3:]], f"reply to {text}")
+        log.add_request([*short[:-1], *history[-3:]], f"reply to {text}")
         history.append(assistant(f"reply to {text}"))
         short.append(assistant(f"reply to {text}"))
-    told = [
+    expected = [
         each
         for text, result in turns
         for each in (text.strip(), result.strip(), f"reply to {text}")
     ]
-    assert log.texts == told
+    assert log.texts == expected
 
 
-def test_nothing_is_logged_up_to_a_reply_that_is_not_known() -> None:
+def test_turns_before_unknown_reply_are_not_logged() -> None:
     known = read_conversation("alice", [user("One."), assistant("1"), user("Two.")])
     paths = {each.path for each in known.turns[:2]}
-    said = read_conversation(
+    turns = read_conversation(
         "alice", [user("One."), assistant("1"), user("Spy."), assistant("?"), user("Three.")]
     ).turns
-    assert [each.text for each in find_new_turns(said, paths, is_begun=True)] == ["Three."]
-    assert find_new_turns(said, [], is_begun=False) == list(said)
+    assert [each.text for each in find_new_turns(turns, paths, is_begun=True)] == ["Three."]
+    assert find_new_turns(turns, [], is_begun=False) == list(turns)
 
 
-def test_of_several_replies_the_one_that_was_taken_comes_with_the_next_request() -> None:
-    said = read_conversation("alice", [user("One."), assistant("1"), user("Two.")]).turns
-    known = {said[0].path}
-    assert [each.text for each in find_new_turns(said, known, is_begun=True)] == ["1", "Two."]
+def test_chosen_reply_is_logged_with_next_request() -> None:
+    turns = read_conversation("alice", [user("One."), assistant("1"), user("Two.")]).turns
+    known = {turns[0].path}
+    assert [each.text for each in find_new_turns(turns, known, is_begun=True)] == [
+        "1",
+        "Two.",
+    ]
 
 
-def test_the_beginning_of_a_reply_is_no_reply() -> None:
+def test_partial_reply_is_not_logged() -> None:
     begun = read_conversation("alice", [user("One."), assistant("It is")])
     assert [each.text for each in begun.turns] == ["One."]
     assert begun.reply_path == read_conversation("alice", [user("One.")]).reply_path
 
 
-def test_other_images_are_other_messages() -> None:
-    def shown(url: str) -> History:
+def test_messages_with_different_images_are_different() -> None:
+    def make_image_history(url: str) -> History:
         image = {"type": "image_url", "image_url": {"url": url}}
         return [user(""), {"role": "user", "content": [{"type": "text", "text": "What?"}, image]}]
 
-    one, other = (read_conversation("alice", shown(url)).reply_path for url in ("data:a", "data:b"))
+    one, other = (
+        read_conversation("alice", make_image_history(url)).reply_path
+        for url in ("data:a", "data:b")
+    )
     assert one != other
 
 
-def test_a_text_in_parts_is_the_same_text() -> None:
+def test_text_in_parts_equals_plain_text() -> None:
     parts = [{"type": "text", "text": "Hi"}]
     assert derive_session_id("alice", [user("Hi")]) == derive_session_id(
         "alice", [{"role": "user", "content": parts}]
     )
 
 
-def test_conversations_are_told_apart_by_owner_and_first_message() -> None:
+def test_conversations_differ_by_owner_and_first_message() -> None:
     system = {"role": "system", "content": "Today is Monday."}
     mine = derive_session_id("alice", [user("Hi"), assistant("Hello")])
     assert mine == derive_session_id("alice", [system, user("Hi")])
@@ -143,7 +149,7 @@ def test_conversations_are_told_apart_by_owner_and_first_message() -> None:
     assert mine != derive_session_id("alice", [user("Hey")])
 
 
-def test_one_name_is_the_owners_and_of_several_the_others_are_other_people() -> None:
+def test_single_name_is_owner_and_other_names_are_participants() -> None:
     alone = read_conversation("u1", [user("Hi", name="Alice")]).turns
     assert [(each.role, each.speaker) for each in alone] == [(Role.USER, None)]
     several = read_conversation("alice", [user("Hi", name="alice"), user("Hey", name="Bob")]).turns
@@ -151,27 +157,27 @@ def test_one_name_is_the_owners_and_of_several_the_others_are_other_people() -> 
     assert several[1].speaker == "Bob"
 
 
-def test_results_of_tools_are_the_tools_and_instructions_nobodys() -> None:
+def test_tool_results_have_tool_role_and_instructions_are_skipped() -> None:
     history = [
         {"role": "developer", "content": "Be brief."},
         user("Weather?"),
         {"role": "assistant", "content": None, "tool_calls": [{"id": "1"}]},
         {"role": "tool", "tool_call_id": "1", "content": "Rain"},
     ]
-    said = read_conversation("alice", history).turns
-    assert [(each.role, each.text) for each in said] == [
+    turns = read_conversation("alice", history).turns
+    assert [(each.role, each.text) for each in turns] == [
         (Role.USER, "Weather?"),
         (Role.TOOL, "Rain"),
     ]
 
 
-def test_what_says_nothing_is_nothing() -> None:
+def test_message_without_content_is_skipped() -> None:
     for content in ("", "  ", "\u200b", None, [], 7, [{"type": "text"}], {"a": 1}):
         assert read_conversation("alice", [{"role": "user", "content": content}]).turns == ()
 
 
 @given(text=st.text(), is_whole=st.booleans(), is_first=st.booleans())
-def test_an_id_tells_its_path_and_whether_the_reply_is_whole(
+def test_reply_id_encodes_path_and_completeness(
     *, text: str, is_whole: bool, is_first: bool
 ) -> None:
     path = read_conversation("alice", [user("Hi")]).reply_path
@@ -181,7 +187,7 @@ def test_an_id_tells_its_path_and_whether_the_reply_is_whole(
     assert (id_ == path) is (is_whole and is_first)
 
 
-def test_what_is_asked_is_what_the_user_said_last() -> None:
+def test_last_user_text_is_query() -> None:
     assert (
         find_last_user_text([user("One."), assistant("1"), user("Two."), assistant("2")]) == "Two."
     )

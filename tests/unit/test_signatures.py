@@ -1,4 +1,4 @@
-"""The doors of the library, and of its client, have the same methods with the same signatures."""
+"""The API classes and their clients have the same methods with the same signatures."""
 
 from __future__ import annotations
 
@@ -20,10 +20,20 @@ from memolith.client.remote import (
 from support.rows import check_each
 
 _BY_OWNER = {name for name in vars(OwnerMethods) if not name.startswith("_")}
-"""Methods of the engine that call the owner's: these a client inherits as they are."""
+"""Engine methods that call the owner's method. A client inherits them unchanged."""
 
 
-def methods(of: type) -> dict[str, Callable[..., object]]:
+def get_signature(method: Callable[..., object]) -> tuple[object, ...]:
+    """Return a comparable signature: without `self`, and with equal functions as defaults."""
+    signature = inspect.signature(method)
+    parameters = [
+        each.replace(default="function") if inspect.isfunction(each.default) else each
+        for each in list(signature.parameters.values())[1:]
+    ]
+    return (*parameters, signature.return_annotation)
+
+
+def get_methods(of: type) -> dict[str, Callable[..., object]]:
     return {
         name: member
         for name, member in inspect.getmembers(of, inspect.isfunction)
@@ -31,8 +41,8 @@ def methods(of: type) -> dict[str, Callable[..., object]]:
     }
 
 
-@check_each("name", sorted(methods(OwnerMemory)))
-def test_the_engine_takes_what_an_owner_takes_and_the_owner(name: str) -> None:
+@check_each("name", sorted(get_methods(OwnerMemory)))
+def test_engine_method_has_owners_parameters_and_owner(name: str) -> None:
     own = inspect.signature(getattr(OwnerMemory, name))
     engine = inspect.signature(getattr(Memolith, name))
     assert engine.parameters["owner"].kind is inspect.Parameter.KEYWORD_ONLY
@@ -44,12 +54,13 @@ def test_the_engine_takes_what_an_owner_takes_and_the_owner(name: str) -> None:
 @pytest.mark.parametrize(
     ("synchronous", "asynchronous"), [(OwnerMemory, AsyncOwnerMemory), (Memolith, AsyncMemolith)]
 )
-def test_asynchronous_doors_have_the_same_methods(synchronous: type, asynchronous: type) -> None:
-    plain, awaitable = methods(synchronous), methods(asynchronous)
+def test_asynchronous_classes_have_the_same_methods(synchronous: type, asynchronous: type) -> None:
+    plain, awaitable = get_methods(synchronous), get_methods(asynchronous)
     assert set(plain) == set(awaitable)
     for name, method in plain.items():
-        if name not in {"owner", "close", "export", "ingest_stream"}:  # iterators, but for two
-            assert inspect.signature(method) == inspect.signature(awaitable[name]), name
+        # The last two return iterators.
+        if name not in {"owner", "close", "export", "ingest_stream"}:
+            assert get_signature(method) == get_signature(awaitable[name]), name
             assert inspect.iscoroutinefunction(awaitable[name]), name
 
 
@@ -62,29 +73,29 @@ _REMOTE = [
 
 
 @check_each(("local", "remote"), _REMOTE)
-def test_the_doors_of_a_client_have_the_same_methods(local: type, remote: type) -> None:
-    plain, asking = methods(local), methods(remote)
+def test_clients_have_the_same_methods(local: type, remote: type) -> None:
+    plain, asking = get_methods(local), get_methods(remote)
     assert set(plain) == set(asking)
     for name, method in plain.items():
-        if name != "owner":  # returns a client's
+        if name != "owner":  # the client returns its own type
             assert inspect.signature(method) == inspect.signature(asking[name]), name
 
 
 @check_each(("local", "remote"), _REMOTE)
-def test_a_client_does_nothing_by_the_librarys_own_parts(local: type, remote: type) -> None:
+def test_client_overrides_every_local_method(local: type, remote: type) -> None:
     inherited = {
         name
-        for name, method in methods(local).items()
+        for name, method in get_methods(local).items()
         if getattr(remote, name) is method and not (local is Memolith and name in _BY_OWNER)
     }
     assert inherited <= {"export", "ingest_stream"}
 
 
-def test_the_engines_methods_are_those_that_the_tool_writes() -> None:
+def test_generated_module_is_up_to_date() -> None:
     root = Path(__file__).parents[2]
-    spec = spec_from_file_location("doors", root / "tools" / "doors.py")
+    spec = spec_from_file_location("generate_api", root / "tools" / "generate_api.py")
     assert spec is not None
     assert spec.loader is not None
     tool = module_from_spec(spec)
     spec.loader.exec_module(tool)
-    assert (root / "src/memolith/api/_generated.py").read_text() == tool.written()
+    assert (root / "src/memolith/api/_generated.py").read_text() == tool.render()

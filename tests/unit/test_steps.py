@@ -1,4 +1,4 @@
-"""Steps and counts: told while somebody watches, and in the order in which they end."""
+"""Tracing of spans and counts for active observers, in order of completion."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from memolith.tracing import count, observe, span, traced
 
 
 @dataclass
-class Notes:
-    """What was told."""
+class RecordingObserver:
+    """Record the reported events."""
 
-    told: list[str] = field(default_factory=list)
+    events: list[str] = field(default_factory=list)
 
     @contextmanager
     def span(self, name: str) -> Iterator[None]:
-        self.told.append(f"{name} begins")
+        self.events.append(f"{name} begins")
         try:
             yield
         finally:
-            self.told.append(f"{name} ends")
+            self.events.append(f"{name} ends")
 
     def count(self, name: str, number: int) -> None:
-        self.told.append(f"{number} {name}")
+        self.events.append(f"{number} {name}")
 
 
 @traced("whole")
@@ -37,25 +37,25 @@ def work(number: int) -> int:
     return number
 
 
-def test_nobody_is_told_where_nobody_watches() -> None:
-    notes = Notes()
+def test_nothing_is_reported_without_active_observer() -> None:
+    notes = RecordingObserver()
     with observe(notes):
         pass
     assert work(3) == 3
-    assert notes.told == []
+    assert notes.events == []
     assert work.__doc__ == "Do something."
 
 
-def test_all_who_watch_are_told() -> None:
-    one, other = Notes(), Notes()
+def test_every_active_observer_gets_all_events() -> None:
+    one, other = RecordingObserver(), RecordingObserver()
     with observe(one), observe(other):
         work(3)
-    assert one.told == ["whole begins", "part begins", "3 things", "part ends", "whole ends"]
-    assert other.told == one.told
+    assert one.events == ["whole begins", "part begins", "3 things", "part ends", "whole ends"]
+    assert other.events == one.events
 
 
-def test_what_is_raised_in_a_step_goes_on() -> None:
-    notes = Notes()
+def test_exception_in_span_is_reraised() -> None:
+    notes = RecordingObserver()
     with pytest.raises(ValueError, match="no"), observe(notes), span("a"):
         raise ValueError("no")
-    assert notes.told == ["a begins", "a ends"]
+    assert notes.events == ["a begins", "a ends"]

@@ -1,4 +1,4 @@
-"""What tells the rows of a table from others."""
+"""Checksums of table rows."""
 
 from __future__ import annotations
 
@@ -16,21 +16,23 @@ VALUES = st.one_of(
 ROWS = st.lists(st.tuples(VALUES, VALUES, VALUES), min_size=1, max_size=8)
 
 
-def batches(rows: list[tuple[Any, ...]], size: int) -> Iterator[tuple[str, list[Any]]]:
+def make_batches(rows: list[tuple[Any, ...]], size: int) -> Iterator[tuple[str, list[Any]]]:
     for start in range(0, len(rows), size):
         yield "terms", rows[start : start + size]
 
 
 @given(rows=ROWS, one=st.integers(1, 9), other=st.integers(1, 9))
-def test_rows_are_summed_alike_in_whatever_batches_they_come(
+def test_checksum_is_independent_of_batches(
     rows: list[tuple[Any, ...]], one: int, other: int
 ) -> None:
-    assert compute_checksums(batches(rows, one)) == compute_checksums(batches(rows, other))
-    assert compute_checksums(batches(rows, one))["terms"].rows == len(rows)
+    assert compute_checksums(make_batches(rows, one)) == compute_checksums(
+        make_batches(rows, other)
+    )
+    assert compute_checksums(make_batches(rows, one))["terms"].rows == len(rows)
 
 
 @given(rows=ROWS, data=st.data())
-def test_any_other_value_or_row_or_order_gives_another_sum(
+def test_any_change_of_rows_changes_checksum(
     rows: list[tuple[Any, ...]], data: st.DataObject
 ) -> None:
     at = data.draw(st.integers(0, len(rows) - 1))
@@ -42,12 +44,12 @@ def test_any_other_value_or_row_or_order_gives_another_sum(
         [*rows[:at], *rows[at + 1 :]],
         rows[::-1],
     ):
-        assert (compute_checksums(batches(other, 2)) == compute_checksums(batches(rows, 2))) == (
-            other == rows
-        )
+        assert (
+            compute_checksums(make_batches(other, 2)) == compute_checksums(make_batches(rows, 2))
+        ) == (other == rows)
 
 
-def test_nothing_has_no_sum_and_zero_has_no_sign() -> None:
+def test_empty_input_has_no_checksum_and_zero_has_no_sign() -> None:
     assert compute_checksums([]) == {}
     row = (*range(11), 0.0, *range(20))
     minus = (*range(11), -0.0, *range(20))

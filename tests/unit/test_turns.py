@@ -1,4 +1,4 @@
-"""Turns are taken in the order of arrival, by so many at once."""
+"""A fair semaphore serves waiters in order of arrival, with limited concurrency."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def wait_for(turns: FairSemaphore, waiting: int) -> None:
 
 
 @pytest.mark.parametrize("places", [1, 3])
-def test_who_waits_longest_is_next(places: int) -> None:
+def test_longest_waiter_is_served_first(places: int) -> None:
     turns = FairSemaphore(places)
     for _ in range(places):
         assert turns.acquire(0)
@@ -38,7 +38,7 @@ def test_who_waits_longest_is_next(places: int) -> None:
     assert served == list(range(6))
 
 
-def test_who_ends_a_turn_does_not_get_the_next_before_who_waits() -> None:
+def test_releaser_does_not_overtake_waiter() -> None:
     turns = FairSemaphore(1)
     assert turns.acquire(0)
     with ThreadPoolExecutor(1) as threads:
@@ -49,7 +49,7 @@ def test_who_ends_a_turn_does_not_get_the_next_before_who_waits() -> None:
         assert waiting.result(_PATIENCE_S)
 
 
-def test_who_waits_in_vain_takes_no_turn() -> None:
+def test_timed_out_waiter_takes_no_slot() -> None:
     turns = FairSemaphore(1)
     assert turns.acquire(0)
     assert not turns.acquire(0.01)
@@ -58,7 +58,7 @@ def test_who_waits_in_vain_takes_no_turn() -> None:
     assert not turns.acquire(0)
 
 
-def test_no_more_are_in_at_once_than_there_are_places() -> None:
+def test_concurrency_never_exceeds_number_of_slots() -> None:
     turns, lock = FairSemaphore(2), threading.Lock()
     inside, most = 0, 0
 

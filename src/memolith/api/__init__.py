@@ -1,1 +1,1 @@
-"""Api."""
+"""The public Python API: `Memolith`, `OwnerMemory` and their asynchronous versions."""

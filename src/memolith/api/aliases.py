@@ -1,4 +1,4 @@
-"""Shorthands: the names under which users of other memory systems know the same things."""
+"""Aliases of methods of `OwnerMemory`, under names that other memory systems use."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ if TYPE_CHECKING:
     from memolith.services.learn import LearnResult
 
 PAGE_SIZE = 50
+"""The default number of memories on a page."""
 
 
 class _AliasedMemory(Protocol):
-    """What the shorthands call; `OwnerMemory` has it."""
+    """The methods that the aliases call."""
 
     def equivalent_kind(self, kind: str) -> str: ...
     def remember(
@@ -32,16 +33,16 @@ class _AliasedMemory(Protocol):
 
 
 class Aliases:
-    """Calls of the methods of `OwnerMemory` with some arguments filled in."""
+    """Methods that call another method of `OwnerMemory` with preset arguments."""
 
     def store_fact(self: _AliasedMemory, content: str, importance: float | None = None) -> Memory:
-        """Store a memory of kind "fact", or what the profile calls one."""
+        """Store a memory of kind "fact", or of the profile's equivalent kind."""
         return self.remember(content, kind=self.equivalent_kind("fact"), importance=importance)
 
     def store_preference(
         self: _AliasedMemory, content: str, importance: float | None = None
     ) -> Memory:
-        """Store a memory of kind "preference", or what the profile calls one."""
+        """Store a memory of kind "preference", or of the profile's equivalent kind."""
         return self.remember(
             content, kind=self.equivalent_kind("preference"), importance=importance
         )
@@ -49,39 +50,39 @@ class Aliases:
     def store_correction(
         self: _AliasedMemory, content: str, importance: float | None = None
     ) -> Memory:
-        """Store a memory of kind "correction", or what the profile calls one."""
+        """Store a memory of kind "correction", or of the profile's equivalent kind."""
         return self.remember(
             content, kind=self.equivalent_kind("correction"), importance=importance
         )
 
     def search(self: _AliasedMemory, query: str, top_k: int = 5) -> RecallResult:
-        """Return the nearest by vector alone; does not count as a use."""
+        """Return the nearest results by vector. The recall does not count as a use."""
         return self.recall(query, top_k=top_k, mode="vector", touch=False)
 
     def hybrid_search(self: _AliasedMemory, query: str, top_k: int = 5) -> RecallResult:
-        """Return what is relevant by vector and by word."""
+        """Return the most relevant results by vectors and keywords."""
         return self.recall(query, top_k=top_k)
 
     def retrieve_context(self: _AliasedMemory, query: str, limit: int = 5) -> str:
-        """Return what is relevant as text for a prompt, of at most so many results."""
+        """Return at most `limit` relevant results as text for a system prompt."""
         return self.context(query, top_k=limit)
 
     def process_exchange(
         self: _AliasedMemory, user: str, assistant: str, *, at: datetime | None = None
     ) -> LearnResult:
-        """Take in one exchange."""
+        """Log one exchange and learn memories from it."""
         return self.learn(user, assistant, at=at)
 
     def memories(
         self: _AliasedMemory, limit: int = PAGE_SIZE, offset: int = 0
     ) -> tuple[tuple[Memory, ...], int]:
-        """Return active memories, newest first, and how many there are in all.
+        """Return a page of active memories, newest first, and the total number of active memories.
 
-        An offset past the end gives no memory and a total of 0: nothing was counted.
+        With an offset past the end, both are empty: no memories and a total of 0.
         """
         page = self.list(limit=limit, offset=offset)
         return (page.memories, page.total) if page.memories else ((), 0)
 
     def active_count(self: _AliasedMemory) -> int:
-        """Return how many memories are active."""
+        """Return the number of active memories."""
         return self.list(limit=1).total

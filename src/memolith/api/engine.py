@@ -1,4 +1,4 @@
-"""`Memolith`: the memory of many owners."""
+"""`Memolith`: a memory store of any number of owners."""
 
 from __future__ import annotations
 
@@ -48,11 +48,16 @@ from memolith.services.work import WorkResult
 class Memolith(OwnerMethods):
     """Persistent memory for assistants and agents. Thread-safe.
 
-    Every method of `OwnerMemory` is here too, with the owner named by `owner`.
+        with Memolith.open("memory.db") as memory:
+            memory.remember("Prefers metric units", owner="alice")
+            print(memory.context("Which units should I use?", owner="alice"))
+
+    Every method of `OwnerMemory` is also a method of this class, with the owner id as the keyword
+    argument `owner`.
     """
 
     def __init__(self, app: App) -> None:
-        """Use `Memolith.open` to make one."""
+        """Use `Memolith.open` or `Memolith.connect` to create an instance."""
         self._app = app
 
     @classmethod
@@ -71,40 +76,42 @@ class Memolith(OwnerMethods):
         chat: ChatModel | Callable[[list[dict[str, str]]], str] | None = None,
         worker: bool | None = None,
     ) -> Self:
-        """Open a store; a new one is made where there is none.
+        """Open a store. Create it if it does not exist.
 
-        One that can't be written is opened to read; see `OwnerMemory`.
+        A store that cannot be written is opened read-only. Its methods that write raise
+        `StoreReadOnly`.
+
+            memory = Memolith.open("memory.db", profile="facts")
 
         Args:
-            url: A file's path, or ":memory:" for a store that ends with the process; None:
-                by the configuration.
-            profile: The profile of new owners, by name or one of your own making; None: by the
-                configuration.
-            embedder: A port, or a function from texts to vectors; None: by the configuration.
-            clock: The time; None: the computer's.
-            tokens: Counts tokens; None: the local embedder's word pieces.
-            config: A configuration file, or one loaded already; None: `memolith.toml` where it
-                is found, and the environment.
-            cipher: What a store in a file is encrypted with; None: by the configuration. With
-                encryption, the first store makes the keys: back them up (`memolith key backup`).
-            reranker: Scores anew what was found, in profiles that take its word (`chunks`): a port,
-                or a function from a query and texts to scores; None: by the configuration.
-            arbitrator: Tells what becomes of a memory that is near to a known one, where the
-                profile asks (`facts`): a port, or a function of both texts, the known one
-                first; None: both are kept.
-            chat: The language model: a port, or a function from messages, each with `role` and
-                `content`, to a text; None: by the configuration, where there may be none.
-            worker: Whether to do in the background what waits for the language model, if there is
-                one; None: by the configuration. If not, `memolith worker` or `work` does.
+            url: A file path, a PostgreSQL URL, or ":memory:" for a store that ends with the
+                process. None: as configured.
+            profile: The profile of new owners: a name or your own `Profile`. None: as configured.
+            embedder: A port, or a function from texts to vectors. None: as configured.
+            clock: The source of the current time. None: the system clock.
+            tokens: The token counter. None: the word pieces of the local embedder.
+            config: A configuration file, or loaded settings. None: `memolith.toml`, if it is found,
+                and the environment.
+            cipher: The encryption of a store in a file. None: as configured. The first encrypted
+                store creates the keys: back them up with `memolith key backup`.
+            reranker: Rescores results in profiles that use a reranker (`chunks`): a port, or a
+                function from a query and texts to scores. None: as configured.
+            arbitrator: Resolves a new memory that is similar to a known one, in profiles that ask
+                for it (`facts`): a port, or a function of the known and the new text. None: both
+                are kept.
+            chat: The language model: a port, or a function from messages (mappings with `role` and
+                `content`) to a text. None: as configured; the default is no model.
+            worker: Whether to run learning in background threads if there is a language model.
+                None: as configured. Otherwise run `memolith worker` or call `work`.
 
         Raises:
-            InvalidConfiguration: A setting can't be taken.
-            StoreUnavailable: The file can't be opened.
-            StoreReadOnly: The file can't be written, and an older Memolith wrote it.
-            StoreDamaged: The file is no store.
-            StoreTooNew: A newer Memolith wrote it.
-            KeyUnavailable: It is encrypted, and its key is missing or another.
-            WrongEmbeddingModel: It was built with another embedder.
+            InvalidConfiguration: A setting is invalid.
+            StoreUnavailable: The store cannot be opened.
+            StoreReadOnly: The store cannot be written, and its schema is too old to be read.
+            StoreDamaged: The file is not a store.
+            StoreTooNew: The store was written by a newer Memolith.
+            KeyUnavailable: The store is encrypted, and its key is missing or wrong.
+            WrongEmbeddingModel: The vectors of the store are from another embedder.
         """
         return cls(
             bootstrap.build_app(
@@ -126,52 +133,56 @@ class Memolith(OwnerMethods):
     def connect(
         cls, url: str = DEFAULT_URL, *, key: str | None = None, timeout_s: float = DEFAULT_TIMEOUT_S
     ) -> Memolith:
-        """Reach the memory of a service (`memolith serve`) as if it were here.
+        """Return a client of a Memolith service (`memolith serve`) with the methods of `Memolith`.
 
-        Nothing is sent yet. What only the library can do raises `LibraryOnly`.
+        Connects with the first call. Methods that a service does not offer raise `LibraryOnly`.
+
+            memory = Memolith.connect("http://127.0.0.1:8377")
 
         Args:
-            url: Where the service is.
-            key: The API key; None: what the environment variable `MEMOLITH_API_KEY` holds, if
-                anything.
-            timeout_s: How long an answer may take.
+            url: The address of the service.
+            key: The API key. None: the environment variable `MEMOLITH_API_KEY`, if it is set.
+            timeout_s: The timeout of a request, in seconds.
 
         Raises:
-            InvalidConfiguration: An argument can't be taken, or the client is not installed.
+            InvalidConfiguration: An argument is invalid, or the client is not installed.
         """
         from memolith.client.remote import RemoteMemolith, build_transport
 
         return RemoteMemolith(build_transport(url, key, timeout_s))
 
     def owner(self, owner_id: str) -> OwnerMemory:
-        """Return the memory of one owner, 1 to 256 characters.
+        """Return the memory of one owner. Nothing is stored until the first write.
+
+        Args:
+            owner_id: Any name of 1 to 256 characters, such as a user id.
 
         Raises:
-            InvalidInput: That can't be an owner's id.
+            InvalidInput: The id is invalid.
         """
         return OwnerMemory(owner_id, self._app.services)
 
     def owners(self) -> list[str]:
-        """Return the ids of all who have something stored, sorted."""
+        """Return the ids of all owners with stored records, sorted."""
         return self._app.store.owners()
 
     def profiles(self) -> tuple[ProfileInfo, ...]:
-        """Return the profiles that an owner can have."""
+        """Return the available profiles."""
         return self._app.services.memory_reader.profiles()
 
     def erase(self, owner: str) -> EraseResult:
-        """Remove everything of an owner for good, and the owner's key.
+        """Remove all records and the encryption key of an owner permanently.
 
-        From then on nothing is stored for them (`OwnerErased`), also after a backup made before
-        is restored over this store, until they are readmitted. Doing it again is no error.
+        Later writes for the owner raise `OwnerErased` until `readmit`, even after an older backup
+        is restored over this store. Erasing an owner twice is not an error.
 
         Raises:
-            NotFound: The owner has nothing, and never was erased.
+            NotFound: The owner has no records and was never erased.
         """
         return self._app.services.purger.erase(owner)
 
     def readmit(self, owner: str) -> None:
-        """Let an erased owner begin again, with nothing.
+        """Allow writes for an erased owner again. The owner starts without records.
 
         Raises:
             NotFound: The owner was not erased.
@@ -179,65 +190,67 @@ class Memolith(OwnerMethods):
         self._app.services.purger.readmit(owner)
 
     def rotate_key(self, owner: str) -> int:
-        """Encrypt everything of an owner with a new key, and destroy the one before.
+        """Reencrypt all records of an owner with a new key and destroy the old key.
 
-        Interrupted, everything can still be read; called again, it is finished.
+        If it is interrupted, all records stay readable. Call it again to finish.
 
         Returns:
-            The version of the key that is in force now.
+            The version of the new key.
 
         Raises:
             Conflict: The store is not encrypted.
-            NotFound: The owner has nothing stored.
+            NotFound: The owner has no records.
         """
         return self._app.services.key_rotation.rotate(owner)
 
     def create_api_key(
         self, name: str, *, role: str = "owner", owner: str | None = None
     ) -> NewApiKey:
-        """Make a key for a caller of the service; it is shown this once.
+        """Create an API key for the HTTP service. Only this call returns its secret.
+
+            print(memory.create_api_key("phone", owner="alice").secret)
 
         Args:
-            name: What people call it; free once its key is revoked.
-            role: "owner", who may do everything of one owner; "service", of any owner named in the
-                call; "admin", that, and what concerns the whole store.
-            owner: Whose key it is, for the role "owner".
+            name: A label, unique among active keys.
+            role: "owner": full access to one owner. "service": access to any owner, named in each
+                request. "admin": like "service", and operations on the whole store.
+            owner: The owner id. Required for the role "owner".
 
         Raises:
-            InvalidInput: An argument can't be taken.
-            Conflict: A key in force has that name, or the owner was erased.
+            InvalidInput: An argument is invalid.
+            Conflict: An active key has the same name, or the owner was erased.
         """
         return self._app.services.api_keys.create(name, role, owner)
 
     def api_keys(self) -> tuple[ApiKey, ...]:
-        """Return what is known of all keys, revoked ones too, oldest first."""
+        """Return all API keys without secrets, including revoked ones, oldest first."""
         return self._app.services.api_keys.list_keys()
 
     def find_api_key(self, secret: str) -> ApiKey | None:
-        """Return the key in force that a caller shows; None: it is none."""
+        """Return the active API key with this secret. None if there is none."""
         return self._app.services.api_keys.find_active(secret)
 
     def revoke_api_key(self, name: str) -> None:
-        """Let the key in force of that name open nothing any more, at once.
+        """Revoke the active API key of that name, effective immediately.
 
         Raises:
-            NotFound: There is none.
+            NotFound: No active key has this name.
         """
         self._app.services.api_keys.revoke(name)
 
     @property
     def health_checks(self) -> HealthProbe:
-        """Looks whether the store and the embedder are there: for servers."""
+        """Health checks of the store and the embedder, for servers."""
         return self._app.services.health_probe
 
     @property
     def has_worker_died(self) -> bool:
-        """Whether the background was to work, and ended by itself: for servers."""
+        """Whether the background worker ended unexpectedly, for servers."""
         return self._app.background.has_died
 
     @property
     def idempotency(self) -> IdempotencyStore:
-        """What was answered to requests that have a key: for servers."""
+        """The stored responses to requests with an idempotency key, for servers."""
         return self._app.store.idempotency
 
     def backup(
@@ -247,19 +260,21 @@ class Memolith(OwnerMethods):
         overwrite: bool = False,
         on_progress: Callable[[int], None] | None = None,
     ) -> int:
-        """Copy the store to a file as of now, while it is in use; return the file's size.
+        """Copy the store to a file while it is in use, and return the size of the file in bytes.
 
-        The file is there whole or not at all. It holds no key: `memolith key backup` copies those.
+        The backup is a snapshot. The file is written completely or not at all. It contains no keys:
+        back them up with `memolith key backup`.
 
         Args:
-            path: The file.
-            overwrite: Whether it may take the place of another.
-            advance: Called with a number of pages, or rows, as they are copied.
+            path: The file to write.
+            overwrite: Whether to replace an existing file.
+            on_progress: Called with the number of pages or rows that were copied since the last
+                call.
 
         Raises:
-            Conflict: There is a file already.
-            InvalidInput: The store is none that can be copied.
-            StoreUnavailable: The file can't be written.
+            Conflict: The file exists.
+            InvalidInput: The store cannot be copied, because it is kept in memory.
+            StoreUnavailable: The file cannot be written.
         """
         return backup.back_up(self._app, path, overwrite=overwrite, advance=on_progress)
 
@@ -274,28 +289,28 @@ class Memolith(OwnerMethods):
         config: LoadedSettings | str | PathLike[str] | None = None,
         cipher: CipherProvider | None = None,
     ) -> RestoreResult:
-        """Put a backup in a store's place; a file's nobody may have open.
+        """Replace a store by a backup. No process may have a store's file open.
 
-        The backup is checked before anything is replaced. Owners who were erased since stay
-        erased. The store that was there is kept beside it, as `….before-restore` or, in a
-        database, as the schema `…_before_restore`. The backup may be of another kind of store.
+        Checks the backup before it replaces the store. Owners that were erased since the backup
+        stay erased. The previous store is kept as `….before-restore` or, in PostgreSQL, as the
+        schema `…_before_restore`. The backup of a file can be restored into PostgreSQL and the
+        reverse.
 
         Args:
             path: The backup.
-            url: The store; None: by the configuration.
-            force: Whether it may take the place of a store.
-            keys_of: The store with whose keys the backup was made, where that is another: they
-                are copied.
+            url: The store. None: as configured.
+            force: Whether to replace an existing store.
+            keys_of: The store whose keys encrypt the backup, if it is another one. They are copied.
             config: See `open`.
             cipher: See `open`.
 
         Raises:
-            NotFound: There is no such backup.
-            Conflict: There is a store already.
-            StoreDamaged: The backup is none, or is damaged.
-            StoreTooNew: A newer Memolith wrote it.
-            KeyUnavailable: There is no key to it.
-            StoreUnavailable: The store is open somewhere, or files can't be written.
+            NotFound: The backup does not exist.
+            Conflict: The store exists, and `force` is not set.
+            StoreDamaged: The file is damaged or not a backup.
+            StoreTooNew: The backup was written by a newer Memolith.
+            KeyUnavailable: The key of the backup is missing.
+            StoreUnavailable: The store is in use, or a file cannot be written.
         """
         return backup.restore_backup(
             path, url, force=force, keys_of=keys_of, config=config, ciphers=cipher
@@ -312,30 +327,33 @@ class Memolith(OwnerMethods):
         cipher: CipherProvider | None = None,
         on_progress: Callable[[int], None] | None = None,
     ) -> MigrationResult:
-        """Move a store, all owners, into another database: SQLite or PostgreSQL.
+        """Copy a store with all owners to another database: SQLite or PostgreSQL.
 
-        Content, history, ids, times, versions, vectors and keys of API are copied as they are; the
-        source is read only, and stays. An encrypted store's keys are copied too: either store can
-        be erased from, or reset, without the other, so who is to be forgotten must be erased from
-        both. Interrupted, it goes on when called again; until it is finished, the target is
-        refused when opened. What the source's writers did meanwhile comes along when called again,
-        as long as nobody has written to the target.
+        Copies content, history, ids, times, versions, vectors and API keys unchanged, and only
+        reads the source. Copies encryption keys too, so either store can be reset without the
+        other. Owners must then be erased from both stores.
+
+        An interrupted migration continues with the next call. Until it is complete, the target
+        cannot be opened. Another call copies later changes of the source, unless the target was
+        written to.
+
+            Memolith.migrate("postgresql://memolith@db.example/memory", "memory.db")
 
         Args:
-            to: Where to: a file's path or URL, where nothing is, or an empty store, or this
-                source's migration.
-            source: The store to move; None: by the configuration.
-            verify: Only compare both, changing nothing.
+            to: The target: a file path or URL without a store, with an empty store, or with an
+                earlier migration of this source.
+            source: The store to copy. None: as configured.
+            verify: Compare both stores without copying.
             config: See `open`.
-            cipher: See `open`; of both.
-            advance: Called with a number of rows as they are copied and compared.
+            cipher: See `open`. Used for both stores.
+            on_progress: Called with the number of rows copied or compared since the last call.
 
         Raises:
-            NotFound: There is no such store.
-            Conflict: The target holds something else, or was written to since.
-            InvalidInput: A store is kept in memory.
-            KeyUnavailable: There is no key to the source.
-            StoreUnavailable: One of them can't be opened or written.
+            NotFound: The source does not exist.
+            Conflict: The target contains another store, or was written to since.
+            InvalidInput: One of the stores is kept in memory.
+            KeyUnavailable: The key of the source is missing.
+            StoreUnavailable: One of the stores cannot be opened or written.
         """
         return backup.migrate(
             to, source, verify=verify, config=config, ciphers=cipher, advance=on_progress
@@ -351,31 +369,32 @@ class Memolith(OwnerMethods):
         cipher: CipherProvider | None = None,
         on_progress: Callable[[int, int], None] | None = None,
     ) -> ReembedResult:
-        """Make all vectors of a store anew by another model, while it is in use.
+        """Recompute all vectors of a store with another embedding model, while it is in use.
 
-        They are made beside those in use, and taken into use in one step. Until then whoever has
-        the store open goes on with the model of before; from then on they are refused
-        (`WrongEmbeddingModel`) where they search or store a vector, and must open it again with
-        the new one. Interrupted, or killed, calling it again goes on.
+        The new vectors replace the old ones in one step at the end. From then on, processes that
+        opened the store with the old model get `WrongEmbeddingModel` and must reopen it. An
+        interrupted run continues with the next call.
 
         Args:
-            url: The store; None: by the configuration.
-            embedder: The new model: a port, or a function from texts to vectors; None: by the
-                configuration.
+            url: The store. None: as configured.
+            embedder: The new model: a port, or a function from texts to vectors. None: as
+                configured.
             config: See `open`.
             cipher: See `open`.
-            advance: Called with how many vectors were made since the last call, and how many there
-                are to be made, as far as is known.
+            on_progress: Called with the number of vectors created since the last call and the
+                estimated total.
 
         Returns:
-            What the vectors are of now; nothing is done where they were of that model before.
+            The model and the dimension of the vectors, and the number of new vectors. The number is
+            0 if the store used this model already.
 
         Raises:
-            Conflict: Vectors of another model are being made: finish that, or `abandon_reembed`.
-            InvalidInput: The store is kept in memory, or its vectors can't be made anew.
-            ServiceFailed: The embedder failed.
-            StoreUnavailable: The store can't be written, or others write without a pause.
-            StoreDamaged: A vector belongs to no text: `verify` repairs that.
+            Conflict: Vectors of another model are being created. Finish that run or call
+                `abandon_reembed`.
+            InvalidInput: The store is kept in memory, or its vectors cannot be recomputed.
+            ServiceFailed: The embedding service failed.
+            StoreUnavailable: The store cannot be written, or other processes write without a pause.
+            StoreDamaged: A vector has no text. `verify` repairs it.
         """
         return reembed.reembed(
             url, embedder=embedder, config=config, ciphers=cipher, advance=on_progress
@@ -389,54 +408,55 @@ class Memolith(OwnerMethods):
         config: LoadedSettings | str | PathLike[str] | None = None,
         cipher: CipherProvider | None = None,
     ) -> bool:
-        """Give up making vectors anew, and remove those that were made.
+        """Cancel an unfinished `reembed` and remove its vectors.
 
         Args:
-            url: The store; None: by the configuration.
+            url: The store. None: as configured.
             config: See `open`.
             cipher: See `open`.
 
         Returns:
-            Whether any were being made.
+            Whether there was an unfinished run.
         """
         return reembed.abandon(url, config=config, ciphers=cipher)
 
     def verify(
         self, *, repair: bool = False, on_progress: Callable[[int], None] | None = None
     ) -> VerificationReport:
-        """Compare everything stored with what it was derived from, and with itself.
+        """Check the integrity of the store: records, encryption and derived data.
 
         Args:
-            repair: Whether to put right what can be derived: the index, counts, what is left
-                over. What can't is named.
-            advance: Called with a number of texts as they are compared.
+            repair: Whether to rebuild derived data, such as indexes and counts, and to remove
+                orphans. Other damage is only reported.
+            on_progress: Called with the number of texts checked since the last call.
 
         Raises:
             InvalidInput: The store is kept in memory.
-            ServiceFailed: A vector is missing, and the embedder failed.
+            ServiceFailed: A vector is missing, and the embedding service failed.
         """
         return self._app.services.verifier.verify(repair=repair, advance=on_progress)
 
     def apply_decay(self, *, owner: str | None = None) -> tuple[str, ...]:
-        """Store how strong memories are by now; return the ids of those that got weaker.
+        """Store the current strengths of memories and return the ids of the weakened ones.
 
-        What is stored is for those who list it: recall computes strengths as of the instant. Doing
-        it again changes nothing.
+        The stored values are only for display: recall computes strengths itself. The call is
+        idempotent.
 
         Args:
-            owner: Whose; None: everybody's.
+            owner: The owner id. None: all owners.
         """
         return self._run_for_owners(owner, self._app.services.maintenance.decay)
 
     def cleanup(
         self, *, owner: str | None = None, below: float | None = None, dry_run: bool = False
     ) -> int:
-        """Let memories fade that are too weak, restorably; return how many those are.
+        """Fade weak memories and return their number. `restore` brings back a faded memory.
 
         Args:
-            owner: Whose; None: everybody's.
-            below: The strength under which they fade; None: the profile's, which may be none.
-            dry_run: Only count them.
+            owner: The owner id. None: all owners.
+            below: Fade memories with a strength below this value, 0 to 1. None: the profile's
+                threshold; profiles without one fade nothing.
+            dry_run: Only count the memories.
 
         Raises:
             InvalidInput: `below` is not between 0 and 1.
@@ -446,27 +466,30 @@ class Memolith(OwnerMethods):
         return len(self._run_for_owners(owner, fade))
 
     def expire(self, *, owner: str | None = None) -> int:
-        """Mark the memories whose time is up as expired; return how many those are.
+        """Mark memories past their expiry as expired and return their number.
 
-        Recall leaves them out from their last instant on, marked or not.
+        Recall excludes expired memories in any case, marked or not.
+
+        Args:
+            owner: The owner id. None: all owners.
         """
         return len(self._run_for_owners(owner, self._app.services.maintenance.expire))
 
     def retain(
         self, days: int, *, owner: str | None = None, dry_run: bool = False
     ) -> tuple[RetentionResult, ...]:
-        """Remove for good what has not been active for so many days; say what that is.
+        """Remove records permanently that have been inactive for a number of days.
 
-        Memories that are no longer active, and conversations in which nothing was said since. Of
-        active memories none goes.
+        Removes inactive memories, and conversations without a message in that time. Active memories
+        stay.
 
         Args:
-            days: How long things are retained, from 1.
-            owner: Whose; None: everybody's.
-            dry_run: Only count them.
+            days: The retention period, at least 1.
+            owner: The owner id. None: all owners.
+            dry_run: Only count the records.
 
         Returns:
-            What was removed, an entry for each owner.
+            The numbers of removed records, one entry for each owner.
 
         Raises:
             InvalidInput: `days` is less than 1.
@@ -477,53 +500,53 @@ class Memolith(OwnerMethods):
         )
 
     def consolidate(self, *, owner: str | None = None) -> tuple[ConsolidationResult, ...]:
-        """Make memories shorter by the rules of their owners' profiles; say what was made.
+        """Summarise messages, conversations and old sessions, and update the base memory.
 
-        Summaries of messages, of conversations and of old sessions, and the base memory. A worker
-        does it by itself. What a summary stands for is kept, and `undo_consolidation` brings it
-        back.
+        The profiles of the owners define when a summary is due. A worker does this automatically.
+        The sources of a summary are kept: `undo_consolidation` restores them.
 
         Args:
-            owner: Whose; None: everybody's.
+            owner: The owner id. None: all owners.
+
+        Returns:
+            The new summaries and versions of the base memory.
 
         Raises:
-            ServiceFailed: The model failed; what was made before stays.
+            ServiceFailed: The language model failed. Summaries that were written before stay.
         """
         consolidate = self._app.services.consolidator.consolidate
         return tuple(made for each in self._target_owners(owner) for made in consolidate(each))
 
     def work(self, should_stop: Callable[[], bool] = lambda: False) -> tuple[WorkResult, ...]:
-        """Do what waits for a model and nobody else does: learning and consolidating.
+        """Run pending work that needs a language model: learning and consolidation.
 
-        `memolith worker` calls this again and again, and a process with a model does in the
-        background. However many processes do, nothing is learned twice; what fails is tried again
-        later (`backlog`).
+        `memolith worker` calls this repeatedly; so does the background worker of a process with a
+        model. Concurrent workers run each unit of work once. Failed work is retried later: see
+        `backlog`.
 
         Args:
-            stopped: Asked in between: whether to leave the rest for later.
+            should_stop: Called between units of work. Return True to leave the rest for later.
         """
         return self._app.services.work_runner.run_due(should_stop)
 
     def drain(self, timeout_s: float | None = None) -> bool:
-        """Wait until the background has tried all that waits now; return whether it has.
+        """Wait until the background worker has tried all pending work, and return whether it has.
 
-        A process that is about to end calls it so that what was just said is learned by then.
-        What fails is left for later; where nothing works in the background, there is nothing to
-        wait for.
+        Call this before a process ends, so that the last messages are learned. Failed work is left
+        for later. Without a background worker, the call returns immediately.
 
         Args:
-            timeout_s: For how long at most, in seconds; None: as long as it takes.
+            timeout_s: The maximum time to wait, in seconds. None: no limit.
         """
         return self._app.background.drain(timeout_s)
 
     def run_jobs(self, should_stop: Callable[[], bool] = lambda: False) -> tuple[JobResult, ...]:
-        """Do the scheduled jobs that are due and that nobody else is doing; say what was done.
+        """Run the scheduled jobs that are due, and return their results.
 
-        `memolith worker` calls this again and again. However many processes do, each job is done at
-        its interval, by one of them.
+        `memolith worker` calls this repeatedly. Of concurrent processes, one runs each job.
 
         Args:
-            stopped: Asked between owners: whether to leave the rest for later.
+            should_stop: Called between owners. Return True to leave the rest for later.
         """
         return self._app.services.scheduler.run_due(should_stop)
 
@@ -540,18 +563,18 @@ class Memolith(OwnerMethods):
         return tuple(id_ for each in self._target_owners(owner) for id_ in task(each))
 
     def chat_model(self, owner: str) -> StreamingChatModel | None:
-        """Return the language model, its calls counted for an owner; None where there is none."""
+        """Return the language model, with its usage counted for an owner. None if there is none."""
         return self._app.chat_models.for_owner(arguments.check_name(owner, "owner"))
 
     def flush(self) -> None:
-        """Write what waits to be written: access counts."""
+        """Write buffered access counts to the store."""
         self._app.access_counter.flush()
 
     def close(self) -> None:
-        """Write what waits, and let go of the store. Closing twice is no error.
+        """Flush buffered writes and close the store. Closing twice is not an error.
 
-        What a model was asked in the background is waited for, some seconds long; what it has not
-        come to waits in the store.
+        Waits a few seconds for running requests to a language model. Unfinished work stays pending
+        in the store.
         """
         self._app.close()
 
@@ -565,10 +588,10 @@ class Memolith(OwnerMethods):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Close it."""
+        """Close the store."""
         try:
             self.close()
         except StoreUnavailable:
-            # Ctrl-C at a bad moment leaves a turn to write taken; it says what has happened.
+            # Ctrl-C during a write can leave the write lock held; the interrupt is the cause.
             if not isinstance(error, KeyboardInterrupt):
                 raise

@@ -1,4 +1,4 @@
-"""`OwnerMemory`: the memory of one owner."""
+"""`OwnerMemory`: the memory of one owner, such as a user of an assistant."""
 
 from __future__ import annotations
 
@@ -36,18 +36,28 @@ if TYPE_CHECKING:
 
 DEFAULT_SESSION = "default"
 RECENT_MESSAGES = 20
+"""The default number of messages of `recent`. A guess."""
 
 
 class OwnerMemory(Aliases):
-    """What one owner remembers. Thread-safe; costs nothing to make.
+    """The memory of one owner. Thread-safe and cheap to create.
 
-    Every method raises `StoreUnavailable` where the store can't be reached. Those that change
-    something raise it where the disk is full, `StoreReadOnly` where the store can't be written,
-    and `Disabled` where memory is switched off; nothing has changed then.
+    Returned by `Memolith.owner`.
+
+        alice = memory.owner("alice")
+        alice.remember("Prefers metric units", kind="preference")
+        print(alice.recall("Which units should I use?").memories[0].content)
+
+    Every method raises `StoreUnavailable` if the store cannot be reached. Methods that write also
+    raise it if the disk is full, `StoreReadOnly` if the store is read-only, and `Disabled` if
+    memory is switched off. A failed write changes nothing.
+
+    Attributes:
+        owner_id: The owner's id.
     """
 
     def __init__(self, owner_id: str, services: Services) -> None:
-        """Use `Memolith.owner` to make one."""
+        """Use `Memolith.owner` to create an instance."""
         self.owner_id = validate_name(owner_id, "owner")
         self._services = services
 
@@ -65,24 +75,29 @@ class OwnerMemory(Aliases):
         session: str | None = None,
         origin: str = "user",
     ) -> Memory:
-        """Store one memory; return it, or the active one that says the same already.
+        """Store one memory and return it.
+
+        If an active memory has the same content, return that one instead.
+
+            memory = alice.remember("Prefers metric units", kind="preference", key="units")
 
         Args:
             content: The text, 1 to 8,000 characters.
-            kind: One of the profile's kinds; None: by its cues.
-            importance: 0..1; None: by its cues.
-            key: A name, unique among active memories; a taken one gets a new version.
+            kind: One of the profile's kinds. None: detected from the text.
+            importance: 0 to 1. None: estimated from the text.
+            key: A name that is unique among active memories. If a memory has the key already, it
+                gets a new version.
             tags: Words to filter by.
-            expires_in: "90d", "12h", "30m"; at most 365 days. Empty: never.
-            expires_at: When it ends instead.
-            happened_at: When it was true or said in the world.
-            session: The conversation it belongs to.
+            expires_in: A lifetime such as "90d", "12h" or "30m", at most 365 days. Empty: no
+                expiry.
+            expires_at: The time of expiry, instead of `expires_in`.
+            happened_at: When the fact was true or was stated.
+            session: The conversation that the memory belongs to.
             origin: user, assistant, tool, document, import or summary.
 
         Raises:
-            InvalidInput: An argument can't be taken; nothing was stored.
-            Conflict: The key is of a memory that is believed more than this origin: the user's
-                own word, say. Nothing was stored.
+            InvalidInput: An argument is invalid.
+            Conflict: The key belongs to a memory from a more trusted origin, such as the user.
         """
         return self._services.memory_writer.remember(
             self.owner_id,
@@ -108,30 +123,32 @@ class OwnerMemory(Aliases):
         action: str = "",
         is_truncated: bool = False,
     ) -> LearnResult:
-        """Take in one exchange: two messages, and what is worth remembering of the user's.
+        """Log one exchange and learn memories from the user's message.
+
+            alice.learn("My name is Alice and I live in Oslo", "Nice to meet you, Alice!")
 
         Args:
-            user: What the user said, at most 1,000,000 characters.
-            assistant: The reply; None: there is none yet.
+            user: The user's message, at most 1,000,000 characters.
+            assistant: The reply. None: there is no reply yet.
             session: The conversation.
-            at: When it was said; None: now.
-            action: What the assistant did. "IGNORE": the exchange is logged, and never learned
-                from.
-            cut: Whether the reply broke off: it is logged, and never learned from.
+            at: When the exchange took place. None: now.
+            action: The assistant's action. "IGNORE": log the exchange without learning from it.
+            is_truncated: Whether the reply is incomplete. Such an exchange is logged, but not
+                learned from.
 
         Raises:
-            InvalidInput: An argument can't be taken; nothing was stored.
+            InvalidInput: An argument is invalid. Nothing was stored.
         """
         messages = build_messages(user, assistant, at, action, is_truncated=is_truncated)
         return self.log(messages, session=session)
 
     def log(self, messages: Sequence[Message], *, session: str = DEFAULT_SESSION) -> LearnResult:
-        """Take in messages of any number of speakers, in order: all of them, or none.
+        """Log messages of any number of speakers, in order, and learn memories from them.
 
-        Messages whose `external_id` the session has already are passed over.
+        Stores all messages or none. Messages whose `external_id` exists in the session are skipped.
 
         Raises:
-            InvalidInput: A message can't be taken; the error's field says which.
+            InvalidInput: A message is invalid. The error's field names the message.
         """
         return self._services.learner.log(self.owner_id, messages, session_id=session)
 
@@ -146,19 +163,22 @@ class OwnerMemory(Aliases):
         tags: Iterable[str] = (),
         happened_at: datetime | None = None,
     ) -> IngestResult:
-        """Take in a long text, cut where its meaning is; say what was kept, what not, and why.
+        """Split a long text into chunks and store those that are worth remembering.
 
         Args:
-            text: At most 1,000,000 characters.
-            kind: The kind of all its memories; None: judged for each chunk.
-            session: The conversation they belong to.
+            text: At most 1,000,000 characters. `ingest_stream` has no limit.
+            kind: The kind of all memories. None: detected for each chunk.
+            session: The conversation that the memories belong to.
             origin: user, assistant, tool, document or import.
-            source: A name of the text; its memories have the tag "source:NAME".
+            source: A name for the text. Its memories get the tag "source:NAME".
             tags: Words to filter by.
-            happened_at: When it was true or said in the world.
+            happened_at: When the text was true or was written.
+
+        Returns:
+            Every chunk with its status: stored, known already, or dropped.
 
         Raises:
-            InvalidInput: An argument can't be taken; nothing was stored.
+            InvalidInput: An argument is invalid. Nothing was stored.
         """
         return self._services.ingester.ingest(
             self.owner_id,
@@ -182,14 +202,14 @@ class OwnerMemory(Aliases):
         tags: Iterable[str] = (),
         happened_at: datetime | None = None,
     ) -> Iterator[IngestResult]:
-        """Take in a text of any length, in bounded memory, as `ingest` does.
+        """Ingest a text of any length in bounded memory.
 
-        Gives what became of it some hundred chunks at a time, each time once they are stored. The
-        same text again adds nothing, so that one that broke off can be given again.
+        Yields a result for every few hundred chunks, after they are stored. Ingesting the same text
+        again stores nothing new, so an interrupted run can be repeated.
 
         Args:
             pieces: The text, in pieces of any size.
-            kind: See `ingest`, as for the rest.
+            kind: See `ingest`.
             session: See `ingest`.
             origin: See `ingest`.
             source: See `ingest`.
@@ -197,7 +217,7 @@ class OwnerMemory(Aliases):
             happened_at: See `ingest`.
 
         Raises:
-            InvalidInput: An argument can't be taken.
+            InvalidInput: An argument is invalid.
         """
         return self._services.ingester.ingest_stream(
             self.owner_id,
@@ -231,27 +251,33 @@ class OwnerMemory(Aliases):
         touch: bool = True,
         trace: bool = False,
     ) -> RecallResult:
-        """Return what is relevant to a query, best first.
+        """Search memories and messages; return the most relevant ones, best first.
+
+        A search always returns its nearest results. `RecallResult.likely_unanswerable` estimates
+        whether they answer the query.
+
+            for hit in alice.recall("Which units should I use?", top_k=3).memories:
+                print(f"{hit.score.total:.2f}  {hit.content}")
 
         Args:
-            query: Any text; of a longer one the first 300 and last 700 characters count.
-            top_k: At most so many results, over 100 is cut to 100; None: as many as the profile
-                says, else the configuration (`rag_limit`, 5).
-            token_budget: They cost at most so many tokens in a prompt.
-            kinds: Only these kinds; "episode" stands for messages.
-            session: Only this conversation.
-            tags: Only memories that have all of these.
-            since: Only what happened, or was said, at or after this.
-            until: Only what happened, or was said, before this.
-            as_of: What the store knew then, instead of now.
+            query: Any text. Of a long query, only the first 300 and last 700 characters count.
+            top_k: The maximum number of results, at most 100. None: the profile's number, else the
+                setting `rag_limit` (5).
+            token_budget: The maximum number of prompt tokens that the results may take.
+            kinds: Search only these kinds. "episode" means messages.
+            session: Search only this conversation.
+            tags: Search only memories that have all of these tags.
+            since: Search only records that happened, or were said, at or after this time.
+            until: Search only records that happened, or were said, before this time.
+            as_of: Search the memory as it was at this time, instead of now.
             mode: "hybrid", "vector" or "keyword".
-            include_compressed: Whether to take what a summary stands for.
-            touch: Whether to count this as a use of what is returned.
-            trace: Whether to say how the answer came about.
+            include_compressed: Whether to include records that a summary replaces.
+            touch: Whether to count this recall as a use of the results.
+            trace: Whether to record candidates, scores and times of each stage in the result.
 
         Raises:
-            InvalidInput: An argument can't be taken.
-            ServiceFailed: The embedder failed.
+            InvalidInput: An argument is invalid.
+            ServiceFailed: The embedding service failed.
         """
         recalling = self._services.retriever
         request = recalling.build_request(
@@ -286,11 +312,29 @@ class OwnerMemory(Aliases):
         touch: bool = True,
         state: str = "",
     ) -> str:
-        """Return what is relevant as text for a system prompt; empty with nothing to say.
+        """Return relevant memories and messages as text for a system prompt.
 
-        As many results as fit into the token budget, at most `top_k`; None: as many as the profile
-        says, else 100. `state` says how things stand now, for the profile whose prompt has a place
-        for it (`tiers`). See `recall`.
+        The text is empty if nothing is relevant. Arguments that `recall` has too mean the same
+        here.
+
+            prompt = alice.context("Where does the user live?", token_budget=500)
+
+        Args:
+            query: See `recall`.
+            token_budget: The maximum length of the text, in tokens.
+            top_k: The maximum number of results. None: the profile's number, else 100.
+            kinds: See `recall`.
+            session: See `recall`.
+            tags: See `recall`.
+            since: See `recall`.
+            until: See `recall`.
+            as_of: See `recall`.
+            touch: See `recall`.
+            state: A description of the current state. Only the profile `tiers` renders it.
+
+        Raises:
+            InvalidInput: An argument is invalid.
+            ServiceFailed: The embedding service failed.
         """
         return self.context_with_results(
             query,
@@ -322,9 +366,10 @@ class OwnerMemory(Aliases):
         state: str = "",
         exclude: Iterable[str] = (),
     ) -> Context:
-        """Return what `context` does, with the results that it shows and what it costs.
+        """Return the text of `context` together with its results and its token count.
 
-        Ids in `without` are left out: of messages, say, that stand in the prompt anyway.
+        Takes the arguments of `context`, and `exclude`: ids of records to leave out, such as
+        messages that the prompt contains anyway.
         """
         request = self._services.retriever.build_request(
             self.owner_id,
@@ -344,35 +389,41 @@ class OwnerMemory(Aliases):
         )
 
     def get(self, id: str | None = None, *, key: str | None = None) -> Memory:
-        """Return a memory, by id in any state, or the active one of a key.
+        """Return a memory: by id in any state, or the active memory of a key.
 
-        A forgotten one is without its words, until it is restored.
+        The content of a forgotten memory is empty.
 
         Raises:
-            InvalidInput: That is no id, or not just one of `id` and `key` is given.
-            NotFound: There is none of that id or key.
+            InvalidInput: The id is malformed, or not exactly one of `id` and `key` is given.
+            NotFound: No memory has this id or key.
         """
         return self._services.memory_reader.get(self.owner_id, id, key)
 
     def message(self, id: str) -> Message:
-        """Return a message.
+        """Return a message by its id.
 
         Raises:
-            InvalidInput: That is no id.
-            NotFound: There is none with it, or it is forgotten.
+            InvalidInput: The id is malformed.
+            NotFound: No message has this id, or the message is forgotten.
         """
         return self._services.memory_reader.message(self.owner_id, id)
 
     def messages(
         self, session: str = DEFAULT_SESSION, *, limit: int | None = None, after: int = 0
     ) -> tuple[Message, ...]:
-        """Return a conversation's messages, in order, from the first after a sequence number."""
+        """Return the messages of a conversation, in order.
+
+        Args:
+            session: The conversation.
+            limit: The maximum number of messages. None: all.
+            after: Return only messages with a greater sequence number.
+        """
         return self._services.memory_reader.messages(
             self.owner_id, session, limit=limit, after=after
         )
 
     def sessions(self) -> tuple[Session, ...]:
-        """Return the conversations, in the order in which they were first logged."""
+        """Return the conversations, in the order of their first messages."""
         return self._services.memory_reader.sessions(self.owner_id)
 
     def list(
@@ -385,18 +436,20 @@ class OwnerMemory(Aliases):
         cursor: str | None = None,
         offset: int = 0,
     ) -> Page:
-        """Return a page of memories, newest first; forgotten ones are without their words.
+        """Return a page of memories, newest first.
+
+        The content of forgotten memories is empty.
 
         Args:
-            kind: Only this kind.
-            state: Only this state; "all": every state. None: active ones.
-            tags: Only those that have all of these.
-            limit: At most so many; over 1,000 is cut to 1,000.
-            cursor: The `cursor` of the page before.
-            offset: How many to pass over.
+            kind: Return only memories of this kind.
+            state: Return only memories in this state. "all": in any state. None: active memories.
+            tags: Return only memories that have all of these tags.
+            limit: The size of the page, at most 1,000.
+            cursor: The `cursor` of the previous page.
+            offset: The number of memories to skip.
 
         Raises:
-            InvalidInput: An argument can't be taken.
+            InvalidInput: An argument is invalid.
         """
         return self._services.memory_reader.page(
             self.owner_id,
@@ -421,12 +474,14 @@ class OwnerMemory(Aliases):
         expires_at: datetime | None = None,
         happened_at: datetime | None = None,
     ) -> Memory:
-        """Change an active memory; return it as it is now. Another content is a new version.
+        """Change an active memory and return it. A change of content creates a new version.
+
+        Omitted arguments leave their fields unchanged. See `remember` for their meaning.
 
         Raises:
-            InvalidInput: An argument can't be taken, or there is none.
-            NotFound: There is no active memory with that id.
-            Conflict: Another memory says that already, or has that key.
+            InvalidInput: An argument is invalid, or no change is given.
+            NotFound: No active memory has this id.
+            Conflict: Another memory has the same content or key.
         """
         return self._services.memory_editor.update(
             self.owner_id,
@@ -442,82 +497,96 @@ class OwnerMemory(Aliases):
         )
 
     def supersede(self, old: str, new: str) -> Memory:
-        """Retire the memory `old` in favour of `new` (ids); return the retired one.
+        """Replace the memory `old` by the memory `new` and return the superseded memory.
+
+        Both arguments are ids. Superseded memories are kept, but not recalled.
 
         Raises:
-            NotFound: There is no such memory.
-            Conflict: They are the same, one is not active, or a cycle would come of it.
+            NotFound: One of the memories does not exist.
+            Conflict: Both ids are equal, a memory is not active, or the change would create a
+                cycle.
         """
         return self._services.memory_editor.supersede(self.owner_id, old, new)
 
     def forget(self, id: str | None = None, *, key: str | None = None) -> ForgetResult:
-        """Take a memory, by id or key, or a message out of every door; say what was touched.
+        """Hide a memory, by id or key, or a message, by id. `restore` undoes it.
 
-        The sentences it came from go too, in the messages where they stand, with the summaries that
-        stand for any of it, and the notes of the base memory that tell of it. `restore` undoes it.
-        Only `recall` and `context` with an `as_of` from before still give its words; what must be
-        gone for good is to be purged.
+        Also hides its source sentences in messages, the summaries derived from it, and the entries
+        of the base memory that mention it. Only `recall` and `context` with an earlier `as_of`
+        still return the content. Use `purge` to remove it permanently.
+
+        Returns:
+            The ids of all changed memories and messages.
 
         Raises:
-            InvalidInput: Not just one of `id` and `key` is given.
-            NotFound: There is nothing of that id or key, or it is forgotten already.
+            InvalidInput: Not exactly one of `id` and `key` is given.
+            NotFound: No record has this id or key, or it is forgotten already.
         """
         return self._services.memory_editor.forget(self.owner_id, id, key)
 
     def purge(self, id: str | None = None, *, key: str | None = None) -> PurgeResult:
-        """Remove a memory, by id or key, or a message for good; say what was touched.
+        """Remove a memory, by id or key, or a message, by id, permanently.
 
-        As `forget`, but no version of it is left anywhere, and nothing brings it back; what is
-        forgotten already can be purged. Other owners, and copies made before, are not touched.
+        Removes the records that `forget` hides, in every version. Forgotten records can be purged
+        too. Backups and exports that were made before still contain them.
+
+        Returns:
+            The ids of all changed and removed memories and messages.
 
         Raises:
-            InvalidInput: Not just one of `id` and `key` is given.
-            NotFound: There is nothing of that id, or no active memory of that key.
+            InvalidInput: Not exactly one of `id` and `key` is given.
+            NotFound: No record has this id, or no active memory has this key.
         """
         return self._services.purger.purge(self.owner_id, id, key)
 
     def restore(self, id: str) -> Memory | Message:
-        """Undo a forgetting or a supersession; return what is active again.
+        """Undo `forget` or `supersede` and return the restored memory or message.
 
         Raises:
-            NotFound: There is no such memory or message.
-            Conflict: It is active, or another memory has its key or says the same.
+            NotFound: No memory or message has this id.
+            Conflict: It is active already, or another memory has its key or its content.
         """
         return self._services.memory_editor.restore(self.owner_id, id)
 
     def review(self) -> tuple[Memory | Message, ...]:
-        """Return what is withheld from recall until it is reviewed, in the order it was stored.
+        """Return quarantined memories and messages, in the order in which they were stored.
 
-        That is what tools, documents, imports, assistants and other people said that tries to
-        instruct a model. What the user says so is recalled, as a quotation. And it is what a model
-        has learned that nothing said supports: of state `unsupported`.
+        Recall excludes them until `approve`. Quarantined are suspected prompt injections from
+        tools, documents, imports, assistants and other people, and memories that a model learned
+        without support in the conversation (state `unsupported`). Suspicious messages of the user
+        are recalled as quotations instead.
         """
         return self._services.review_queue.list_quarantined(self.owner_id)
 
     def approve(self, id: str) -> Memory | Message:
-        """Let a withheld memory or message be recalled, an order as a quotation; return it.
+        """Release a quarantined memory or message, so that it can be recalled, and return it.
+
+        Suspected prompt injections are rendered as quotations.
 
         Raises:
-            NotFound: Nothing with that id waits for a review.
+            NotFound: No quarantined record has this id.
         """
         return self._services.review_queue.approve(self.owner_id, id)
 
     def reject(self, id: str) -> ForgetResult:
-        """Forget a withheld memory or message; say what was touched. `restore` undoes it.
+        """Forget a quarantined memory or message. `restore` undoes it.
+
+        Returns:
+            The ids of all changed memories and messages.
 
         Raises:
-            NotFound: Nothing with that id waits for a review.
+            NotFound: No quarantined record has this id.
         """
         return self._services.review_queue.reject(self.owner_id, id)
 
     def history(self, id: str | None = None, *, key: str | None = None) -> History:
-        """Return versions and events of a memory, by id or key, oldest first.
+        """Return the versions and events of a memory, by id or key, oldest first.
 
-        A forgotten one's are without words.
+        The content of a forgotten memory is empty in every version.
 
         Raises:
-            InvalidInput: That is no id, or not just one of `id` and `key` is given.
-            NotFound: There is no memory of that id, or no active one of that key.
+            InvalidInput: The id is malformed, or not exactly one of `id` and `key` is given.
+            NotFound: No memory has this id, or no active memory has this key.
         """
         return self._services.memory_reader.history(self.owner_id, id, key)
 
@@ -526,10 +595,10 @@ class OwnerMemory(Aliases):
         return self._services.memory_reader.profile_name(self.owner_id)
 
     def equivalent_kind(self, kind: str) -> str:
-        """Return what the owner's profile calls a kind of `standard`.
+        """Return the kind of the owner's profile that corresponds to a kind of `standard`.
 
         Raises:
-            InvalidInput: There is no such kind.
+            InvalidInput: The profile `standard` has no such kind.
         """
         return self._services.memory_reader.equivalent_kind(self.owner_id, kind)
 
@@ -540,19 +609,19 @@ class OwnerMemory(Aliases):
         dry_run: bool = False,
         on_progress: Callable[[int], None] | None = None,
     ) -> ProfileSwitch:
-        """Let another profile hold from now on; say what that changes.
+        """Move the owner to another profile and return the changes.
 
-        Memories keep their ids and history; their kinds become those of the new profile by a
-        fixed map, and what they were is kept, so that the way back loses nothing.
+        Memories keep their ids and history. A fixed map converts their kinds. The previous kinds
+        are stored, so switching back loses nothing.
 
         Args:
-            name: The profile.
-            dry_run: Only say what would change.
-            advance: Called with a number of texts as they are made ready.
+            name: The new profile.
+            dry_run: Return the changes without making them.
+            on_progress: Called with the number of texts that were embedded since the last call.
 
         Raises:
-            InvalidInput: There is no such profile.
-            ServiceFailed: The embedder failed; the old profile holds.
+            InvalidInput: No profile has this name.
+            ServiceFailed: The embedding service failed. The profile is unchanged.
         """
         return self._services.profile_switcher.switch(
             self.owner_id, name, dry_run=dry_run, advance=on_progress
@@ -564,13 +633,17 @@ class OwnerMemory(Aliases):
         """Return the last messages, oldest first: the working memory of a conversation.
 
         Args:
-            limit: At most so many.
-            session: Only of this conversation; None: of all.
+            limit: The maximum number of messages.
+            session: Return only messages of this conversation. None: of all conversations.
         """
         return self._services.memory_reader.recent_messages(self.owner_id, limit, session)
 
     def base_memory(self, *, as_of: datetime | None = None) -> BaseMemory | None:
-        """Return the living document about the owner, as it stands or stood then; None: none."""
+        """Return the base memory: a living document about the owner. None if there is none.
+
+        Args:
+            as_of: Return the version that was current at this time. None: the current version.
+        """
         return self._services.base_memory.get(self.owner_id, as_of=as_of)
 
     def base_memory_versions(self) -> tuple[BaseMemory, ...]:
@@ -578,7 +651,7 @@ class OwnerMemory(Aliases):
         return self._services.base_memory.list_versions(self.owner_id)
 
     def set_base_memory(self, content: str) -> BaseMemory:
-        """Let the base memory say this from now on; the version before is kept.
+        """Replace the content of the base memory. Earlier versions are kept.
 
         Raises:
             InvalidInput: The content is empty, or longer than 20,000 characters.
@@ -586,25 +659,25 @@ class OwnerMemory(Aliases):
         return self._services.base_memory.replace_content(self.owner_id, content)
 
     def roll_back_base_memory(self, version: int) -> BaseMemory:
-        """Let the base memory say again what it said in an earlier version.
+        """Create a new version of the base memory with the content of an earlier version.
 
         Raises:
-            NotFound: There is no such version.
+            NotFound: The version does not exist.
         """
         return self._services.base_memory.roll_back(self.owner_id, version)
 
     def summaries(self) -> tuple[Memory, ...]:
-        """Return the active memories that stand for others or for messages, oldest first."""
+        """Return the active summaries of memories or messages, oldest first."""
         return self._services.memory_reader.summaries(self.owner_id)
 
     def undo_consolidation(self, id: str) -> Memory:
-        """Take a summary back: what it stands for is recalled as before; return it, not active.
+        """Retire a summary, so that its sources are recalled again, and return it.
 
-        Its sources are not summarised again. `restore` brings it back. For the base memory, see
-        `roll_back_base_memory`.
+        Its sources are not summarised again. `restore` reactivates the summary. For the base
+        memory, use `roll_back_base_memory`.
 
         Raises:
-            NotFound: There is no active summary with that id.
+            NotFound: No active summary has this id.
         """
         return self._services.consolidator.undo(self.owner_id, id)
 
@@ -615,82 +688,85 @@ class OwnerMemory(Aliases):
         session: str = DEFAULT_SESSION,
         context_window: int | None = None,
     ) -> CompressionResult:
-        """Make the history of a conversation shorter, where that is due; what goes is remembered.
+        """Shorten the history of a conversation if it is due, and remember the removed messages.
 
-        Due is it where the history takes more than half of the model's window, where so many
-        turns have gathered, or after a silence. What was said before gives way to a summary; the
-        newest messages stay, and a call of a tool is never parted from its result. What fails is
-        logged, never raised: the history is then as it was.
+        Compression is due if the history takes more than half of the context window, after a number
+        of turns, or after a period of silence. A summary replaces the older messages. The newest
+        messages stay, and a tool call stays with its result. Failures are logged, not raised: the
+        history is then returned unchanged.
 
         Args:
-            history: As chat services take it: mappings with `role`, `content` and, where tools are
-                used, `tool_calls`; with the summary of an earlier call, or all of it each time.
+            history: Messages in the form of chat services: mappings with `role`, `content` and, for
+                tools, `tool_calls`. Pass the whole history, or the result of the last call with the
+                new messages.
             session: The conversation.
-            context_window: What the model's window holds, in tokens; None: as configured.
+            context_window: The size of the model's context window, in tokens. None: as configured.
 
         Raises:
-            InvalidInput: An argument can't be taken.
+            InvalidInput: An argument is invalid.
         """
         return self._services.history_compressor.compress(
             self.owner_id, history, session_id=session, context_window=context_window
         )
 
     def backlog(self) -> PendingWork:
-        """Return what waits to be learned from with a model, and what failed too often."""
+        """Return the pending learning work, and the work that failed too often."""
         return self._services.work_runner.get_pending_work(self.owner_id)
 
     def retry(self) -> None:
-        """Let work that failed be tried again at once, what is parked too."""
+        """Make failed work due at once, including dead letters."""
         self._services.work_runner.retry(self.owner_id)
 
     def usage(self, *, since: datetime | None = None) -> UsageReport:
-        """Return what language models were asked for the owner, and what it cost.
+        """Return calls, tokens and cost of language models for the owner.
 
         Args:
-            since: From the hour (UTC) of this time on; None: in the hour that it is.
+            since: Count from the start of this hour (UTC). None: from the start of the current
+                hour.
 
         Raises:
-            InvalidInput: The time has no zone.
+            InvalidInput: The time has no time zone.
         """
         return self._services.usage_reporter.report(self.owner_id, since)
 
     def stats(self) -> Statistics:
-        """Return how much is stored."""
+        """Return counts of the stored memories, messages, conversations and vectors."""
         return self._services.memory_reader.statistics(self.owner_id)
 
     def audit(self, *, examples: int = DEFAULT_AUDIT_EXAMPLES, near: bool = True) -> Audit:
-        """Tell how many of the active memories are not worth keeping, and which.
+        """Count the active memories that are not worth keeping, with examples.
 
-        Duplicates, fragments of sentences, filler (greetings, offers of help) and echoes of what
-        memory or a prompt said. By words, no model is asked; nothing is changed.
+        These are duplicates, sentence fragments, filler (greetings, offers of help) and echoes of
+        recalled memories or prompts. The classification uses word lists, no language model. Nothing
+        is changed.
 
         Args:
-            examples: How many of each to show; over 1,000 is cut to 1,000.
-            near: Whether to look for those that are near in meaning, too, of the first 20,000
-                others, by the vectors that the store has.
+            examples: The number of examples for each category, at most 1,000.
+            near: Whether to also compare the first 20,000 remaining memories by their stored
+                vectors, and report near duplicates.
 
         Raises:
-            InvalidInput: An argument can't be taken.
+            InvalidInput: An argument is invalid.
         """
         return self._services.auditor.audit(self.owner_id, examples=examples, near=near)
 
     def export(self) -> Iterator[Record]:
-        """Give all messages by session, then all memories with their history, oldest first.
+        """Yield all messages by session, then all memories with their history, oldest first.
 
-        As of one instant; what is forgotten is left out.
+        The export is a snapshot of one instant. Forgotten records are left out.
         """
         return self._services.transfer.export_records(self.owner_id)
 
     def import_(self, records: Sequence[Record | ImportedMemory]) -> ImportResult:
-        """Store what an export gave, unchanged; all or nothing. What is there already stays.
+        """Store the records of an export, all or none. Existing records stay unchanged.
 
-        What the records say of who said what is believed.
+        The origins, roles and speakers of the records are trusted.
 
         Raises:
-            InvalidInput: A record can't be taken; the error's field says which.
+            InvalidInput: A record is invalid. The error's field names the record.
         """
         return self._services.transfer.import_records(self.owner_id, records)
 
     def __repr__(self) -> str:
-        """Name the owner."""
+        """Return the class name and the owner id."""
         return f"{type(self).__name__}({self.owner_id!r})"

@@ -1,1 +1,1 @@
-"""The command line: `memolith`."""
+"""The command line interface: `memolith`."""

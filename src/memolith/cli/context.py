@@ -1,4 +1,4 @@
-"""How a command gets an engine: by the settings, or, in tests, as the test wants it."""
+"""The context of a command: options, settings, owner and engine."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class EngineFactory(Protocol):
-    """Makes what commands work with."""
+    """Creates the engine, the embedder and the token counter. Tests replace it."""
 
     def engine(
         self,
@@ -38,29 +38,29 @@ class EngineFactory(Protocol):
         clock: Clock | None = None,
         worker: bool | None = None,
     ) -> Memolith:
-        """Open the engine, with these instead of what is configured where they are given."""
+        """Open the engine. Arguments override the settings."""
         ...
 
     def embedder(self, loaded: LoadedSettings) -> Embedder:
-        """Return the embedder."""
+        """Return the configured embedder."""
         ...
 
     def counter(self, loaded: LoadedSettings) -> TokenCounter:
-        """Return the counter of tokens."""
+        """Return the configured token counter."""
         ...
 
 
 def get_temporary_settings(loaded: LoadedSettings) -> LoadedSettings:
-    """Return the settings for a store that is deleted at the end.
+    """Return the settings for a temporary store: without encryption and language model.
 
-    Its keys would outlive it, and what a language model has made of it would be paid for nothing.
+    Keys would outlive the store, and learned memories would be discarded with it.
     """
     plain = replace(loaded.settings, enable_encryption=False, chat=Chat())
     return replace(loaded, settings=plain)
 
 
 class DefaultEngineFactory:
-    """Makes everything as the settings say."""
+    """Creates everything according to the settings."""
 
     def engine(
         self,
@@ -71,25 +71,25 @@ class DefaultEngineFactory:
         clock: Clock | None = None,
         worker: bool | None = None,
     ) -> Memolith:
-        """Open the engine."""
+        """Open the engine. Arguments override the settings."""
         from memolith.api.engine import Memolith
 
         return Memolith.open(store, embedder=embedder, clock=clock, config=loaded, worker=worker)
 
     def embedder(self, loaded: LoadedSettings) -> Embedder:
-        """Return the embedder."""
+        """Return the configured embedder."""
         from memolith.bootstrap import open_embedder
 
         return open_embedder(loaded.settings)
 
     def counter(self, loaded: LoadedSettings) -> TokenCounter:
-        """Return the counter of tokens."""
+        """Return the configured token counter."""
         from memolith.bootstrap import open_counter
 
         return open_counter(loaded.settings)
 
 
-# --- What a command works with: the settings, the owner, the way in and the way out
+# --- Calls of commands
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +97,8 @@ class CommandCall:
     """One call of a command.
 
     Attributes:
-        given: The common options that were given, by name.
-        wiring: Makes engines.
+        options: The common options that were given, by name.
+        engine_factory: Creates engines.
     """
 
     options: Mapping[str, Any]
@@ -106,46 +106,48 @@ class CommandCall:
 
     @property
     def as_json(self) -> bool:
-        """Whether a program reads the answer."""
+        """Whether to answer in JSON."""
         return bool(self.options.get("as_json"))
 
     @property
     def owner(self) -> str:
-        """Whose memory it is about."""
+        """The owner id: the option `--owner`, else the login name."""
         return str(self.options["owner"]) if "owner" in self.options else get_login_name()
 
     def load_settings(self) -> LoadedSettings:
-        """Read the settings; the common options are stronger than what is configured."""
-        if self.options.get("store") == "":  # most likely a variable of the shell that is not set
-            raise InvalidConfiguration("store", "is empty: give a file's path", "--store")
+        """Load the settings. Common options override the configuration."""
+        if self.options.get("store") == "":  # usually an unset shell variable
+            raise InvalidConfiguration("store", "is empty: give a file path or a URL", "--store")
         options = {"store": self.options.get("store"), "profile": self.options.get("profile")}
         return load(self.options.get("config"), os.environ, options)
 
     def respond(self, sentence: str, value: object) -> None:
-        """Answer in a sentence for people, with the value for programs."""
+        """Print a sentence, or the value with `--json`."""
         if self.as_json:
             print_json(value)
         else:
             click.echo(escape_controls(sentence))
 
     def load_existing_settings(self) -> LoadedSettings:
-        """Read the settings, of a store that is there: what only looks at one makes none.
+        """Load the settings of an existing store. Commands that only read do not create one.
 
         Raises:
-            InvalidInput: There is no such file.
+            InvalidInput: The store does not exist.
         """
         loaded = self.load_settings()
         named = loaded.settings.store
         if not stores.store_exists(named):
-            raise InvalidInput("store", f"{named} is not there; `memolith remember` makes a store")
+            raise InvalidInput(
+                "store", f"{named} does not exist; `memolith remember` creates a store"
+            )
         return loaded
 
     @contextmanager
     def open_memory(self, *, create: bool = False) -> Iterator[OwnerMemory]:
-        """Open the owner's memory, and close it when done; nothing goes on in the background.
+        """Open the owner's memory without a background worker, and close it after the block.
 
         Args:
-            makes: Whether a store that is named and not there is made.
+            create: Whether to create a store that was named by an option and does not exist.
         """
         is_named = self.options.get("store") is not None and not create
         loaded = self.load_existing_settings() if is_named else self.load_settings()
@@ -154,25 +156,27 @@ class CommandCall:
 
 
 def get_login_name() -> str:
-    """Return the name under which the user is logged in.
+    """Return the login name of the user.
 
     Raises:
-        InvalidInput: It can't be found out.
+        InvalidInput: The system has no name for the user.
     """
     import getpass
 
     try:
         return getpass.getuser()
     except (OSError, KeyError, ImportError) as error:
-        raise InvalidInput("owner", "your login name is unknown; give --owner") from error
+        raise InvalidInput("owner", "the login name is unknown: give --owner") from error
 
 
 def command(name: str, *, example: str) -> Callable[[Callable[..., None]], click.Command]:
-    """Make a command of a function that takes a `Call` first; its docstring is the help.
+    """Return a decorator that turns a function into a command; its docstring is the help.
+
+    The function's first parameter is a `CommandCall`.
 
     Args:
-        name: What it is called by.
-        example: Lines that show how it is used.
+        name: The name of the command.
+        example: Command lines that show its use.
     """
 
     def decorate(function: Callable[..., None]) -> click.Command:
@@ -184,7 +188,7 @@ def command(name: str, *, example: str) -> Callable[[Callable[..., None]], click
                 **given,
             )
 
-        # Click lists options in the reverse of this order: its own before the common ones.
+        # Click lists options in reverse order: the command's own come before the common ones.
         made = common_options(run)
         made.__dict__["__click_params__"] += function.__dict__.get("__click_params__", [])
         lines = "\n".join(f"  {line}" for line in example.strip().splitlines())
@@ -194,20 +198,20 @@ def command(name: str, *, example: str) -> Callable[[Callable[..., None]], click
     return decorate
 
 
-# --- What `memolith decay`, `cleanup`, `expire` and `retain` share: for whom
+# --- The option `--all` of maintenance commands
 
 
 def all_owners_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the option `--all`."""
-    told = "For all owners, not only --owner."
+    """Add the option `--all`."""
+    told = "Apply to all owners."
     return click.option("--all", "everybody", is_flag=True, help=told)(function)
 
 
 def select_owner(call: CommandCall, *, everybody: bool) -> str | None:
-    """Return the owner meant; None: all.
+    """Return the selected owner id. None: all owners.
 
     Raises:
-        UsageError: Both are given.
+        UsageError: Both `--owner` and `--all` are given.
     """
     if everybody and "owner" in call.options:
         raise click.UsageError("Give either --owner or --all.")

@@ -1,4 +1,4 @@
-"""Single memories and messages on a terminal."""
+"""Terminal output of memories, messages and recall results."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def get_display_text(memory: Memory) -> str:
-    """Return what a memory says, or that nobody is told any more."""
-    return memory.content or "(forgotten; `memolith restore` brings it back)"
+    """Return the content of a memory, or a placeholder for a forgotten one."""
+    return memory.content or "(forgotten; undo with `memolith restore`)"
 
 
 def show_memory(console: Console, memory: Memory) -> None:
-    """Print a memory with all that is known of it."""
+    """Print a memory with all its fields."""
     console.print(plain_text(get_display_text(memory), "bold"))
     console.print()
     console.print(
@@ -52,18 +52,18 @@ def show_memory(console: Console, memory: Memory) -> None:
 
 
 def show_message(console: Console, message: Message) -> None:
-    """Print a message with all that is known of it."""
+    """Print a message with all its fields."""
     console.print(plain_text(message.content, "bold"))
     console.print()
     console.print(
         build_field_table(
             (
                 ("id", message.id),
-                ("said by", message.speaker),
+                ("speaker", message.speaker),
                 ("role", message.role),
                 ("at", format_time(message.at)),
                 ("session", message.session_id),
-                ("place in it", message.sequence),
+                ("number", message.sequence),
                 ("external id", message.external_id),
                 ("version", message.version),
             )
@@ -76,25 +76,25 @@ def _format_source(source: Source) -> str:
     return f"{source.record_type} {source.id}{own}"
 
 
-# --- Results of recall on a terminal: what was found, and why it stands where it does
+# --- Recall results
 
 
 BAR_CELLS = 10
 _MIN_SHOWN_PART = 0.05
-"""Smaller terms of a score are left out; `--json` has them all."""
+"""Smaller terms of a score are hidden. `--json` has them all."""
 
 _MAX_SHOWN_CHARS = 600
 _MAX_SHOWN_DROPPED = 10
 
 
 def show_recall(console: Console, result: RecallResult) -> None:
-    """Print results, best first, each with its score's parts."""
+    """Print results, best first, with the terms of their scores."""
     from rich.padding import Padding
 
     if not result.memories:
-        console.print("Nothing found.")
+        console.print("No results.")
     elif result.likely_unanswerable:
-        console.print("It may be that nothing in memory answers this; the nearest:")
+        console.print("Possibly no stored record answers this question. Nearest results:")
     highest = max((one.score.total for one in result.memories), default=1.0)
     for rank, one in enumerate(result.memories, 1):
         head, names = format_headline(rank, one, highest), _format_names(one)
@@ -127,7 +127,7 @@ def format_headline(rank: int, one: RecalledItem, highest: float) -> Text:
 
 
 def _format_names(one: RecalledItem) -> Text:
-    """Return the user's own name for a result, and its id, to stand behind the headline."""
+    """Return the label and the id of a result, to append to the headline."""
     from rich.text import Text
 
     line = Text()
@@ -138,14 +138,14 @@ def _format_names(one: RecalledItem) -> Text:
 
 
 def get_record_time(record: Memory | Message) -> datetime | None:
-    """Return when something was said, or was so."""
+    """Return when a message was sent, or when a memory happened."""
     if isinstance(record, Memory):
         return record.happened_at or record.created_at
     return record.at
 
 
 def get_record_label(record: Memory | Message) -> str:
-    """Return the user's own name for a record, or for the messages that it was learned from."""
+    """Return the external id of a message, or the key or external source ids of a memory."""
     if not isinstance(record, Memory):
         return record.external_id or ""
     sources = " ".join(each.external_id for each in record.sources if each.external_id)
@@ -169,12 +169,12 @@ def _iter_details(one: RecalledItem, names: Text | None) -> Iterator[RenderableT
     if one.changed_later:
         notes.append("changed later")
     if one.collapsed_ids:
-        notes.append(f"stands for {len(one.collapsed_ids)} more")
+        notes.append(f"{len(one.collapsed_ids)} similar results collapsed")
     yield plain_text(" · ".join(notes), "dim")
 
 
 def format_score_parts(score: Score) -> str:
-    """Return what was measured, then the terms that make up most of the total."""
+    """Return the measured values of a score, then its largest terms."""
     measured = f"cosine {score.similarity:.2f} · BM25 {score.text:.1f}"
     if score.rerank is not None:
         measured += f" · rerank {score.rerank:.2f}"
@@ -192,7 +192,7 @@ def _show_trace(console: Console, trace: RecallTrace) -> None:
         build_field_table(
             (
                 ("embedded", trace.dense_text),
-                ("searched words", " ".join(trace.terms)),
+                ("keywords", " ".join(trace.terms)),
                 ("candidates", trace.candidates),
                 ("time", stages),
                 ("dropped", _format_dropped(trace)),

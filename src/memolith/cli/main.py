@@ -1,6 +1,6 @@
-"""`memolith`: from arguments to an exit code.
+"""The program `memolith`: parses arguments and maps errors to exit codes.
 
-Nothing heavy is imported here: `memolith --help` answers before a command's module is needed.
+Commands are imported only when they run, so `memolith --help` stays fast.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from memolith.cli.output import escape_controls
 from memolith.errors import MemolithError
 
 DEBUG_VARIABLE = "MEMOLITH_DEBUG"
-"""The environment variable that lets unexpected errors show where they arose."""
+"""Environment variable: if it is set, unexpected errors show a traceback."""
 
-EPILOG = "Every command has examples: memolith COMMAND --help"
+EPILOG = "Show the options and examples of a command: memolith COMMAND --help"
 
 
 class LazyGroup(click.Group):
-    """Commands that are imported when they are called, and errors that become exit codes."""
+    """A command group that imports commands when they run and maps errors to exit codes."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands, in the order of the help."""
@@ -37,7 +37,7 @@ class LazyGroup(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command."""
+        """Import and return a command. None if there is none of that name."""
         del ctx
         if cmd_name not in COMMANDS:
             return None
@@ -54,13 +54,13 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command; a wrong name is told the nearest right one."""
+        """Return the command. For an unknown name, suggest the most similar one."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             ctx.fail(_describe_unknown_command(args[0]))
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; click itself would give a closed pipe the exit code 1."""
+        """Run the command. Click itself would exit with 1 after a closed pipe."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
@@ -72,10 +72,10 @@ class LazyGroup(click.Group):
         prog_name: str | None = None,
         complete_var: str | None = None,
         standalone_mode: bool = True,  # noqa: FBT001, FBT002 - click's own signature
-        windows_expand_args: bool = True,  # noqa: FBT001, FBT002 - the same
+        windows_expand_args: bool = True,  # noqa: FBT001, FBT002 - click's own signature
         **extra: Any,
     ) -> NoReturn:
-        """Run, and leave with the exit code that says how it went."""
+        """Run a command and exit with its exit code."""
         del standalone_mode
 
         def run() -> Any:
@@ -91,8 +91,8 @@ class LazyGroup(click.Group):
         sys.exit(run_to_exit_code(run))
 
 
-def run_to_exit_code(run: Callable[[], Any]) -> int:  # noqa: PLR0911 - one for each way to end
-    """Run something and return the exit code; what went wrong is said on stderr in a sentence."""
+def run_to_exit_code(run: Callable[[], Any]) -> int:  # noqa: PLR0911 - one return for each exit code
+    """Run a function and return the exit code. Errors are printed to stderr in one line."""
     try:
         result = run()
         sys.stdout.flush()
@@ -110,16 +110,16 @@ def run_to_exit_code(run: Callable[[], Any]) -> int:  # noqa: PLR0911 - one for 
         return _print_error(
             f"{where}{(error.strerror or str(error)).lower()}", error_codes.EXIT_FILE_ERROR
         )
-    except Exception as error:  # noqa: BLE001 - no stack trace reaches a user
+    except Exception as error:  # noqa: BLE001 - users see no traceback
         return _print_error(_describe_unexpected(error), error_codes.EXIT_FAILED)
     return result if isinstance(result, int) else 0
 
 
 def _describe_unexpected(error: Exception) -> str:
-    """Name an error, but not what it says: that might quote what is stored."""
+    """Return the error's class, without its message, which may quote stored text."""
     if os.environ.get(DEBUG_VARIABLE):
         raise error
-    return f"unexpected error: {type(error).__name__}; {DEBUG_VARIABLE}=1 shows where"
+    return f"unexpected error: {type(error).__name__}; set {DEBUG_VARIABLE}=1 to see the traceback"
 
 
 def _print_error(sentence: str, code: int) -> int:
@@ -128,8 +128,8 @@ def _print_error(sentence: str, code: int) -> int:
 
 
 def _handle_closed_pipe() -> int:
-    """Leave quietly when nobody reads on, as in `memolith list | head`."""
-    # The interpreter flushes stdout once more at its end, which must not fail again.
+    """Return the exit code for a closed output pipe, as in `memolith list | head`."""
+    # The interpreter flushes stdout again when it exits, which must not fail a second time.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return error_codes.EXIT_PIPE_CLOSED
 
@@ -139,10 +139,10 @@ def _describe_unknown_command(name: str) -> str:
 
     near = get_close_matches(name, COMMANDS, n=1)
     hint = f" Did you mean {near[0]}?" if near else ""
-    return f"There is no command {escape_controls(name)!r}.{hint}"
+    return f"No such command: {escape_controls(name)!r}.{hint}"
 
 
-def _print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:  # noqa: FBT001 - as click calls it
+def _print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:  # noqa: FBT001 - click's signature
     if wanted:
         from importlib.metadata import version
 
@@ -165,26 +165,26 @@ def _print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool
 )
 @common_options
 def cli() -> None:
-    """Persistent memory for AI assistants and agents.
+    """Long-term memory for AI assistants and agents.
 
-    Memolith takes in conversations and single facts, keeps them in one file, and finds what is
-    relevant to a question.
+    Memolith stores conversations and facts in one encrypted file or in PostgreSQL, and retrieves
+    what is relevant to a question, with an explained score.
     """
 
 
 def _replace_closed_streams() -> None:
-    """Put a stream that says nothing in the place of each that the caller closed (`>&-`)."""
+    """Replace standard streams that the caller closed (`>&-`) by null devices."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            nothing = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115 - until the end
+            nothing = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115 - open until the process exits
             setattr(sys, name, nothing)
 
 
 def main() -> NoReturn:
-    """Run the command line."""
+    """Run the command line interface."""
     _replace_closed_streams()
     for stream in (sys.stdout, sys.stderr):
-        # Where the terminal's encoding lacks a character, show its number instead of failing.
+        # Escape characters that the terminal's encoding lacks, instead of failing.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     cli.main(prog_name="memolith")

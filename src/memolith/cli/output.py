@@ -1,4 +1,7 @@
-"""Stored text on a terminal: it is shown, never obeyed."""
+"""Output of commands: escaped text, tables, JSON, warnings and progress bars.
+
+Stored text can contain control characters. They are escaped before they reach a terminal.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +21,8 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-# C0 but tab and newline, DEL, C1; marks that turn the direction of writing; line separators;
-# what is invisible; halves of a surrogate pair, which no encoding can write.
+# C0 except tab and newline, DEL, C1, bidirectional controls, line separators, invisible
+# characters and lone surrogates.
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff"
     "\ud800-\udfff\U000e0000-\U000e007f]"
@@ -29,44 +32,44 @@ _INCOMPLETE_END = re.compile("[\r\ud800-\udbff]\\Z")
 
 
 def escape_controls(text: str) -> str:
-    r"""Return a text whose control characters are written out: an escape becomes `\x1b`."""
+    r"""Return a text with its control characters escaped: ESC becomes `\x1b`."""
     return _UNSAFE.sub(_escape_match, text.replace("\r\n", "\n"))
 
 
 class StreamEscaper:
-    """Makes a text visible that comes in pieces: all that a piece can't tell alone is held back.
+    """Escapes a text that arrives in pieces.
 
-    A carriage return may be half of a line's end, and half of a surrogate pair of a character.
+    Holds back an incomplete end: a carriage return, or the first half of a surrogate pair.
     """
 
     def __init__(self) -> None:
-        """Begin a text."""
+        """Start an empty text."""
         self._held = ""
 
     def feed(self, piece: str) -> str:
-        """Return what can be shown after another piece."""
+        """Return the escaped text that is complete after another piece."""
         text = self._held + piece
         end = len(text) - 1 if _INCOMPLETE_END.search(text) else len(text)
         self._held = text[end:]
         return escape_controls(_join_surrogates(text[:end]))
 
     def flush(self) -> str:
-        """Return what is left at the end of the text."""
+        """Return the escaped rest of the text."""
         return escape_controls(self._held)
 
 
 def _join_surrogates(text: str) -> str:
-    """Return a text in which two halves of a surrogate pair are one character."""
+    """Return a text with surrogate pairs joined to characters."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
 
 def to_one_line(text: str) -> str:
-    """Return a text on one line, made visible, its white space as single spaces."""
+    """Return a text escaped and on one line, with runs of white space as single spaces."""
     return escape_controls(" ".join(text.split()))
 
 
 def escape_json(document: str) -> str:
-    r"""Return a JSON document in which such characters stand as `\u` escapes: the same values."""
+    r"""Return a JSON document with control characters as `\u` escapes: the same values."""
     return _UNSAFE.sub(_escape_json_match, document)
 
 
@@ -80,15 +83,15 @@ def _escape_json_match(match: re.Match[str]) -> str:
     return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
 
 
-# --- Answers: tables for people, JSON for programs
+# --- Tables and JSON
 
 
 DEFAULT_WIDTH = 100
-"""How wide tables are where there is no terminal to ask."""
+"""Width of tables without a terminal, in columns."""
 
 
 def print_json(value: object) -> None:
-    """Print one JSON document; dataclasses become objects, times ISO 8601."""
+    """Print a value as an indented JSON document. Dataclasses become objects, times ISO 8601."""
     import msgspec
 
     document = msgspec.json.format(msgspec.json.encode(value, enc_hook=_to_plain_number), indent=2)
@@ -96,14 +99,14 @@ def print_json(value: object) -> None:
 
 
 def print_json_line(value: object) -> None:
-    """Print one JSON document on a line of its own, for programs that read as it comes."""
+    """Print a value as a JSON document on one line."""
     import msgspec
 
     click.echo(escape_json(msgspec.json.encode(value, enc_hook=_to_plain_number).decode()))
 
 
 def _to_plain_number(value: object) -> object:
-    """Return a number of numpy's as Python's own."""
+    """Return a NumPy scalar as a Python number."""
     item = getattr(value, "item", None)
     if item is None:
         raise TypeError(type(value).__name__)
@@ -111,16 +114,16 @@ def _to_plain_number(value: object) -> object:
 
 
 def print_text(text: str) -> None:
-    """Print a text that people and programs read: made harmless on a terminal only."""
+    """Print a text for people and programs. It is escaped only on a terminal."""
     click.echo(escape_controls(text) if sys.stdout.isatty() else text)
 
 
 def console(columns: int = DEFAULT_WIDTH) -> Console:
-    """Return a console on stdout; colours, and a width of its own, on a terminal only."""
+    """Return a console on stdout. Uses colours and the terminal's width only on a terminal."""
     from rich.console import Console
 
     class Piped(Console):
-        """Says when nobody reads on, instead of leaving with an exit code of its own."""
+        """Raises `BrokenPipeError` for a closed pipe; Rich itself would exit."""
 
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
@@ -138,7 +141,7 @@ def console(columns: int = DEFAULT_WIDTH) -> Console:
 
 
 def plain_text(content: str, style: str = "") -> Text:
-    """Return a text for a table or the console, made harmless."""
+    """Return an escaped text for a table or the console."""
     from rich.text import Text
 
     return Text(escape_controls(content), style=style)
@@ -147,10 +150,10 @@ def plain_text(content: str, style: str = "") -> Text:
 def build_table(
     columns: Sequence[str], rows: Iterable[Sequence[object]], *, cut: bool = False
 ) -> Table:
-    """Return a table.
+    """Return a table of escaped cells.
 
-    A column whose title begins with ">" is flush right; one whose title begins with "…" gives
-    way where the table is too wide: what stands there is folded, or cut off with `cut`.
+    Titles can start with markers: ">" aligns a column right, and "…" marks a column that shrinks in
+    a narrow terminal. Its cells are wrapped, or truncated with `cut`.
     """
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
@@ -174,17 +177,17 @@ def build_table(
 
 
 def format_count(number: int, one: str, more: str) -> str:
-    """Return a number with the word for one or for more."""
+    """Return a number with its noun in the singular or plural."""
     return f"{number:,} {one if number == 1 else more}"
 
 
 def format_redactions(number: int) -> str:
-    """Return the end of a sentence that says how many secrets were taken out; nothing for none."""
+    """Return the end of a sentence with the number of redacted secrets. Empty for none."""
     return f"; {format_count(number, 'secret', 'secrets')} redacted" if number else ""
 
 
 def build_field_table(pairs: Iterable[tuple[str, object]]) -> Table:
-    """Return names and values, a line each; what has no value is left out."""
+    """Return a table of names and values, without the empty values."""
     from rich.table import Table
     from rich.text import Text
 
@@ -198,18 +201,18 @@ def build_field_table(pairs: Iterable[tuple[str, object]]) -> Table:
 
 
 def format_time(at: datetime | None) -> str:
-    """Return a time to the minute, in UTC, as it is stored."""
+    """Return a time in UTC, to the minute."""
     from datetime import UTC
 
     return "" if at is None else f"{at.astimezone(UTC):%Y-%m-%d %H:%M}"
 
 
 def format_date(at: datetime | None) -> str:
-    """Return a date, in UTC."""
+    """Return a date in UTC."""
     return format_time(at)[:10]
 
 
-# --- What the user must know, on stderr: of keys, where they are; of all else, what went wrong
+# --- Warnings on stderr
 
 
 _PROJECT_LOGGER = "memolith"
@@ -225,29 +228,29 @@ class _StderrHandler(logging.Handler):
 
 
 class DeferredWarnings(logging.Handler):
-    """Keeps warnings until they disturb nobody; each once."""
+    """Collects warnings, each once, to show them later."""
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Start without warnings."""
         super().__init__(logging.WARNING)
         self._known: set[str] = set()
         self._new: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep a warning."""
+        """Add a warning."""
         told = record.getMessage()
         if told not in self._known:
             self._known.add(told)
             self._new.append(told)
 
     def take_new(self) -> list[str]:
-        """Return those that were not taken yet."""
+        """Return the warnings since the last call."""
         new, self._new = self._new, []
         return new
 
 
 def show_warnings() -> None:
-    """Show them from now on; doing it twice is no error."""
+    """Print log warnings to stderr from now on. Calling it twice is not an error."""
     logger = logging.getLogger(_PROJECT_LOGGER)
     if not any(isinstance(handler, _StderrHandler) for handler in logger.handlers):
         logger.addHandler(_StderrHandler())
@@ -256,7 +259,7 @@ def show_warnings() -> None:
 
 @contextmanager
 def defer_warnings() -> Iterator[DeferredWarnings]:
-    """Hold back what is to be shown while the block runs; what is left then is shown."""
+    """Hold back warnings while the block runs, and print the remaining ones at its end."""
     logger = logging.getLogger(_PROJECT_LOGGER)
     before, held = logger.handlers[:], DeferredWarnings()
     logger.handlers = [held]
@@ -269,22 +272,22 @@ def defer_warnings() -> Iterator[DeferredWarnings]:
 
 
 def print_note(text: str) -> None:
-    """Say something on stderr that is no part of the answer."""
+    """Print a note to stderr."""
     click.echo(f"memolith: {escape_controls(text)}", err=True)
 
 
-# --- Progress of what takes longer than a second, on stderr and on a terminal only
+# --- Progress bars on stderr, on a terminal only
 
 
 @contextmanager
 def growing_progress(title: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a bar while the block runs, of work whose extent shows meanwhile.
+    """Show a progress bar while the block runs. The total may change.
 
     Args:
-        title: What is being done.
+        title: The name of the operation.
 
     Yields:
-        What to call with the number of steps done since the last call, and of all there are.
+        A function to call with the steps done since the last call, and the total.
     """
     if not sys.stderr.isatty():
         yield lambda _steps, _total: None
@@ -296,14 +299,14 @@ def growing_progress(title: str) -> Iterator[Callable[[int, int], None]]:
 
 @contextmanager
 def progress(title: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
-    """Show a bar while the block runs.
+    """Show a progress bar while the block runs.
 
     Args:
-        title: What is being done.
-        total: How many steps it takes, where that is known.
+        title: The name of the operation.
+        total: The number of steps, if it is known.
 
     Yields:
-        What to call with the number of steps done since the last call.
+        A function to call with the steps done since the last call.
     """
     if not sys.stderr.isatty():
         yield lambda _steps: None

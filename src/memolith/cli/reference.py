@@ -1,4 +1,4 @@
-"""The commands and exit codes as the documentation has them."""
+"""Generate the tables of commands and exit codes for docs/reference/cli.md."""
 
 from __future__ import annotations
 
@@ -14,25 +14,28 @@ from memolith.cli.options import common_options
 
 
 def build_command_reference() -> str:
-    """Return a section for each command: what it does, its options, examples."""
+    """Return a Markdown section for each command: description, options and examples."""
     context = click.Context(cli, info_name="memolith")
     return "\n".join(_build_section(context, name) for name in COMMANDS)
 
 
 def build_exit_code_table() -> str:
-    """Return a table of the exit codes."""
+    """Return the exit codes as a Markdown table."""
     rows = [
-        (0, "it went well"),
-        (error_codes.EXIT_FAILED, "an error that has no code of its own, or that nobody foresaw"),
+        (0, "success"),
+        (error_codes.EXIT_FAILED, "an error without a code of its own, or an unexpected error"),
         *(
             (code, _describe_error(kind))
             for kind, code in error_codes.EXIT_CODES.items()
             if code != error_codes.EXIT_FAILED
         ),
-        (error_codes.EXIT_FILE_ERROR, "a file can't be read or written"),
-        (error_codes.EXIT_FINDINGS, "`memolith verify` found damage that is not repaired"),
+        (error_codes.EXIT_FILE_ERROR, "a file cannot be read or written"),
+        (
+            error_codes.EXIT_FINDINGS,
+            "a check failed: `verify` found damage, `migrate` a difference, `audit` junk",
+        ),
         (error_codes.EXIT_INTERRUPTED, "interrupted with Ctrl-C"),
-        (error_codes.EXIT_PIPE_CLOSED, "nobody reads the output any more"),
+        (error_codes.EXIT_PIPE_CLOSED, "the reader closed the output pipe"),
     ]
     lines = "".join(f"| {code} | {meaning} |\n" for code, meaning in rows)
     return f"| code | meaning |\n|---|---|\n{lines}"
@@ -67,7 +70,7 @@ def _get_common_option_names() -> set[str | None]:
     @click.command()
     @common_options
     def none() -> None:
-        """Only there for its options."""
+        """Carry the common options."""
 
     return {each.name for each in none.params}
 

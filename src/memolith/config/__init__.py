@@ -1,14 +1,14 @@
-"""Settings: what can be set, and where each value came from.
+"""Settings, and the origin of each value.
 
     memolith.toml  <  MEMOLITH_* variables  <  arguments
 
-`load` reads them; nothing is read when this package is imported.
+`load` reads them. Importing this package reads nothing.
 """
 
 from __future__ import annotations
 
 from memolith.config.loading import FILE_NAME, LoadedSettings, default_store, find_file, load
-from memolith.config.settings import Chat, Embedding, Settings, Standard
+from memolith.config.settings import Chat, Embedding, Settings
 
 __all__ = [
     "FILE_NAME",
@@ -16,7 +16,6 @@ __all__ = [
     "Embedding",
     "LoadedSettings",
     "Settings",
-    "Standard",
     "default_store",
     "find_file",
     "load",

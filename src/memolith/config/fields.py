@@ -1,153 +1,154 @@
-"""What is known of a setting besides its value: description, range, where it applies."""
+"""Setting metadata, read from annotated dataclass fields, and validation of values."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+import msgspec
 
 Scalar = bool | int | float | str
-
-NOT_YET = "not in effect yet"
-
-
-@dataclass(frozen=True, slots=True)
-class SettingInfo:
-    """What the documentation and the checks know of one setting.
-
-    Attributes:
-        description: One phrase, without a full stop.
-        low: The least value allowed.
-        high: The greatest value allowed.
-        choices: The only values allowed; empty for any.
-        later: Values that have a name but not yet a meaning.
-        profile: The only profile it has an effect in; None for all.
-        note: What keeps it from having an effect, "" where it has one.
-        default: How the documentation words the default, where the value does not say it.
-    """
-
-    description: str
-    low: float = -math.inf
-    high: float = math.inf
-    choices: tuple[str, ...] = ()
-    planned: tuple[str, ...] = ()
-    profile: str | None = None
-    note: str = ""
-    default: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting as it stands in the table.
+    """One setting.
 
     Attributes:
-        name: Below `[memory]`, with dots: "embedding.model".
-        type: Of its value.
-        default: Its value where nothing sets it.
-        about: All else that is known of it.
+        name: Dotted name below `[memory]`: "embedding.model".
+        section: The field of `Settings` that contains it; "" for `Settings` itself.
+        field: The field of that section.
+        annotation: Type, range and description, for msgspec.
+        type: Type of the value.
+        default: The default value.
+        description: One phrase without a full stop.
+        low: Smallest allowed value.
+        high: Largest allowed value.
+        choices: The allowed values; empty for any.
+        profile: The only profile that uses the setting; None for all.
+        note: A restriction that the name does not show, or "".
+        threshold: The field of `SimilarityThresholds` that replaces the default, or "".
+        default_text: The default as documented, if the value alone does not explain it.
     """
 
     name: str
+    section: str
+    field: str
+    annotation: object
     type: type[Scalar]
     default: Scalar
-    info: SettingInfo
+    description: str
+    low: float
+    high: float
+    choices: tuple[str, ...]
+    profile: str | None
+    note: str
+    threshold: str
+    default_text: str
 
     @property
     def variable(self) -> str:
-        """The environment variable that sets it."""
+        """The environment variable of the setting."""
         return "MEMOLITH_" + self.name.replace(".", "__").upper()
 
     @property
     def allowed_values(self) -> str:
-        """What values it takes, in words."""
-        if self.info.choices:
-            return "one of " + ", ".join(self.info.choices)
+        """The allowed values, for error messages."""
+        if self.choices:
+            return "one of " + ", ".join(self.choices)
         if self.type in (int, float):
             kind = "a whole number" if self.type is int else "a number"
-            return f"{kind} from {self.info.low:.7g} to {self.info.high:.7g}"
-        return "true or false" if self.type is bool else "a text"
+            return f"{kind} from {self.low:.7g} to {self.high:.7g}"
+        return "true or false" if self.type is bool else "text"
 
 
-def setting_field(
-    value: Scalar, description: str, /, *, in_repr: bool = True, **details: Any
-) -> Any:
-    """Declare a setting with its default and what is known of it (see `About`).
+def iter_settings(
+    container: type[Any], profiles: Container[str], section: str = ""
+) -> Iterator[Setting]:
+    """Yield all settings of a settings class, in the order of its fields.
 
     Args:
-        value: The default.
-        about: One phrase.
-        shown: Whether the value stands in the `repr` of its section; a password may be in it.
-        more: As `About` has it.
+        container: A dataclass; a field that is itself a dataclass is a section.
+        profiles: The names of the sections that configure a profile.
+        section: The name of the section `container`; "" for the outermost class.
     """
-    return dataclasses.field(
-        default=value, repr=in_repr, metadata={"about": SettingInfo(description, **details)}
+    hints = get_type_hints(container, include_extras=True)
+    for field in dataclasses.fields(container):
+        annotation: Any = hints[field.name]
+        if isinstance(annotation, type):
+            yield from iter_settings(annotation, profiles, field.name)
+        else:
+            profile = section if section in profiles else None
+            yield _read_field(field, annotation, section, profile)
+
+
+def _read_field(
+    field: dataclasses.Field[Any], annotation: Any, section: str, profile: str | None
+) -> Setting:
+    kind, *limits, info = get_args(annotation)
+    default: Any = field.default
+    is_top_level = not section or info.extra["is_top_level"]
+    return Setting(
+        name=field.name if is_top_level else f"{section}.{field.name}",
+        section=section,
+        field=field.name,
+        annotation=annotation,
+        type=type(default),
+        default=default,
+        description=info.description,
+        low=next((each.ge for each in (*limits, info) if each.ge is not None), -math.inf),
+        high=next((each.le for each in (*limits, info) if each.le is not None), math.inf),
+        choices=get_args(kind) if get_origin(kind) is Literal else (),
+        profile=profile,
+        note=f"{profile} only" if profile and is_top_level else "",
+        threshold=info.extra["threshold"],
+        default_text=info.extra["default_text"],
     )
 
 
-def iter_settings(container: type[Any], prefix: str = "") -> Iterator[Setting]:
-    """Yield every setting of a settings class, sections after what stands before them."""
-    for field in dataclasses.fields(container):
-        if isinstance(field.default, Scalar):
-            about = field.metadata["about"]
-            yield Setting(prefix + field.name, type(field.default), field.default, about)
-        elif field.default_factory is not dataclasses.MISSING:
-            yield from iter_settings(type(field.default_factory()), f"{field.name}.")
-
-
 def check_value(setting: Setting, value: object) -> Scalar:
-    """Return a value of the setting's own type.
+    """Return the value, converted to the type of the setting.
 
     Raises:
-        ValueError: It is of another type or out of range; the message says what is allowed,
-            and repeats the value only where it is a number or one of named choices.
+        ValueError: The value has the wrong type or is out of range. The message states the allowed
+            values. It repeats the value only if it is a number or one of fixed choices, since other
+            text may be a secret.
     """
-    if setting.type is float and type(value) is int:
-        value = float(value)
-    if type(value) is not setting.type:
-        raise ValueError(f"must be {setting.allowed_values}, not {_type_name(value)}")
-    if isinstance(value, str):
-        return _check_choice(setting, value)
-    if not isinstance(value, bool) and isinstance(value, int | float):
-        _check_range(setting, value)
-    return value
+    try:
+        checked: Scalar = msgspec.convert(value, setting.annotation)
+    except msgspec.ValidationError:
+        problem = f"must be {setting.allowed_values}, not {_describe_value(setting, value)}"
+        raise ValueError(problem) from None
+    return checked
 
 
 def parse_value(setting: Setting, text: str) -> Scalar:
-    """Return the value that a text stands for, as an environment variable gives it.
+    """Parse a value from text, such as an environment variable.
 
     Raises:
-        ValueError: As `checked`.
+        ValueError: See `check_value`.
     """
     return check_value(setting, _PARSERS[setting.type](text.strip()))
 
 
-def _check_choice(setting: Setting, value: str) -> str:
-    about = setting.info
-    if value in about.planned:
-        raise ValueError(f"{value!r} is not in this version yet; {setting.allowed_values}")
-    if about.choices and value not in about.choices:
-        raise ValueError(f"must be {setting.allowed_values}, not {value!r}")
-    return value
-
-
-def _check_range(setting: Setting, value: float) -> None:
-    if not (math.isfinite(value) and setting.info.low <= value <= setting.info.high):
-        raise ValueError(f"must be {setting.allowed_values}, not {value}")
-
-
 _TYPE_NAMES: Mapping[type, str] = {
-    bool: "true or false",
+    bool: "a boolean",
     int: "a whole number",
     float: "a number",
-    str: "a text",
+    str: "text",
     list: "a list",
     dict: "a section",
 }
 
 
-def _type_name(value: object) -> str:
+def _describe_value(setting: Setting, value: object) -> str:
+    if setting.choices and isinstance(value, str):
+        return repr(value)
+    if type(value) is setting.type or (setting.type is float and type(value) is int):
+        return str(value)
     return _TYPE_NAMES.get(type(value), "a date or time")
 
 

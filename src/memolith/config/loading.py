@@ -1,4 +1,8 @@
-"""Where a store is, for people to read: without the password that may stand in it."""
+"""Load settings from `memolith.toml`, environment variables and arguments.
+
+Later sources override earlier ones. Each value keeps its origin, for error messages and `memolith
+config show`.
+"""
 
 from __future__ import annotations
 
@@ -13,17 +17,17 @@ from typing import Any
 from urllib.parse import unquote
 
 from memolith.config.fields import Scalar, Setting, check_value, iter_settings, parse_value
-from memolith.config.settings import Settings
+from memolith.config.settings import PROFILE_BUILDERS, Settings
 from memolith.errors import InvalidConfiguration
 
 MASK = "***"
 
 _MASKED_NAMES = r"\w*(?:password|passphrase|secret|client_key|server_key)"
-"""The names that libpq has for what must not be seen, and what they might be called elsewhere."""
+"""libpq's names of secret parameters, and similar names."""
 
 _IS_SECRET = re.compile(_MASKED_NAMES, re.IGNORECASE)
 _URL = re.compile(r"\s*[A-Za-z][\w+.-]*://")
-# To the last "@": a password whose "@" or "/" was not encoded is none to libpq, but is one.
+# Up to the last "@": mask a password even if it contains an unencoded "@" or "/".
 _USER = re.compile(r"(?<=://).*:.*(?=@)", re.DOTALL)
 _PARAMETER = re.compile(r"(?<=[?&])([^=&]*)=([^&]*)")
 _PAIR = re.compile(
@@ -33,9 +37,9 @@ _CONNINFO = re.compile(r"\s*(?:host|hostaddr|port|dbname|user|password|passfile|
 
 
 def mask_password(text: str) -> str:
-    """Return a URL, or what libpq takes instead of one, with what is secret in it hidden.
+    """Return a database URL or a libpq connection string with its secrets masked.
 
-    Rather too much is hidden than too little: also where it was written wrongly.
+    Malformed input is masked generously: rather too much than too little.
     """
     if not _URL.match(text):
         return _PAIR.sub(rf"\1\2{MASK}", text)
@@ -48,24 +52,24 @@ def _mask_parameter(parameter: re.Match[str]) -> str:
 
 
 def is_conninfo(text: str) -> bool:
-    """Tell whether a text is `host=… dbname=…`, which libpq takes instead of a URL."""
+    """Return whether a text is a libpq connection string: `host=… dbname=…`."""
     return "=" in text and _CONNINFO.match(text) is not None
 
 
-# --- Paths as people write them
+# --- Paths
 
 
 def parse_file_path(value: object, name: str, source: str | None = None) -> Path:
-    """Return a path, the home folder spelled out.
+    """Return a path with the home folder expanded.
 
     Args:
-        given: What was written: a text or a path.
-        name: The setting.
-        source: Where it was written.
+        value: A string or a path.
+        name: The setting, for the error.
+        source: Where the value was set, for the error.
 
     Raises:
-        InvalidConfiguration: It is no path that SQLite can be given: empty, of bytes, with a
-            NUL, not UTF-8, or in the home folder of somebody unknown.
+        InvalidConfiguration: SQLite cannot open the path: it is empty, bytes, not UTF-8, contains
+            NUL, or names an unknown home folder.
     """
     text = os.fspath(value) if isinstance(value, str | os.PathLike) else value
     if not isinstance(text, str):
@@ -78,20 +82,22 @@ def parse_file_path(value: object, name: str, source: str | None = None) -> Path
     try:
         return Path(text).expanduser()
     except RuntimeError as error:
-        raise InvalidConfiguration(name, "there is no such home folder", source) from error
+        raise InvalidConfiguration(
+            name, "names the home folder of an unknown user", source
+        ) from error
 
 
-# --- A TOML file as a flat list of entries that know their lines
+# --- TOML with line numbers
 
 
 @dataclass(frozen=True, slots=True)
 class TomlEntry:
-    """A value or a section of the file.
+    """A value or a section of a TOML file.
 
     Attributes:
-        path: Its name in parts: ("memory", "embedding", "model").
+        path: The name in parts: ("memory", "embedding", "model").
         value: The value; a mapping for a section.
-        line: Where it stands, from 1.
+        line: Line number, from 1.
     """
 
     path: tuple[str, ...]
@@ -100,20 +106,20 @@ class TomlEntry:
 
     @property
     def name(self) -> str:
-        """Its name with dots."""
+        """The dotted name."""
         return ".".join(self.path)
 
     @property
     def is_section(self) -> bool:
-        """Whether it holds other entries."""
+        """Whether the entry contains other entries."""
         return isinstance(self.value, dict)
 
 
 def read_toml(file: Path) -> list[TomlEntry]:
-    """Read a file: all its entries, a section before what it holds.
+    """Read all entries of a TOML file; a section precedes its entries.
 
     Raises:
-        InvalidConfiguration: It can't be read, or is not TOML; the source names the line.
+        InvalidConfiguration: The file is unreadable or not TOML; the source names the line.
     """
     import tomllib
 
@@ -130,8 +136,8 @@ def read_toml(file: Path) -> list[TomlEntry]:
     except RecursionError:
         raise InvalidConfiguration(file.name, "is nested too deeply", str(file)) from None
     except ValueError as error:
-        # Python refuses to read whole numbers of thousands of digits.
-        problem = "holds a number with too many digits"
+        # Python refuses to parse integers of thousands of digits.
+        problem = "contains a number with too many digits"
         raise InvalidConfiguration(file.name, problem, str(file)) from error
     lines = _find_lines(text)
     return [TomlEntry(path, value, _find_line(lines, path)) for path, value in _flatten(tree)]
@@ -150,7 +156,7 @@ _ERROR_POSITION = re.compile(r"\s*\(at (?:line (?P<line>\d+), column \d+|end of 
 
 
 def _toml_error(file: Path, text: str, message: str) -> InvalidConfiguration:
-    """Say in which line the file stops being TOML: the parser says it only in words."""
+    """Build the error for invalid TOML; the parser reports the line only in its message."""
     where = _ERROR_POSITION.search(message)
     line = where["line"] if where else None
     problem = _ERROR_POSITION.sub("", message)
@@ -166,7 +172,7 @@ _TOML_KEY = re.compile(
 
 
 def _find_lines(text: str) -> dict[tuple[str, ...], int]:
-    """Return the line of each section and key, which the standard parser does not keep."""
+    """Return the line of each section and key; `tomllib` does not report them."""
     lines: dict[tuple[str, ...], int] = {}
     section: tuple[str, ...] = ()
     for number, line in enumerate(text.splitlines(), 1):
@@ -183,7 +189,7 @@ def _split_key(name: str) -> tuple[str, ...]:
 
 
 def _find_line(lines: Mapping[tuple[str, ...], int], path: tuple[str, ...]) -> int:
-    """Return the line of an entry: its own, or that of what begins with it or holds it."""
+    """Return the line of an entry: its own, or that of an entry below or above it."""
     if path in lines:
         return lines[path]
     below = [line for name, line in lines.items() if name[: len(path)] == path]
@@ -192,16 +198,18 @@ def _find_line(lines: Mapping[tuple[str, ...], int], path: tuple[str, ...]) -> i
     return _find_line(lines, path[:-1]) if path else 1
 
 
-# --- Settings from a file, the environment and arguments, each stronger than the one before
+# --- Settings from a file, the environment and arguments
 
 
 FILE_NAME = "memolith.toml"
 
-ALL_SETTINGS: Mapping[str, Setting] = {setting.name: setting for setting in iter_settings(Settings)}
-"""Every setting by its name, in the order of the documentation."""
-
-BUILT_IN_PROFILES = ("standard", "companion", "facts", "chunks", "tiers", "timeline")
+BUILT_IN_PROFILES = tuple(PROFILE_BUILDERS)
 """The profiles that come with Memolith."""
+
+ALL_SETTINGS: Mapping[str, Setting] = {
+    setting.name: setting for setting in iter_settings(Settings, BUILT_IN_PROFILES)
+}
+"""All settings by name, in the order of the documentation."""
 
 _PREFIX = "MEMOLITH_"
 _PROFILES = "profiles"
@@ -212,8 +220,7 @@ _RELATIVE_PATH_SETTINGS = ("embedding.api_key_file", "chat.api_key_file", "vecto
 _VARIABLES = {setting.variable: setting for setting in ALL_SETTINGS.values()}
 _VARIABLE_ALIASES = {"MEMOLITH_MODEL": ALL_SETTINGS["embedding.model"]}
 
-# What others read from the environment: the keys of the store and of a service, the command line,
-# tests, builds.
+# Variables that are not settings: keys, the command line, tests, builds.
 _OTHER_VARIABLES = (
     "MEMOLITH_KEY",
     "MEMOLITH_API_KEY",
@@ -225,14 +232,13 @@ _OTHER_VARIABLES = (
 
 @dataclass(frozen=True, slots=True)
 class LoadedSettings:
-    """Settings, and where they came from.
+    """Settings with the origin of each value.
 
     Attributes:
-        settings: The values in force.
-        origins: For every setting's name "default", "argument", "environment NAME" or
-            "FILE:LINE".
-        file: The file that was read, if any.
-        own_profiles: The profiles that the file adds, by name.
+        settings: The effective values.
+        origins: For each setting name: "default", "argument", "environment NAME" or "FILE:LINE".
+        file: The configuration file, if any.
+        custom_profiles: The profiles defined in the file, by name.
     """
 
     settings: Settings
@@ -241,21 +247,28 @@ class LoadedSettings:
     custom_profiles: Mapping[str, CustomProfile] = field(default_factory=dict)
 
     def get_value(self, name: str) -> Scalar:
-        """Return one setting's value by its dotted name."""
-        value: Any = self.settings
-        for part in name.split("."):
-            value = getattr(value, part)
-        checked_value: Scalar = value
-        return checked_value
+        """Return the value of a setting by its dotted name."""
+        setting = ALL_SETTINGS[name]
+        section = getattr(self.settings, setting.section) if setting.section else self.settings
+        value: Scalar = getattr(section, setting.field)
+        return value
+
+    def replace_values(self, values: Mapping[str, Scalar], origin: str) -> LoadedSettings:
+        """Return a copy with other values, by dotted name."""
+        return dataclasses.replace(
+            self,
+            settings=_replace_values(self.settings, values),
+            origins={**self.origins, **dict.fromkeys(values, origin)},
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class CustomProfile:
-    """A profile that a configuration adds: another one with numbers of its own.
+    """A profile defined in the configuration: a built-in profile with other settings.
 
     Attributes:
-        base: The name of that other one.
-        loaded: All settings as they are for it.
+        base: The name of the built-in profile.
+        loaded_settings: All settings, as this profile uses them.
     """
 
     base: str
@@ -273,17 +286,17 @@ def load(
     env: Mapping[str, str] | None = None,
     overrides: Mapping[str, object] | None = None,
 ) -> LoadedSettings:
-    """Read the settings.
+    """Load the settings.
 
     Args:
-        path: The file; None for `memolith.toml` in the working directory or, failing that, the
-            user's configuration folder, either of which may be missing.
-        env: The environment; None for an empty one. Empty variables count as not set.
-        overrides: Arguments by dotted name ("embedding.model"); None stands for not given.
+        path: The file. None: `memolith.toml` in the working directory or, failing that, in the
+            user's configuration folder; both may be missing.
+        env: The environment; None for an empty one. Empty variables count as unset.
+        overrides: Arguments by dotted name ("embedding.model"); None values count as unset.
 
     Raises:
-        InvalidConfiguration: An unknown name, a value of a wrong type or out of range, a file
-            that can't be read.
+        InvalidConfiguration: A name is unknown, a value has the wrong type or is out of range, or
+            the file is unreadable.
     """
     file = Path(path) if path is not None else find_file()
     found: dict[str, _FoundValue] = {}
@@ -306,11 +319,12 @@ def load(
 
 def _build_loaded(found: Mapping[str, _FoundValue], file: Path | None) -> LoadedSettings:
     origins = {name: found[name].origin if name in found else "default" for name in ALL_SETTINGS}
-    return LoadedSettings(_build_settings(found), origins, file)
+    values = {name: item.value for name, item in found.items()}
+    return LoadedSettings(_replace_values(Settings(), values), origins, file)
 
 
 def find_file() -> Path | None:
-    """Return the configuration file that applies, if there is one."""
+    """Return the configuration file that applies, or None."""
     here = Path(FILE_NAME)
     if here.is_file():
         return here
@@ -328,7 +342,7 @@ def user_folder() -> Path:
 
 
 def default_store() -> Path:
-    """Return the store's path where nothing names another."""
+    """Return the default path of the store."""
     if _uses_default_folder("XDG_DATA_HOME"):
         return Path(os.environ["HOME"], ".local", "share", "memolith", "memory.db")
     from platformdirs import user_data_path
@@ -337,9 +351,9 @@ def default_store() -> Path:
 
 
 def _uses_default_folder(variable: str) -> bool:
-    """Tell whether a folder is where it is on Linux if no variable has it elsewhere.
+    """Return whether the standard Linux folder applies, with no variable that overrides it.
 
-    Then the library that knows all cases need not be loaded: see docs/decisions/0052.
+    In that case platformdirs need not be imported: see docs/decisions/0052.
     """
     is_moved = os.environ.get(variable) or os.environ.get("ANDROID_DATA")
     has_home = os.environ.get("HOME", "").startswith("/")
@@ -347,13 +361,13 @@ def _uses_default_folder(variable: str) -> bool:
 
 
 def _read_file(file: Path) -> tuple[dict[str, _FoundValue], dict[str, dict[str, _FoundValue]]]:
-    """Return the settings of a file, and those of each profile that it adds."""
+    """Return the settings of a file, and those of each profile that it defines."""
     found: dict[str, _FoundValue] = {}
     added: list[TomlEntry] = []
     for entry in read_toml(file):
         source = f"{file}:{entry.line}"
         if entry.path[0] != "memory":
-            raise InvalidConfiguration(entry.name, "all settings stand under [memory]", source)
+            raise InvalidConfiguration(entry.name, "all settings belong under [memory]", source)
         if entry.path[1:2] == (_PROFILES,):
             added.append(entry)
             continue
@@ -371,14 +385,14 @@ def _read_file(file: Path) -> tuple[dict[str, _FoundValue], dict[str, dict[str, 
 def _parse_custom_profiles(
     entries: Iterable[TomlEntry], file: Path
 ) -> dict[str, dict[str, _FoundValue]]:
-    """Return what `[memory.profiles.NAME]` says: its base, and settings by their names."""
+    """Return the base and the settings of each `[memory.profiles.NAME]`."""
     added: dict[str, dict[str, _FoundValue]] = {}
     names: dict[str, str] = {}
     for entry in entries:
         source = f"{file}:{entry.line}"
         _, _, name, *rest = (*entry.path, "")
         if not entry.is_section and len(entry.path) != _PROFILE_KEY_DEPTH:
-            raise InvalidConfiguration(entry.name, "stands in [memory.profiles.NAME]", source)
+            raise InvalidConfiguration(entry.name, "belongs in [memory.profiles.NAME]", source)
         if entry.is_section:
             if len(entry.path) == _PROFILE_KEY_DEPTH - 1:
                 _check_profile_name(name, source)
@@ -407,21 +421,17 @@ def _parse_base(entry: TomlEntry, source: str) -> dict[str, _FoundValue]:
 
 def _check_profile_name(name: str, source: str) -> None:
     if _PROFILE_NAME.fullmatch(name) is None or name in BUILT_IN_PROFILES:
-        problem = "a profile's name is made of small letters, digits, - and _, and is not taken"
+        problem = "must be lowercase letters, digits, - and _, and not a built-in profile"
         raise InvalidConfiguration(f"profiles.{name}", problem, source)
 
 
 def _find_profile_setting(base: str, key: str, source: str) -> Setting:
-    """Return the setting that a number of a profile is."""
-    own = {
-        setting.name.rpartition(".")[2]: setting
-        for setting in ALL_SETTINGS.values()
-        if setting.info.profile == base
-    }
+    """Return the setting of a profile by its key in `[memory.profiles.NAME]`."""
+    own = {each.field: each for each in ALL_SETTINGS.values() if each.profile == base}
     if key not in own:
         near = suggest_name(key, ("base", *own))
         hint = f"; did you mean {near}?" if near else ""
-        problem = f"is no number of {base}, which is its base{hint}"
+        problem = f"is not a setting of {base}, its base profile{hint}"
         raise InvalidConfiguration(f"profiles.{key}", problem, source)
     return own[key]
 
@@ -445,7 +455,7 @@ def _section_names() -> set[str]:
 def _read_environment(env: Mapping[str, str]) -> dict[str, _FoundValue]:
     found: dict[str, _FoundValue] = {}
     given = {name: text for name, text in env.items() if name.startswith(_PREFIX) and text.strip()}
-    # The general names first, so that the exact ones win.
+    # Aliases first, so that the exact names override them.
     for name in sorted(given, key=lambda name: name in _VARIABLES):
         if name.startswith(_OTHER_VARIABLES):
             continue
@@ -481,7 +491,7 @@ def _check_setting(name: str, setting: Setting, value: object, source: str) -> S
 
 
 def _resolve_store(found: _FoundValue | None) -> _FoundValue:
-    """Return where the store is: as found, the user's home folder spelled out, or the default."""
+    """Return the location of the store: as set, with the home folder expanded, or the default."""
     if found is None or not found.value:
         return _FoundValue(str(default_store()), "default")
     store = str(found.value)
@@ -491,14 +501,14 @@ def _resolve_store(found: _FoundValue | None) -> _FoundValue:
 
 
 def _resolve_key_path(found: _FoundValue | None, file: Path | None) -> _FoundValue:
-    """Return where the master key is: apart from the store, wherever that is."""
+    """Return the path of the master key, which is independent of the store's."""
     if found is None or not found.value:
         return _FoundValue(str(user_folder() / str(ALL_SETTINGS[_KEY_PATH].default)), "default")
     return _resolve_relative_path(found, _KEY_PATH, file)
 
 
 def _resolve_relative_path(found: _FoundValue, name: str, file: Path | None) -> _FoundValue:
-    """Resolve a relative path against the folder of the configuration; an empty one stays."""
+    """Resolve a relative path against the folder of the configuration; keep an empty one."""
     if not found.value:
         return found
     folder = file.parent.absolute() if file is not None else user_folder()
@@ -506,7 +516,7 @@ def _resolve_relative_path(found: _FoundValue, name: str, file: Path | None) -> 
 
 
 def _resolve_store_path(file: Path, store: str, source: str) -> str:
-    """Resolve a store's relative path against the folder of the file that names it."""
+    """Resolve a store's relative path against the folder of the file that sets it."""
     if not store or _is_url(store):
         return store
     return str(file.parent / parse_file_path(store, "store", source))
@@ -518,34 +528,33 @@ def _is_url(store: str) -> bool:
 
 def _unknown_setting_error(name: str, known: Iterable[str], source: str) -> InvalidConfiguration:
     near = suggest_name(name, known)
-    hint = f"; did you mean {near}?" if near else "; `memolith config show` lists all there are"
+    hint = f"; did you mean {near}?" if near else "; `memolith config show` lists all settings"
     if name.rpartition(".")[2] in ("api_key", "password", "token"):
-        hint = "; keys come from the environment: name the variable in chat.api_key_env"
-    return InvalidConfiguration(name, "there is no such setting" + hint, source)
+        hint = "; keys come from the environment: set chat.api_key_env to the variable's name"
+    return InvalidConfiguration(name, "unknown setting" + hint, source)
 
 
 def suggest_name(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that a wrong one was probably meant for."""
+    """Return the known name closest to an unknown one, or None."""
     from difflib import get_close_matches
 
     names = list(known)
     last = {other.rpartition(".")[2]: other for other in reversed(names)}
-    # A right name in the wrong section is nearer than a similar one in the right section.
+    # A correct name in the wrong section beats a similar one in the right section.
     if name.rpartition(".")[2] in last:
         return last[name.rpartition(".")[2]]
     return next(iter(get_close_matches(name, names, n=1)), None)
 
 
-def _build_settings(found: Mapping[str, _FoundValue]) -> Settings:
-    """Put the values found into the frozen settings; they are of the right types by now."""
-    top: dict[str, Any] = {}
-    below: dict[str, dict[str, Any]] = {}
-    for name, item in found.items():
-        section, _, field = name.rpartition(".")
-        (below.setdefault(section, {}) if section else top)[field] = item.value
-    settings = Settings(**top)
-    sections: dict[str, Any] = {
-        section: dataclasses.replace(getattr(settings, section), **values)
-        for section, values in below.items()
+def _replace_values(settings: Settings, values: Mapping[str, Scalar]) -> Settings:
+    """Return settings with other values, by dotted name; the types are already checked."""
+    fields: dict[str, dict[str, Any]] = {"": {}}
+    for name, value in values.items():
+        setting = ALL_SETTINGS[name]
+        fields.setdefault(setting.section, {})[setting.field] = value
+    top = fields.pop("")
+    sections = {
+        section: dataclasses.replace(getattr(settings, section), **changes)
+        for section, changes in fields.items()
     }
-    return dataclasses.replace(settings, **sections)
+    return dataclasses.replace(settings, **top, **sections)

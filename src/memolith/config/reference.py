@@ -1,4 +1,4 @@
-"""The table of settings in the documentation, and the values in force for people to read."""
+"""The documentation table of settings, and the effective settings for display."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from memolith.config.fields import Scalar, Setting
 from memolith.config.loading import ALL_SETTINGS, MASK, LoadedSettings, mask_password
 
 _TABLE_HEADER = (
-    "| setting | type | default | range | profile | what it is |\n"
+    "| setting | type | default | range | profile | description |\n"
     "|---|---|---|---|---|---|\n"
 )  # fmt: skip
 _VARIABLE_NAME = re.compile(r"[A-Z][A-Z0-9_]*")
@@ -20,13 +20,13 @@ _VARIABLE_NAME = re.compile(r"[A-Z][A-Z0-9_]*")
 
 @dataclass(frozen=True, slots=True)
 class EffectiveSetting:
-    """One setting as it is in force.
+    """The effective value of one setting.
 
     Attributes:
-        name: Below `[memory]`, with dots.
-        value: Its value, secrets masked.
-        origin: Where it came from.
-        note: Why it has no effect, "" where it has.
+        name: Dotted name below `[memory]`.
+        value: The value, with secrets masked.
+        origin: Where the value was set.
+        note: A restriction that the name does not show, or "".
     """
 
     name: str
@@ -36,10 +36,10 @@ class EffectiveSetting:
 
 
 def iter_effective_settings(loaded: LoadedSettings) -> Iterator[EffectiveSetting]:
-    """Yield every setting with its value and where it came from, then those of own profiles."""
+    """Yield all settings with value and origin, then those of custom profiles."""
     for name, setting in ALL_SETTINGS.items():
         value = mask_credentials(loaded.get_value(name), name)
-        yield EffectiveSetting(name, value, loaded.origins[name], setting.info.note)
+        yield EffectiveSetting(name, value, loaded.origins[name], setting.note)
     for profile, own in loaded.custom_profiles.items():
         yield EffectiveSetting(f"profiles.{profile}.base", own.base, str(loaded.file), "")
         for name, origin in own.loaded_settings.origins.items():
@@ -50,39 +50,36 @@ def iter_effective_settings(loaded: LoadedSettings) -> Iterator[EffectiveSetting
 
 
 def mask_credentials(value: Scalar, name: str = "") -> Scalar:
-    """Hide the credentials of a URL, and a key that stands where its variable's name should."""
+    """Mask credentials in a URL, and a key given in place of the name of its variable."""
     if name.endswith("api_key_env") and value and not _VARIABLE_NAME.fullmatch(str(value)):
         return MASK
     return mask_password(value) if isinstance(value, str) else value
 
 
 def render_markdown() -> str:
-    """Return the table of all settings."""
+    """Return the Markdown table of all settings."""
     return _TABLE_HEADER + "".join(_render_row(setting) for setting in ALL_SETTINGS.values())
 
 
 def _render_row(setting: Setting) -> str:
-    about = setting.info
-    what = about.description + (f" ({about.note})" if about.note else "")
+    description = setting.description + (f" ({setting.note})" if setting.note else "")
     cells = (
         f"`{setting.name}`",
         setting.type.__name__,
-        about.default or f"`{json.dumps(setting.default)}`",
+        setting.default_text or f"`{json.dumps(setting.default)}`",
         _render_range(setting),
-        about.profile or "all",
-        what,
+        setting.profile or "all",
+        description,
     )
     return f"| {' | '.join(cells)} |\n"
 
 
 def _render_range(setting: Setting) -> str:
-    about = setting.info
-    if about.choices:
-        later = f" (later: {', '.join(about.planned)})" if about.planned else ""
-        return ", ".join(about.choices) + later
-    if about.high == math.inf:
+    if setting.choices:
+        return ", ".join(setting.choices)
+    if setting.high == math.inf:
         return ""
-    return f"{_format_number(about.low)} to {_format_number(about.high)}"
+    return f"{_format_number(setting.low)} to {_format_number(setting.high)}"
 
 
 def _format_number(value: float) -> str:

@@ -1,617 +1,457 @@
-"""PostgreSQL's section, that of vectors, and those of `chunks`, `tiers` and `timeline`."""
+"""All settings, with their defaults, ranges and descriptions."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from memolith.config.fields import setting_field
+from memolith.profiles.chunks import ChunksSettings, chunks
+from memolith.profiles.companion import CompanionSettings, companion
+from memolith.profiles.facts import FactsSettings, facts
+from memolith.profiles.model import Profile
+from memolith.profiles.settings import DEFAULT_TOP_K, Count, TopK, describe
+from memolith.profiles.standard import StandardSettings, standard
+from memolith.profiles.tiers import TiersSettings, tiers
+from memolith.profiles.timeline import TimelineSettings, timeline
 
-
-def _count_field(value: int, description: str, profile: str, *, low: int = 1) -> Any:
-    return setting_field(value, description, low=low, high=1_000_000, profile=profile)
-
-
-def _share_field(value: float, description: str, profile: str) -> Any:
-    return setting_field(value, description, low=0.0, high=1.0, profile=profile)
+PROFILE_BUILDERS: Mapping[str, Callable[[Any, int], Profile]] = {
+    "standard": standard,
+    "companion": companion,
+    "facts": facts,
+    "chunks": chunks,
+    "tiers": tiers,
+    "timeline": timeline,
+}
+"""The built-in profiles by name. A builder takes the profile's section of `Settings` and
+`rag_limit`.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Postgres:
-    """`[memory.postgres]`: the store in a PostgreSQL database, where `store` names one."""
+    """`[memory.postgres]`: the store in a PostgreSQL database."""
 
-    schema: str = setting_field("memolith", "the schema that the tables are in")
-    key_ring: str = setting_field(
-        "database",
-        "where the key ring is: in a schema beside, or in the file beside the master key",
-        choices=("database", "file"),
-    )
-    # Threads that recall at once on one machine: a guess.
-    connections: int = setting_field(
-        8, "how many connections there are at most to read, and as many again to write",
-        low=1, high=1_000,
-    )  # fmt: skip
-    # As long as the largest import of a batch takes on a slow disk: a guess.
-    statement_timeout_ms: int = setting_field(
-        60_000, "after how long the server gives a statement up; 0: never", low=0, high=86_400_000
-    )
-    vectors_in_memory: int = setting_field(
-        131_072,
-        "up to how many items of an owner their vectors are searched in memory, and in the"
-        " database above",
-        low=0, high=1_000_000_000,
-    )  # fmt: skip
-    partitions: int = setting_field(
-        0, "into how many parts by owner the tables of a new store are parted; 0: none",
-        low=0, high=1_024,
-    )  # fmt: skip
-    half_precision: bool = setting_field(
-        True, "whether a new store that is not encrypted keeps vectors in half precision"
-    )
-    vector_index: str = setting_field(
-        "hnsw",
-        "which index of vectors `memolith db index` builds",
-        choices=("hnsw", "ivfflat", "none"),
-    )
-    ivfflat_lists: int = setting_field(
-        100, "into how many lists `ivfflat` sorts", low=1, high=32_768
-    )
+    schema: Annotated[str, describe("schema that contains the tables")] = "memolith"
+    key_ring: Annotated[
+        Literal["database", "file"],
+        describe(
+            "where the key ring is stored: in a separate schema of the database, or in a "
+            "file next to the master key"
+        ),
+    ] = "database"
+    # A guess at the number of threads that recall concurrently on one machine.
+    connections: Annotated[
+        int,
+        describe(
+            "maximum number of read connections; as many more are used for writing",
+            ge=1,
+            le=1_000,
+        ),
+    ] = 8
+    # A guess at how long the largest import batch takes on a slow disk.
+    statement_timeout_ms: Annotated[
+        int,
+        describe("time after which the server cancels a statement; 0: never", ge=0, le=86_400_000),
+    ] = 60_000
+    vectors_in_memory: Annotated[
+        int,
+        describe(
+            "up to this many items per owner, vectors are searched in memory; above it, in "
+            "the database",
+            ge=0,
+            le=1_000_000_000,
+        ),
+    ] = 131_072
+    partitions: Annotated[
+        int,
+        describe(
+            "number of partitions by owner for the tables of a new store; 0: not partitioned",
+            ge=0,
+            le=1_024,
+        ),
+    ] = 0
+    half_precision: Annotated[
+        bool, describe("store vectors in half precision, in new stores that are not encrypted")
+    ] = True
+    vector_index: Annotated[
+        Literal["hnsw", "ivfflat", "none"],
+        describe("vector index that `memolith db index` builds"),
+    ] = "hnsw"
+    ivfflat_lists: Annotated[
+        int, describe("number of lists of an `ivfflat` index", ge=1, le=32_768)
+    ] = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """`[memory.vectors]`: what searches the vectors of a store in a file."""
+    """`[memory.vectors]`: vector search for a store in a file."""
 
-    backend: str = setting_field(
-        "memory",
-        "what searches the vectors of a store in a file: an index in memory, sqlite-vec in the"
-        " file, or Chroma",
-        choices=("memory", "sqlite-vec", "chroma"),
-    )
-    in_memory: int = setting_field(
-        0,
-        "up to how many items of an owner they are searched in memory all the same, and not sent to"
-        " Chroma",
-        low=0, high=1_000_000_000,
-    )  # fmt: skip
-    chroma_url: str = setting_field(
-        "", "where a Chroma server is, as http://127.0.0.1:8000", in_repr=False,
-        default="none: Chroma runs in this process",
-    )  # fmt: skip
-    chroma_path: str = setting_field(
-        "",
-        "the folder of a Chroma in this process; a relative path counts from the folder of the"
-        " configuration",
-        default="beside the store, named like it with `-chroma`",
-    )
-    chroma_tenant: str = setting_field("default_tenant", "the server's tenant")
-    chroma_database: str = setting_field("default_database", "the tenant's database")
-    # A query takes milliseconds; 1,000 vectors to store some hundred: a guess.
-    chroma_timeout_ms: int = setting_field(
-        5_000, "how long to wait for an answer of the server", low=1, high=600_000
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Chunks:
-    """`[memory.chunks]`: the numbers of profile `chunks`."""
-
-    max_chunk_tokens: int = _count_field(300, "the most tokens of a chunk", "chunks")
-    min_chunk_tokens: int = _count_field(
-        50, "how many tokens a chunk has that is not merged with its neighbour", "chunks", low=0
-    )
-    min_stored_importance: float = _share_field(
-        0.3, "the importance under which a chunk is not stored", "chunks"
-    )
-    min_recalled_importance: float = _share_field(
-        0.2, "the importance under which nothing is recalled", "chunks"
-    )
-    reranker_enabled: bool = setting_field(
-        False, "whether a cross-encoder scores what was found anew", profile="chunks"
-    )
-    reranker_model: str = setting_field(
-        "cross-encoder/ms-marco-MiniLM-L-6-v2",
-        "the cross-encoder: a folder, or the name of one that this machine has; nothing is"
-        " downloaded",
-        profile="chunks",
-    )
-    similarity_weight: float = _share_field(
-        0.6, "how much likeness counts where the reranker can't be had", "chunks"
-    )
-    text_weight: float = _share_field(
-        0.3, "how much the match of words counts where it can't be had", "chunks"
-    )
-    importance_weight: float = _share_field(
-        0.1, "how much importance counts where it can't be had", "chunks"
-    )
-    compression_threshold: int = _count_field(
-        10, "over how many uncompressed sessions the oldest are compressed", "chunks"
-    )
-    sessions_to_compress: int = _count_field(
-        0, "how many sessions are compressed together; 0: half of the threshold", "chunks", low=0
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Tiers:
-    """`[memory.tiers]`: the numbers of profile `tiers`."""
-
-    short_term_threshold: int = _count_field(
-        30, "from how many messages on the older ones are summarised", "tiers"
-    )
-    short_term_keep: int = _count_field(
-        10, "how many of the newest messages stay unsummarised", "tiers", low=0
-    )
-    long_term_threshold: int = _count_field(
-        20,
-        "from how many summaries on the base memory takes up the older ones",
-        "tiers",
-    )
-    long_term_keep: int = _count_field(
-        10,
-        "how many of the newest summaries stay out of the base memory",
-        "tiers",
-        low=0,
-    )
-    retrieval_top_k: int = setting_field(
-        5, "how many facts are recalled, or stand in a prompt, where it is not said",
-        low=1, high=100, profile="tiers",
-    )  # fmt: skip
-    retrieval_min_similarity: float = setting_field(
-        0.3, "the similarity under which nothing is recalled", low=-1.0, high=1.0, profile="tiers"
-    )
-    duplicate_distance_threshold: float = setting_field(
-        0.15, "the cosine distance under which a new fact retires the nearest", low=0.0, high=2.0,
-        profile="tiers",
-    )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Timeline:
-    """`[memory.timeline]`: the numbers of profile `timeline`."""
-
-    recall_limit: int = setting_field(
-        5, "how many memories are recalled, or stand in a prompt, where it is not said",
-        low=1, high=100, profile="timeline",
-    )  # fmt: skip
-    timeline_retention_days: int = setting_field(
-        90, "how many days entries of the timeline last", low=1, high=36_500, profile="timeline"
-    )
-    consolidation_turn_threshold: int = _count_field(
-        3, "from how many turns on a history is compressed", "timeline"
-    )
-    idle_consolidation_minutes: int = _count_field(
-        10, "after how many minutes of silence it is", "timeline"
-    )
-    max_failures_before_degrade: int = _count_field(
-        3,
-        "after how many failures in a row the messages are stored as they are",
-        "timeline",
-    )
-    consolidation_provider: str = setting_field(
-        "", "what compresses, where it is not the chat model", profile="timeline"
-    )
-    consolidation_model: str = setting_field("", "its model", profile="timeline")
+    backend: Annotated[
+        Literal["memory", "sqlite-vec", "chroma"],
+        describe(
+            "vector search for a store in a file: an index in memory, sqlite-vec in the "
+            "file, or Chroma"
+        ),
+    ] = "memory"
+    in_memory: Annotated[
+        int,
+        describe(
+            "up to this many items per owner, vectors are searched in memory and not sent "
+            "to Chroma",
+            ge=0,
+            le=1_000_000_000,
+        ),
+    ] = 0
+    chroma_url: Annotated[
+        str,
+        describe(
+            "URL of a Chroma server, as http://127.0.0.1:8000",
+            default_text="none: Chroma runs in this process",
+        ),
+    ] = field(default="", repr=False)
+    chroma_path: Annotated[
+        str,
+        describe(
+            "folder for Chroma in this process; a relative path is resolved against the "
+            "folder of the configuration",
+            default_text="next to the store, with the store's name and `-chroma`",
+        ),
+    ] = ""
+    chroma_tenant: Annotated[str, describe("tenant on the Chroma server")] = "default_tenant"
+    chroma_database: Annotated[str, describe("database of the tenant")] = "default_database"
+    # A guess: a query takes milliseconds, storing 1,000 vectors some hundred.
+    chroma_timeout_ms: Annotated[
+        int, describe("timeout for a response of the Chroma server", ge=1, le=600_000)
+    ] = 5_000
 
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """`[memory.device]`: what the service does for devices that listen and speak."""
+    """`[memory.device]`: the API for voice devices."""
 
-    session: str = setting_field("device", "the conversation that is held with devices")
-    transcription_url: str = setting_field(
-        "",
-        "the service that writes down what was said, with its `/v1`: any that speaks OpenAI's"
-        " protocol",
-        default="none: recordings are refused",
-    )
-    transcription_model: str = setting_field("whisper-1", "its model")
-    transcription_key_env: str = setting_field(
-        "", "the environment variable that holds its key", default="it wants none"
-    )
-    transcription_timeout_ms: int = setting_field(
-        60_000, "how long to wait for it", low=1, high=3_600_000
-    )
+    session: Annotated[str, describe("session id of conversations with devices")] = "device"
+    transcription_url: Annotated[
+        str,
+        describe(
+            "base URL of a transcription service with an OpenAI-compatible API, including `/v1`",
+            default_text="none: recordings are rejected",
+        ),
+    ] = ""
+    transcription_model: Annotated[str, describe("transcription model")] = "whisper-1"
+    transcription_key_env: Annotated[
+        str,
+        describe(
+            "environment variable that holds the API key of the transcription service",
+            default_text="no key",
+        ),
+    ] = ""
+    transcription_timeout_ms: Annotated[
+        int, describe("timeout for a transcription", ge=1, le=3_600_000)
+    ] = 60_000
 
 
 @dataclass(frozen=True, slots=True)
 class Serve:
-    """`[memory.serve]`: the service."""
+    """`[memory.serve]`: the HTTP service."""
 
-    host: str = setting_field(
-        "127.0.0.1", "the address to listen at; any but this machine's needs keys"
-    )
-    port: int = setting_field(
-        8377, "the port to listen at; 0: one that is free", low=0, high=65_535
-    )
-    owner: str = setting_field(
-        "",
-        "for whom everybody on this machine may call while there are no keys",
-        default="the login name",
-    )
-    hosts: str = setting_field(
-        "",
-        "the names under which the server may be called, with commas; `*`: any",
-        default="this machine's, and `host`",
-    )
-    origins: str = setting_field(
-        "", "pages that may call it from a browser, with commas: `https://app.example.org`"
-    )
-    max_body_mb: int = setting_field(10, "how long a request may be, in MB", low=1, high=10_000)
-    requests_at_once: int = setting_field(
-        128, "how many requests may be under way; more are refused", low=1, high=100_000
-    )
-    threads: int = setting_field(16, "how many requests are worked on at once", low=1, high=1_000)
-    requests_per_minute: int = setting_field(
-        0, "how many requests each key has in a minute; 0: no limit", low=0, high=10_000_000
-    )
-    processes: int = setting_field(
-        1, "how many processes serve together; the store must not be in memory", low=1, high=256
-    )
-    trusted_proxies: str = setting_field(
-        "",
-        "the addresses of reverse proxies, with commas, whose `X-Forwarded-For` says who calls;"
-        " `*`: any",
-        default="none: who connects is who calls",
-    )
-    read_only: bool = setting_field(
-        False, "whether the service counts as ready where the store can't be written"
-    )
-    drain_timeout_s: float = setting_field(
-        10.0, "how long to wait at the end for what is under way, in seconds", low=0.0, high=3600.0
-    )
+    host: Annotated[
+        str, describe("address to listen on; any other than the loopback address requires API keys")
+    ] = "127.0.0.1"
+    port: Annotated[int, describe("port to listen on; 0: any free port", ge=0, le=65_535)] = 8_377
+    owner: Annotated[
+        str,
+        describe(
+            "owner for requests from this machine while there are no API keys",
+            default_text="the login name",
+        ),
+    ] = ""
+    hosts: Annotated[
+        str,
+        describe(
+            "accepted `Host` names, separated by commas; `*`: any",
+            default_text="this machine's names, and `host`",
+        ),
+    ] = ""
+    origins: Annotated[
+        str,
+        describe(
+            "origins allowed to call the API from a browser, separated by commas: "
+            "`https://app.example.org`"
+        ),
+    ] = ""
+    max_body_mb: Annotated[
+        int, describe("maximum size of a request body, in MB", ge=1, le=10_000)
+    ] = 10
+    requests_at_once: Annotated[
+        int,
+        describe(
+            "maximum number of concurrent requests; further requests are rejected", ge=1, le=100_000
+        ),
+    ] = 128
+    threads: Annotated[int, describe("number of worker threads", ge=1, le=1_000)] = 16
+    requests_per_minute: Annotated[
+        int,
+        describe("requests per minute for each API key; 0: no limit", ge=0, le=10_000_000),
+    ] = 0
+    processes: Annotated[
+        int,
+        describe(
+            "number of server processes; more than one require a store that is not in memory",
+            ge=1,
+            le=256,
+        ),
+    ] = 1
+    trusted_proxies: Annotated[
+        str,
+        describe(
+            "addresses of reverse proxies, separated by commas, whose `X-Forwarded-For` is "
+            "trusted; `*`: any",
+            default_text="none: the client address is that of the connection",
+        ),
+    ] = ""
+    read_only: Annotated[
+        bool, describe("report the service as ready even if the store is not writable")
+    ] = False
+    drain_timeout_s: Annotated[
+        float,
+        describe("at shutdown, time to wait for running requests, in seconds", ge=0.0, le=3600.0),
+    ] = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """`[memory.proxy]`: the service as a chat service that remembers; it asks `[memory.chat]`."""
+    """`[memory.proxy]`: the chat proxy, which calls the model of `[memory.chat]`."""
 
-    memory_timeout_ms: int = setting_field(
-        300, "how long the memory may keep a reply waiting", low=1, high=60_000
-    )
-    context_budget: int = setting_field(
-        2000,
-        "how many tokens of memory the model is told, at most a quarter of its context window; 0:"
-        " nothing is told",
-        low=0, high=1_000_000,
-    )  # fmt: skip
-    compress: bool = setting_field(
-        True, "whether a history that outgrows half of the context window is made shorter"
-    )
-    durable: bool = setting_field(
-        True,
-        "whether a reply ends only when it is kept, `memory_timeout_ms` later at the latest: then a"
-        " process that is killed loses nothing that was answered",
-    )
-    models: str = setting_field(
-        "", "the only models that may be asked for, with commas", default="any that the service has"
-    )
-
-
-# --- Every setting there is, with its default, its range and what it is for
-
-
-_COMPANION_ONLY: dict[str, Any] = {"profile": "companion", "note": "companion only"}
-
-
-def _decay_modifier_field(value: float, kind: str, profile: str = "standard") -> Any:
-    what = f"how fast {kind} lose strength: 0 never, 1 by `decay_factor`"
-    return setting_field(value, what, low=0.0, high=10.0, profile=profile)
-
-
-def _importance_floor_field(value: float, kind: str, profile: str = "standard") -> Any:
-    what = f"the strength that {kind} never fall under"
-    return setting_field(value, what, low=0.0, high=1.0, profile=profile)
-
-
-def _weight_field(value: float, subject: str, profile: str) -> Any:
-    return setting_field(
-        value, f"how much {subject} counts in recall", low=0.0, high=1.0, profile=profile
-    )
-
-
-def _ttl_field(value: int, kind: str) -> Any:
-    what = f"how many days {kind} last where it is not said"
-    return setting_field(value, what, low=1, high=36_500, profile="facts")
-
-
-class DecaySection:
-    """A section that says how each kind of a profile fades."""
-
-    __slots__ = ()
-
-    def decay_modifier(self, kind: str) -> float:
-        """Return how fast a kind loses strength.
-
-        Raises:
-            AttributeError: The profile has no such kind.
-        """
-        modifier: float = getattr(self, f"{kind}_decay_modifier")
-        return modifier
-
-    def importance_floor(self, kind: str) -> float:
-        """Return the strength that a kind never falls under.
-
-        Raises:
-            AttributeError: The profile has no such kind.
-        """
-        floor: float = getattr(self, f"{kind}_importance_floor")
-        return floor
+    memory_timeout_ms: Annotated[
+        int, describe("maximum delay that memory may add to a reply", ge=1, le=60_000)
+    ] = 300
+    context_budget: Annotated[
+        int,
+        describe(
+            "token budget for recalled memories in a prompt, at most a quarter of the "
+            "model's context window; 0: none are inserted",
+            ge=0,
+            le=1_000_000,
+        ),
+    ] = 2_000
+    compress: Annotated[
+        bool, describe("compress a history that exceeds half of the context window")
+    ] = True
+    durable: Annotated[
+        bool,
+        describe(
+            "end a reply only after the exchange is stored, or after `memory_timeout_ms`: a "
+            "killed process then loses no answered exchange"
+        ),
+    ] = True
+    models: Annotated[
+        str,
+        describe(
+            "models that clients may request, separated by commas",
+            default_text="any model of the service",
+        ),
+    ] = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Embedding:
-    """`[memory.embedding]`: what makes vectors of texts."""
+    """`[memory.embedding]`: the embedding model."""
 
-    provider: str = setting_field(
-        "local",
-        "what computes the vectors",
-        choices=("local", "ollama", "openai", "sentence-transformers"),
-    )
-    model: str = setting_field(
-        "all-MiniLM-L6-v2",
-        "the model's name at the provider; for `local`, another is the folder of a model"
-        " (`MEMOLITH_MODEL` sets it too)",
-    )
-    dimension: int = setting_field(
-        0, "how many numbers of a vector are kept, where the model allows it; 0: all",
-        low=0, high=8192, default="0: the model's own, 384 for the local one",
-    )  # fmt: skip
-    base_url: str = setting_field(
-        "",
-        "where the service is; for `openai` with its `/v1`",
-        default="the provider's own: OpenAI's, or `http://127.0.0.1:11434` for Ollama",
-    )
-    api_key_env: str = setting_field(
-        "",
-        "the environment variable that holds the service's key",
-        default="`OPENAI_API_KEY` for OpenAI itself, else none",
-    )
-    api_key_file: str = setting_field(
-        "",
-        "a file that holds the key, in the place of a variable; a relative path counts from the"
-        " folder of the configuration",
-    )
-    timeout_ms: int = setting_field(
-        30_000, "how long to wait for an answer of a service; what failed sooner is tried again"
-        " until then", low=1, high=3_600_000,
-    )  # fmt: skip
-    # As many as a server of text-embeddings-inference takes where nobody has told it otherwise.
-    batch_size: int = setting_field(
-        32, "how many texts a service is sent at once", low=1, high=2_048
-    )
-    batch_chars: int = setting_field(
-        100_000, "how many characters it is sent at once", low=1, high=10_000_000
-    )
+    provider: Annotated[
+        Literal["local", "ollama", "openai", "sentence-transformers"],
+        describe("embedding provider"),
+    ] = "local"
+    model: Annotated[
+        str,
+        describe(
+            "name of the model at the provider; for `local`, any other model is given as a "
+            "folder (`MEMOLITH_MODEL` sets it too)"
+        ),
+    ] = "all-MiniLM-L6-v2"
+    dimension: Annotated[
+        int,
+        describe(
+            "number of leading dimensions to keep, for models that support truncation; 0: all",
+            ge=0,
+            le=8_192,
+            default_text="0: the model's own, 384 for the local one",
+        ),
+    ] = 0
+    base_url: Annotated[
+        str,
+        describe(
+            "base URL of the service; for `openai`, including `/v1`",
+            default_text="the provider's own: OpenAI's, or `http://127.0.0.1:11434` for Ollama",
+        ),
+    ] = ""
+    api_key_env: Annotated[
+        str,
+        describe(
+            "environment variable that holds the API key",
+            default_text="`OPENAI_API_KEY` for OpenAI itself, otherwise none",
+        ),
+    ] = ""
+    api_key_file: Annotated[
+        str,
+        describe(
+            "file that holds the API key, instead of a variable; a relative path is "
+            "resolved against the folder of the configuration"
+        ),
+    ] = ""
+    timeout_ms: Annotated[
+        int,
+        describe(
+            "timeout for a response of the service, including retries",
+            ge=1,
+            le=3_600_000,
+        ),
+    ] = 30_000
+    # The default limit of text-embeddings-inference.
+    batch_size: Annotated[int, describe("maximum number of texts per request", ge=1, le=2_048)] = 32
+    batch_chars: Annotated[
+        int, describe("maximum number of characters per request", ge=1, le=10_000_000)
+    ] = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class Chat:
-    """`[memory.chat]`: the language model, where there is one."""
+    """`[memory.chat]`: the language model."""
 
-    provider: str = setting_field(
-        "none",
-        "what answers; `openai` is any service that speaks its protocol",
-        choices=("none", "openai", "ollama", "anthropic"),
-    )
-    model: str = setting_field("", "the model's name, as the service has it")
-    base_url: str = setting_field(
-        "",
-        "where the service is",
-        default="OpenAI, Anthropic, or Ollama on this machine",
-    )
-    api_key_env: str = setting_field(
-        "OPENAI_API_KEY",
-        "the environment variable that holds the key; as it stands here, Anthropic's is"
-        " `ANTHROPIC_API_KEY`, and Ollama wants none",
-    )
-    api_key_file: str = setting_field(
-        "",
-        "a file that holds the key, in the place of a variable; a relative path counts from the"
-        " folder of the configuration",
-    )
-    timeout_ms: int = setting_field(
-        60_000, "how long to wait for a reply, or for the next piece of it", low=1, high=3_600_000
-    )
-    max_retries: int = setting_field(
-        2, "how often a call that failed is made again", low=0, high=20
-    )
-    temperature: float = setting_field(
-        -1.0, "how much is left to chance; under 0: as the service has it", low=-1.0, high=2.0
-    )
-    calls_at_once: int = setting_field(4, "how many calls may be under way", low=1, high=256)
-    calls_per_hour: int = setting_field(
-        0, "how many calls an owner has in an hour, failed ones too; 0: no limit",
-        low=0, high=1_000_000_000,
-    )  # fmt: skip
-    tokens_per_hour: int = setting_field(
-        0, "how many tokens an owner has in an hour, asked and replied; 0: no limit",
-        low=0, high=1_000_000_000_000,
-    )  # fmt: skip
-    input_price: float = setting_field(
-        0.0, "what a million tokens asked cost", low=0.0, high=1_000_000.0
-    )
-    output_price: float = setting_field(
-        0.0, "what a million tokens replied cost", low=0.0, high=1_000_000.0
-    )
-    # What small models on one's own machine have room for without being told: a guess.
-    context_window: int = setting_field(
-        8192, "how many tokens the model has room for; Ollama is told", low=512, high=100_000_000
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Standard(DecaySection):
-    """`[memory.standard]`: the numbers of profile `standard`, its forgetting law above all.
-
-    Strength only ranks in this profile, as a whisper: nothing leaves recall by age.
-    """
-
-    decay_factor: float = setting_field(
-        0.95, "what is left of a strength after a day without use", low=0.01, high=1.0,
-        profile="standard",
-    )  # fmt: skip
-    correction_decay_modifier: float = _decay_modifier_field(0.50, "corrections")
-    correction_importance_floor: float = _importance_floor_field(0.35, "corrections")
-    identity_decay_modifier: float = _decay_modifier_field(0.50, "memories of who somebody is")
-    identity_importance_floor: float = _importance_floor_field(0.35, "memories of who somebody is")
-    preference_decay_modifier: float = _decay_modifier_field(0.80, "preferences")
-    preference_importance_floor: float = _importance_floor_field(0.25, "preferences")
-    fact_decay_modifier: float = _decay_modifier_field(0.70, "facts")
-    fact_importance_floor: float = _importance_floor_field(0.30, "facts")
-    project_decay_modifier: float = _decay_modifier_field(0.80, "memories of projects")
-    project_importance_floor: float = _importance_floor_field(0.10, "memories of projects")
-    event_decay_modifier: float = _decay_modifier_field(0.70, "events")
-    event_importance_floor: float = _importance_floor_field(0.10, "events")
-    context_decay_modifier: float = _decay_modifier_field(1.00, "memories of circumstances")
-    context_importance_floor: float = _importance_floor_field(0.00, "memories of circumstances")
-    tool_result_decay_modifier: float = _decay_modifier_field(1.00, "results of tools")
-    tool_result_importance_floor: float = _importance_floor_field(0.00, "results of tools")
-    summary_decay_modifier: float = _decay_modifier_field(0.70, "summaries")
-    summary_importance_floor: float = _importance_floor_field(0.20, "summaries")
-
-
-@dataclass(frozen=True, slots=True)
-class Companion(DecaySection):
-    """`[memory.companion]`: what profile `companion` has beside the four numbers above."""
-
-    context_chars: int = setting_field(
-        2000, "how many characters a prompt may take", low=0, high=1_000_000, profile="companion"
-    )
-    similarity_weight: float = _weight_field(
-        0.5, "the likeness of a memory to the query", "companion"
-    )
-    importance_weight: float = _weight_field(0.2, "its strength", "companion")
-    freshness_weight: float = _weight_field(0.3, "its freshness", "companion")
-    correction_decay_modifier: float = _decay_modifier_field(0.50, "corrections", "companion")
-    correction_importance_floor: float = _importance_floor_field(0.35, "corrections", "companion")
-    fact_decay_modifier: float = _decay_modifier_field(0.70, "facts", "companion")
-    fact_importance_floor: float = _importance_floor_field(0.30, "facts", "companion")
-    preference_decay_modifier: float = _decay_modifier_field(0.80, "preferences", "companion")
-    preference_importance_floor: float = _importance_floor_field(0.25, "preferences", "companion")
-    context_decay_modifier: float = _decay_modifier_field(
-        1.00, "memories of circumstances", "companion"
-    )
-    context_importance_floor: float = _importance_floor_field(
-        0.10, "memories of circumstances", "companion"
-    )
-    tool_result_decay_modifier: float = _decay_modifier_field(1.00, "results of tools", "companion")
-    tool_result_importance_floor: float = _importance_floor_field(
-        0.10, "results of tools", "companion"
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """`[memory.facts]`: the numbers of profile `facts`."""
-
-    auto_merge_threshold: float = setting_field(
-        0.95, "the similarity from which a memory is updated", low=0.0, high=1.0, profile="facts"
-    )
-    arbitration_threshold: float = setting_field(
-        0.85, "the similarity from which the arbitrator is asked", low=0.0, high=1.0,
-        profile="facts",
-    )  # fmt: skip
-    arbitration_timeout_s: float = setting_field(
-        30.0, "how long to wait for the arbitrator, in seconds", low=0.01, high=3600.0,
-        profile="facts",
-    )  # fmt: skip
-    max_per_user: int = setting_field(
-        1000, "how many active memories an owner has at most", low=1, high=1_000_000,
-        profile="facts",
-    )  # fmt: skip
-    max_content_length: int = setting_field(
-        500, "how many bytes a memory has at most", low=1, high=8000, profile="facts"
-    )
-    decay_interval_h: float = setting_field(
-        1.0, "how often strengths are computed anew, in hours", low=0.01, high=8760.0,
-        profile="facts",
-    )  # fmt: skip
-    preference_ttl_days: int = _ttl_field(90, "preferences")
-    project_ttl_days: int = _ttl_field(60, "memories of projects")
-    contextual_ttl_days: int = _ttl_field(30, "memories of circumstances")
-    vector_weight: float = _weight_field(0.6, "the likeness of a memory to the query", "facts")
-    text_weight: float = _weight_field(0.2, "the match of their words", "facts")
-    decay_weight: float = _weight_field(0.2, "its strength", "facts")
-
-    def ttl_days(self, kind: str) -> int:
-        """Return how long a kind lasts.
-
-        Raises:
-            AttributeError: The kind lasts for good, or the profile has no such kind.
-        """
-        days: int = getattr(self, f"{kind}_ttl_days")
-        return days
+    provider: Annotated[
+        Literal["none", "openai", "ollama", "anthropic"],
+        describe("chat provider; `openai` is any service with an OpenAI-compatible API"),
+    ] = "none"
+    model: Annotated[str, describe("name of the model at the provider")] = ""
+    base_url: Annotated[
+        str,
+        describe(
+            "base URL of the service", default_text="OpenAI, Anthropic, or Ollama on this machine"
+        ),
+    ] = ""
+    api_key_env: Annotated[
+        str,
+        describe(
+            "environment variable that holds the API key; with the default, Anthropic uses "
+            "`ANTHROPIC_API_KEY` and Ollama no key"
+        ),
+    ] = "OPENAI_API_KEY"
+    api_key_file: Annotated[
+        str,
+        describe(
+            "file that holds the API key, instead of a variable; a relative path is "
+            "resolved against the folder of the configuration"
+        ),
+    ] = ""
+    timeout_ms: Annotated[
+        int,
+        describe(
+            "timeout for a reply, or for the next part of a streamed reply", ge=1, le=3_600_000
+        ),
+    ] = 60_000
+    max_retries: Annotated[int, describe("number of retries after a failed call", ge=0, le=20)] = 2
+    temperature: Annotated[
+        float,
+        describe("sampling temperature; below 0: the default of the service", ge=-1.0, le=2.0),
+    ] = -1.0
+    calls_at_once: Annotated[int, describe("maximum number of concurrent calls", ge=1, le=256)] = 4
+    calls_per_hour: Annotated[
+        int,
+        describe(
+            "calls per owner and hour, including failed calls; 0: no limit",
+            ge=0,
+            le=1_000_000_000,
+        ),
+    ] = 0
+    tokens_per_hour: Annotated[
+        int,
+        describe(
+            "input and output tokens per owner and hour; 0: no limit",
+            ge=0,
+            le=1_000_000_000_000,
+        ),
+    ] = 0
+    input_price: Annotated[
+        float, describe("price of a million input tokens", ge=0.0, le=1_000_000.0)
+    ] = 0.0
+    output_price: Annotated[
+        float, describe("price of a million output tokens", ge=0.0, le=1_000_000.0)
+    ] = 0.0
+    # A guess at the default context window of small local models.
+    context_window: Annotated[
+        int,
+        describe(
+            "context window of the model, in tokens; passed on to Ollama", ge=512, le=100_000_000
+        ),
+    ] = 8_192
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """`[memory]`: everything that can be set."""
+    """`[memory]`: all settings."""
 
-    profile: str = setting_field(
-        "standard",
-        "how memories are made, found and forgotten, for new owners: standard, companion, facts,"
-        " chunks, tiers, timeline, or one of your own",
+    profile: Annotated[
+        str,
+        describe(
+            "profile of new owners: standard, companion, facts, chunks, tiers, timeline, or "
+            "a custom one"
+        ),
+    ] = "standard"
+    enabled: Annotated[bool, describe("write to the store")] = True
+    enable_rag: Annotated[bool, describe("return memories from `context`")] = True
+    enable_learning: Annotated[
+        bool, describe("learn from conversations, in addition to logging them")
+    ] = True
+    store: Annotated[
+        str,
+        describe(
+            "file of the store, or a database URL such as postgresql://…; a relative path "
+            "is resolved against the folder of the file that sets it",
+            default_text="`memolith/memory.db` in the user's data folder",
+        ),
+    ] = field(default="", repr=False)
+    rag_limit: Annotated[TopK, describe("default number of results of `recall` (`top_k`)")] = (
+        DEFAULT_TOP_K
     )
-    enabled: bool = setting_field(True, "whether anything is written")
-    enable_rag: bool = setting_field(True, "whether `context` says anything")
-    enable_learning: bool = setting_field(
-        True, "whether conversations are learned from, not only logged"
-    )
-    store: str = setting_field(
-        "",
-        "the file of the store, a relative path counting from the folder of the file it stands in;"
-        " or a database, as postgresql://…",
-        in_repr=False,
-        default="`memolith/memory.db` in the user's data folder",
-    )
-    rag_limit: int = setting_field(
-        5, "how many results `recall` returns (`top_k`)", low=1, high=100
-    )
-    token_budget: int = setting_field(
-        2000, "how many tokens recalled texts and a prompt may take", low=0, high=1_000_000
-    )
-    # As long as an import's largest batch may hold the write lock on a slow disk: a guess.
-    busy_timeout_s: float = setting_field(
-        10.0, "how long to wait, in seconds, while another process writes", low=0.0, high=3600.0
-    )
-    # With a million memories of a thousand owners a process stays below 400 MB: an owner's index
-    # takes about 1 KB a memory, and what is not asked for long is let go.
-    index_cache_mb: int = setting_field(
-        192, "how much memory, in MB, the search structures may take", low=1, high=1_000_000
-    )
-    rag_threshold: float = setting_field(
-        0.5, "the similarity under which nothing is recalled", low=0.0, high=1.0, **_COMPANION_ONLY
-    )
-    merge_threshold: float = setting_field(
-        0.85, "the similarity over which memories are merged", low=0.0, high=1.0, **_COMPANION_ONLY
-    )
-    min_importance: float = setting_field(
-        0.1, "the strength under which memories fade", low=0.0, high=1.0, **_COMPANION_ONLY
-    )
-    decay_factor: float = setting_field(
-        0.95, "what is left of a strength after a day", low=0.01, high=1.0, **_COMPANION_ONLY
-    )
-    worker: bool = setting_field(
-        True,
-        "whether a process with a language model learns in the background; if not, `memolith"
-        " worker` does",
-    )
-    retention_days: int = setting_field(
-        0,
-        "after how many days what is no longer active, and conversations in which nothing was"
-        " said, are removed for good; 0: never",
-        low=0, high=100_000,
-    )  # fmt: skip
-    enable_encryption: bool = setting_field(
-        True, "whether new stores are encrypted; what a store is, it stays"
-    )
-    encryption_key_path: str = setting_field(
-        "memory_encryption.key",
-        "the file of the master key, made with the first store; `MEMOLITH_KEY` goes before it; a"
-        " relative path counts from the folder of the configuration",
-        default="`memory_encryption.key` in the user's configuration folder",
-    )
+    token_budget: Annotated[
+        int, describe("token budget for recalled texts and for prompt context", ge=0, le=1_000_000)
+    ] = 2_000
+    # A guess at how long the largest import batch holds the write lock on a slow disk.
+    busy_timeout_s: Annotated[
+        float,
+        describe("time to wait for another process that writes, in seconds", ge=0.0, le=3600.0),
+    ] = 10.0
+    # Keeps a process below 400 MB with a million memories of a thousand owners: an index takes
+    # about 1 KB per memory, and indexes of idle owners are evicted.
+    index_cache_mb: Annotated[Count, describe("memory limit for the search indexes, in MB")] = 192
+    worker: Annotated[
+        bool,
+        describe(
+            "learn in the background in any process with a language model; if false, only "
+            "`memolith worker` does"
+        ),
+    ] = True
+    retention_days: Annotated[
+        int,
+        describe(
+            "days after which inactive memories and idle conversations are deleted "
+            "permanently; 0: never",
+            ge=0,
+            le=100_000,
+        ),
+    ] = 0
+    enable_encryption: Annotated[
+        bool, describe("encrypt new stores; existing stores do not change")
+    ] = True
+    encryption_key_path: Annotated[
+        str,
+        describe(
+            "file of the master key, created with the first store; `MEMOLITH_KEY` takes "
+            "precedence; a relative path is resolved against the folder of the "
+            "configuration",
+            default_text="`memory_encryption.key` in the user's configuration folder",
+        ),
+    ] = "memory_encryption.key"
     postgres: Postgres = field(default_factory=Postgres)
     serve: Serve = field(default_factory=Serve)
     proxy: Proxy = field(default_factory=Proxy)
@@ -619,9 +459,9 @@ class Settings:
     device: Device = field(default_factory=Device)
     embedding: Embedding = field(default_factory=Embedding)
     chat: Chat = field(default_factory=Chat)
-    standard: Standard = field(default_factory=Standard)
-    companion: Companion = field(default_factory=Companion)
-    facts: Facts = field(default_factory=Facts)
-    chunks: Chunks = field(default_factory=Chunks)
-    tiers: Tiers = field(default_factory=Tiers)
-    timeline: Timeline = field(default_factory=Timeline)
+    standard: StandardSettings = field(default_factory=StandardSettings)
+    companion: CompanionSettings = field(default_factory=CompanionSettings)
+    facts: FactsSettings = field(default_factory=FactsSettings)
+    chunks: ChunksSettings = field(default_factory=ChunksSettings)
+    tiers: TiersSettings = field(default_factory=TiersSettings)
+    timeline: TimelineSettings = field(default_factory=TimelineSettings)

@@ -1,6 +1,6 @@
-"""The conversation that ships with Memolith: what `memolith demo` replays and asks about.
+"""The sample data of `memolith demo`: a conversation, a document and extracted facts.
 
-Written for this project; nobody in it exists.
+Written for this project. All people in it are fictional.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import msgspec
 
 @dataclass(frozen=True, slots=True)
 class DemoMessage:
-    """One turn.
+    """A message of the conversation.
 
     Attributes:
-        id: Unique in the conversation: its session's id, a colon, its number from 1.
-        role: Who speaks, by what may be believed of them.
+        id: Unique in the conversation: the session id, a colon, and a number from 1.
+        role: The role of the speaker.
         speaker: The speaker's name.
-        at: When it was said, with a time zone; never earlier than the message before.
-        content: The text; some hold code blocks.
+        at: The time, with a time zone. Never earlier than the previous message.
+        content: The text. Some texts contain code blocks.
     """
 
     id: str
@@ -34,12 +34,12 @@ class DemoMessage:
 
 @dataclass(frozen=True, slots=True)
 class DemoSession:
-    """One sitting; user and assistant take turns in it, the user first.
+    """A session, in which user and assistant alternate. The user starts.
 
     Attributes:
         id: Unique in the conversation.
-        date: When its first message was said, with a time zone.
-        messages: In order of time.
+        date: The time of the first message, with a time zone.
+        messages: In chronological order.
     """
 
     id: str
@@ -49,13 +49,13 @@ class DemoSession:
 
 @dataclass(frozen=True, slots=True)
 class DemoQuestion:
-    """Something to ask of the memory once the conversation is in it.
+    """A question to ask after the conversation.
 
     Attributes:
-        question: As the user would put it.
-        answer: What a reader of the whole conversation would say; None where it holds no answer.
-        evidence: The ids of the messages that the answer stands on; empty without an answer.
-        asked_at: When it is asked, after the last message.
+        question: The question in the user's words.
+        answer: The expected answer. None if the conversation does not contain it.
+        evidence: The ids of the messages that contain the answer. Empty without an answer.
+        asked_at: The time of the question, after the last message.
     """
 
     question: str
@@ -66,11 +66,11 @@ class DemoQuestion:
 
 @dataclass(frozen=True, slots=True)
 class DemoConversation:
-    """A person's talks with an assistant over some months, and questions about them.
+    """A conversation of several months, and questions about it.
 
     Attributes:
-        owner: The id under which to store it.
-        sessions: In order of time.
+        owner: The owner id under which to store it.
+        sessions: In chronological order.
         questions: In the order in which to ask them.
     """
 
@@ -81,14 +81,14 @@ class DemoConversation:
 
 @dataclass(frozen=True, slots=True)
 class DemoFact:
-    """What a language model might take from a message.
+    """A fact that the scripted language model extracts from a message.
 
     Attributes:
-        message: The message's id.
+        message: The id of the message.
         content: The fact.
-        category: Its kind in profile `facts`.
+        category: Its kind in the profile `facts`.
         importance: 1 to 10.
-        expires_in: How long it holds; empty: as long as its kind.
+        expires_in: Its lifetime. Empty: that of its kind.
     """
 
     message: str
@@ -100,11 +100,11 @@ class DemoFact:
 
 @dataclass(frozen=True, slots=True)
 class DemoFacts:
-    """What a language model might take from the conversation.
+    """The facts that the scripted language model extracts from the conversation.
 
     Attributes:
-        facts: In the order of their messages; two of them stand in no message so.
-        changes: Pairs of facts of which the second takes the first one's place.
+        facts: In the order of their messages. Two of them are not supported by any message.
+        changes: Pairs of an outdated fact and the fact that supersedes it.
     """
 
     facts: tuple[DemoFact, ...]
@@ -112,17 +112,17 @@ class DemoFacts:
 
 
 def load_conversation() -> DemoConversation:
-    """Read the conversation from the package."""
+    """Load the conversation."""
     data = resources.files(__name__).joinpath("conversation.json").read_bytes()
     return msgspec.json.decode(data, type=DemoConversation)
 
 
 def load_facts() -> DemoFacts:
-    """Read what a language model might take from the conversation from the package."""
+    """Load the facts that the scripted language model extracts."""
     data = resources.files(__name__).joinpath("facts.json").read_bytes()
     return msgspec.json.decode(data, type=DemoFacts)
 
 
 def load_leaflet() -> str:
-    """Read the document that ships with it from the package."""
+    """Load the document."""
     return resources.files(__name__).joinpath("leaflet.md").read_text(encoding="utf-8")

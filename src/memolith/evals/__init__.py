@@ -1,1 +1,1 @@
-"""How well memory finds things: data sets, baselines, measures and reports."""
+"""Evaluation of retrieval: data sets, baselines, measures and reports."""

@@ -1,9 +1,9 @@
-"""Plain searches over the same messages, computed exactly, to compare with.
+"""Baselines: exact searches over the same messages.
 
-- cosine: a message is as near as its nearest passage;
-- bm25: over whole messages, k1 1.2 and b 0.75, with the stems and stop words of the engine;
-- sum: the two, each brought to 0..1 over the conversation, added in equal parts;
-- rrf: the two by place alone, reciprocal rank fusion with k = 60 (Cormack et al. 2009).
+- cosine: the similarity of a message's nearest passage;
+- bm25: over whole messages, k1 1.2 and b 0.75, with the stemmer and stop words of the engine;
+- sum: both scaled to 0..1 over the conversation, with equal weights;
+- rrf: reciprocal rank fusion of both with k = 60 (Cormack et al. 2009).
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ from memolith.text.passages import passages
 Floats = NDArray[np.float64]
 
 K1, B = 1.2, 0.75
-"""The values that search engines ship with (Lucene)."""
+"""The defaults of Lucene."""
 
 RRF_K = 60
-"""The value of Cormack et al."""
+"""The value of Cormack et al. (2009)."""
 
 _TOKEN_DEPTH = 10
-"""Of how many whole messages the tokens are counted: those that recall at 10 looks at."""
+"""Number of results whose tokens are counted: those of recall@10."""
 
 
 @dataclass(frozen=True, slots=True)
 class _ConversationIndex:
-    """A conversation, ready to be searched.
+    """The index of a conversation.
 
     Attributes:
         ids: External ids of the messages, shape (n,).
-        tokens: What each costs whole.
-        vectors: Of all passages, shape (p, dimension), of length 1 or 0.
-        first: Index of each message's first passage, shape (n,).
-        frequencies: Keywords of each message.
-        found_in: In how many messages each keyword stands.
+        tokens: Tokens of the whole messages, shape (n,).
+        vectors: Vectors of all passages, shape (p, dimension), with norm 1 or 0.
+        first_passage: Index of each message's first passage, shape (n,).
+        frequencies: Term frequencies of each message.
+        document_frequencies: Number of messages with each term.
     """
 
     ids: tuple[str, ...]
@@ -57,11 +57,11 @@ class _ConversationIndex:
     document_frequencies: Counter[str]
 
     def cosine(self, query: NDArray[np.float32]) -> Floats:
-        """Return the cosine of each message's nearest passage."""
+        """Return the cosine of each message's nearest passage, shape (n,)."""
         return np.maximum.reduceat((self.vectors @ query).astype(np.float64), self.first_passage)
 
     def bm25(self, query: list[str]) -> Floats:
-        """Return each message's BM25 score."""
+        """Return the BM25 score of each message, shape (n,)."""
         lengths = np.array([words.total() for words in self.frequencies], dtype=np.float64)
         mean = lengths.sum() / max(len(lengths), 1) or 1.0
         norm = K1 * (1.0 - B + B * lengths / mean)
@@ -76,11 +76,11 @@ class _ConversationIndex:
 
 @dataclass(slots=True)
 class Baselines:
-    """The plain searches; each conversation is indexed once for all of them.
+    """The baseline systems. Each conversation is indexed once for all of them.
 
     Attributes:
-        embedder: What the cosines are of.
-        counter: Counts passages' and messages' tokens.
+        embedder: Embeds passages and queries.
+        counter: Counts tokens of passages and messages.
     """
 
     embedder: Embedder
@@ -88,7 +88,7 @@ class Baselines:
     _indexes: dict[str, _ConversationIndex] = field(default_factory=dict)
 
     def systems(self) -> dict[str, System]:
-        """Return the systems by name, for the runner."""
+        """Return the systems for the runner, by name."""
         return {
             "cosine": lambda conversation: self._build_recall(conversation, 1.0, 0.0),
             "bm25": lambda conversation: self._build_recall(conversation, 0.0, 1.0),
@@ -146,7 +146,7 @@ def _build_index(
 
 
 def _get_embedded_texts(message: Message, counter: TokenCounter) -> list[str]:
-    """Return what is embedded of a message; at least one text, so that each has a vector."""
+    """Return the texts that are embedded for a message: at least one."""
     spans = [span for span, _ in passages(message.content, counter)]
     parts = [span.extract(message.content) for span in spans] or [message.content]
     return [build_embedded_text(message.speaker, part) for part in parts]
@@ -158,7 +158,7 @@ def _scale_to_unit(values: Floats) -> Floats:
 
 
 def _compute_reciprocal_ranks(values: Floats) -> Floats:
-    """Return 1/(60 + place), the highest value's place being 1; equals in order."""
+    """Return 1/(60 + rank). The highest value has rank 1; ties keep their order."""
     places = np.empty(len(values))
     places[np.argsort(-values, kind="stable")] = np.arange(1, len(values) + 1)
     return 1.0 / (RRF_K + places)

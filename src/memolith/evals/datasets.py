@@ -1,7 +1,7 @@
-"""Readers of the data sets that finding is measured on. The data does not come with Memolith.
+"""Readers of data sets for the evaluation of retrieval. Memolith does not include the data.
 
-Each takes a path and raises `InvalidInput`, its `field` naming the file and the place in it,
-where the file is missing or is not what it should be.
+Each reader takes a path and raises `InvalidInput` if the file is missing or invalid. The error's
+field names the file and the place in it.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ __all__ = ["read_beam", "read_jsonl", "read_locomo"]
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Something asked about a conversation after its end.
+    """A question, asked after the end of a conversation.
 
     Attributes:
         text: The question.
-        answer: What a good answer says; empty where the data gives none.
-        category: The data set's own name for its kind.
-        evidence: External ids of the messages that hold the answer, without duplicates; empty:
-            the conversation does not tell.
-        asked_at: The instant of asking.
+        answer: The expected answer. Empty if the data has none.
+        category: The data set's name for its category.
+        evidence: External ids of the messages that contain the answer, without duplicates. Empty:
+            the conversation does not contain it.
+        asked_at: The time of the question.
     """
 
     text: str
@@ -60,13 +60,13 @@ class DialogueSession:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """What one owner has said, and what can be asked about it.
+    """The sessions of one owner, and questions about them.
 
     Attributes:
-        id: The data set's name for it.
-        owner: Whose memory it is loaded into.
-        sessions: In order of time.
-        questions: All of them, those without evidence included.
+        id: The data set's name of the conversation.
+        owner: The owner id under which to store it.
+        sessions: In chronological order.
+        questions: All questions, including those without evidence.
     """
 
     id: str
@@ -80,7 +80,7 @@ class Conversation:
             yield from session.messages
 
     def session_of(self) -> dict[str, str]:
-        """Return each message's session, by external id."""
+        """Return the session id of each message, by external id."""
         return {
             message.external_id: session.id
             for session in self.sessions
@@ -89,27 +89,27 @@ class Conversation:
         }
 
 
-# --- What the readers share: from a path to checked values, with errors that name the place
+# --- Shared by the readers
 
 
 T = TypeVar("T")
 
 DEFAULT_START = datetime(2000, 1, 1, tzinfo=UTC)
-"""When a conversation is taken to have begun that gives no time at all. Arbitrary."""
+"""Start of a conversation without any time. Arbitrary."""
 
 
 def read_text(path: Path) -> str:
-    """Return what a file says."""
+    """Return the text of a file."""
     try:
         return path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise InvalidInput(str(path), (error.strerror or "can't be read").lower()) from error
+        raise InvalidInput(str(path), (error.strerror or "cannot be read").lower()) from error
     except UnicodeDecodeError as error:
-        raise InvalidInput(str(path), f"not UTF-8 at byte {error.start}") from error
+        raise InvalidInput(str(path), f"is not UTF-8 at byte {error.start}") from error
 
 
 def decode_json(where: str, text: str, shape: type[T]) -> T:
-    """Return JSON as a value of that shape."""
+    """Decode JSON as a type."""
     try:
         return msgspec.json.decode(text, type=shape)
     except (msgspec.DecodeError, RecursionError) as error:
@@ -117,7 +117,7 @@ def decode_json(where: str, text: str, shape: type[T]) -> T:
 
 
 def convert_value(where: str, value: object, shape: type[T]) -> T:
-    """Return a decoded value as one of that shape."""
+    """Convert a decoded value to a type."""
     try:
         return msgspec.convert(value, shape)
     except msgspec.ValidationError as error:
@@ -127,7 +127,7 @@ def convert_value(where: str, value: object, shape: type[T]) -> T:
 def check_unique_ids(
     where: str, sessions: tuple[DialogueSession, ...]
 ) -> tuple[DialogueSession, ...]:
-    """Return the sessions, having made sure that no two messages share an id."""
+    """Return the sessions after checking that message ids are unique."""
     seen: set[str | None] = set()
     for message in (message for session in sessions for message in session.messages):
         if message.external_id in seen:
@@ -149,12 +149,12 @@ def get_external_ids(sessions: tuple[DialogueSession, ...]) -> frozenset[str]:
 
 
 def get_end_time(sessions: tuple[DialogueSession, ...]) -> datetime:
-    """Return when the last message was said."""
+    """Return the time of the last message."""
     times = [m.at for session in sessions for m in session.messages if m.at is not None]
     return max(times, default=DEFAULT_START)
 
 
-# --- LoCoMo (Maharana et al., ACL 2024): two people who talk, in short turns, over months
+# --- LoCoMo (Maharana et al., ACL 2024): two people chat in short turns over months
 
 
 _SESSION_KEY = re.compile(r"session_(0|[1-9][0-9]{0,8})")
@@ -168,7 +168,7 @@ LOCOMO_CATEGORIES = {
     4: "single-hop",
     5: "adversarial",
 }
-"""By the paper's definitions; several public scripts swap 1 and 4."""
+"""The paper's definitions. Several public scripts swap 1 and 4."""
 
 
 class _LocomoTurn(msgspec.Struct):
@@ -195,12 +195,12 @@ class _LocomoSample(msgspec.Struct):
 def read_locomo(path: str | Path) -> tuple[Conversation, ...]:
     """Read `locomo10.json` as published, or some of its samples.
 
-    Both speakers are participants. The caption of a shared picture is added to the text. The
-    turns of a session follow each other by a second, from the session's time, which is taken
-    for UTC. Evidence is whatever reads as a turn's id and exists.
+    Both speakers are participants. Captions of shared pictures are added to the text. The turns of
+    a session start at the session's time, taken as UTC, one second apart. Evidence is every string
+    with the form of a turn id that exists.
 
     Raises:
-        InvalidInput: The file is missing, or not of that form.
+        InvalidInput: The file is missing or invalid.
     """
     samples = decode_json(str(path), read_text(Path(path)), list[_LocomoSample])
     return tuple(
@@ -267,7 +267,7 @@ def _build_locomo_question(
     )
 
 
-# --- BEAM: one person who works with an assistant, in the first person, with long answers
+# --- BEAM: one person works with an assistant, which gives long answers
 
 
 _BEAM_TIME_FORMAT = "%B-%d-%Y"
@@ -297,11 +297,11 @@ class _BeamSample(msgspec.Struct):
 def read_beam(path: str | Path) -> tuple[Conversation, ...]:
     """Read a list of `{id, messages, questions}`.
 
-    A batch is a session. A message that has a `time_anchor` was said then; any other, or one
-    whose anchor is no date, a second after the one before. Nobody has a name.
+    A batch is a session. A message has the time of its `time_anchor`. Without a valid anchor, it
+    follows the previous message by one second. Speakers have no names.
 
     Raises:
-        InvalidInput: The file is missing, or not of that form.
+        InvalidInput: The file is missing or invalid.
     """
     samples = decode_json(str(path), read_text(Path(path)), list[_BeamSample])
     return tuple(_build_beam_conversation(f"{path}, {sample.id}", sample) for sample in samples)
@@ -329,7 +329,7 @@ def _build_beam_message(where: str, turn: _BeamTurn, at: datetime) -> Message:
 
 
 def _iter_beam_times(turns: list[_BeamTurn]) -> Iterator[datetime]:
-    """Yield when each was said; before the first anchor, as if it had stood at the start."""
+    """Yield the times of the turns. The first anchor also applies to the turns before it."""
     now = next((at for turn in turns if (at := _parse_anchor(turn))), DEFAULT_START)
     for turn in turns:
         now = _parse_anchor(turn) or now
@@ -357,7 +357,7 @@ def _build_beam_question(
     )
 
 
-# --- Anyone's own data: one JSON object a line, a message or a question
+# --- JSON Lines
 
 
 class _MessageLine(msgspec.Struct, tag="message", forbid_unknown_fields=True):
@@ -384,10 +384,10 @@ _NumberedLines = list[tuple[int, _JsonLine]]
 
 
 def read_jsonl(path: str | Path) -> tuple[Conversation, ...]:
-    """Read conversations in the form that the module describes; blank lines are left out.
+    """Read conversations from JSON Lines: one message or question a line. Blank lines are skipped.
 
     Raises:
-        InvalidInput: The file is missing, or a line is not of that form.
+        InvalidInput: The file is missing, or a line is invalid.
     """
     conversations: dict[str, _NumberedLines] = {}
     for number, line in enumerate(read_text(Path(path)).split("\n"), start=1):
@@ -402,7 +402,7 @@ def read_jsonl(path: str | Path) -> tuple[Conversation, ...]:
 
 
 def _check_line(where: str, line: _JsonLine) -> None:
-    """Check what taking it in, or asking it, would refuse when the line is not known any more."""
+    """Validate a line now, while its line number is known, as storing or asking it would."""
     names, limit = {"conversation": line.conversation}, None
     if isinstance(line, _MessageLine):
         names |= {"session": line.session, "id": line.id}
@@ -450,7 +450,7 @@ def _build_jsonl_question(
 ) -> Question:
     missing = [message_id for message_id in line.evidence if message_id not in known]
     if missing:
-        raise InvalidInput(f"{where}, evidence", f"no message {missing[0]!r}")
+        raise InvalidInput(f"{where}, evidence", f"unknown message {missing[0]!r}")
     return Question(
         text=line.text,
         answer=line.answer,
@@ -462,5 +462,5 @@ def _build_jsonl_question(
 
 def _to_utc(where: str, at: datetime) -> datetime:
     if at.tzinfo is None:
-        raise InvalidInput(where, "a time needs its zone, such as 2024-05-08T13:56:00Z")
+        raise InvalidInput(where, "a time has no time zone: write 2024-05-08T13:56:00Z")
     return arguments.check_instant(at, where)

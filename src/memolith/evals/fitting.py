@@ -1,9 +1,8 @@
-"""Fitting the weights of a ranking to questions whose evidence is known.
+"""Fits the weights of ranking and relevance to questions with known evidence.
 
-Each piece of evidence is to stand above all that is none, by a softmax over the two (listwise,
-Cao et al. 2007); other evidence of the same question takes no part, so that one piece is not held
-against another. Every data set counts alike, however many questions it has, and so does every
-question in it, however many pieces of evidence.
+The ranking loss is a softmax of each piece of evidence over all candidates that are not evidence
+(listwise, Cao et al. 2007). Other evidence of the same question is left out of its list. All data
+sets have equal weight, as have the questions of a data set, whatever their number.
 """
 
 from __future__ import annotations
@@ -20,8 +19,7 @@ from memolith.policies.ranking.relevance import Relevance, RelevanceSignals
 Floats = NDArray[np.float64]
 
 RANKING_PENALTY = 0.003
-"""Of the squares of the weights, each in units of its part's spread. Measured: ten times as much
-and a third of it are alike."""
+"""L2 penalty of the standardised weights. Measured: 10 times and 1/3 of it are equally good."""
 
 _RANKING_STEPS = 50
 _RANKING_TOLERANCE = 1e-6
@@ -30,12 +28,12 @@ _MIN_STEP = 1e-4
 
 @dataclass(frozen=True, slots=True)
 class RankingExample:
-    """One question's candidates.
+    """The candidates of one question.
 
     Attributes:
-        data_set: Of which data set.
-        parts: The parts of each candidate's score, not weighted, shape (n, k).
-        is_evidence: Which of them are evidence, shape (n,).
+        data_set: The name of its data set.
+        parts: Unweighted terms of each candidate's score, shape (n, k).
+        is_evidence: Whether each candidate is evidence, shape (n,).
     """
 
     data_set: str
@@ -45,14 +43,14 @@ class RankingExample:
 
 @dataclass(frozen=True, slots=True)
 class _RankedLists:
-    """All lists in one: a piece of evidence and what it is to beat, the evidence first.
+    """All lists, concatenated. A list is one piece of evidence, followed by its competitors.
 
     Attributes:
-        rows: Shape (m, k), each column divided by its spread.
-        starts: Where each list begins, shape (lists,).
+        rows: Standardised terms, shape (m, k).
+        starts: The first row of each list, shape (lists,).
         list_of: The list of each row, shape (m,).
-        share: What each list counts; they add up to 1.
-        spread: Of each column.
+        share: The weight of each list. The sum is 1.
+        spread: Standard deviation of each column, shape (k,).
     """
 
     rows: Floats
@@ -72,7 +70,7 @@ class _RankedLists:
         return loss, grown / sums[self.list_of]
 
     def get_derivatives(self, weights: Floats, probability: Floats) -> tuple[Floats, Floats]:
-        """Return the loss's gradient, shape (k,), and its Hessian, shape (k, k)."""
+        """Return the gradient of the loss, shape (k,), and its Hessian, shape (k, k)."""
         weighted = probability * self.share[self.list_of]
         means = np.add.reduceat(probability[:, None] * self.rows, self.starts)
         gradient = self.share @ (means - self.rows[self.starts]) + RANKING_PENALTY * weights
@@ -82,12 +80,12 @@ class _RankedLists:
 
 
 def fit_ranking(examples: Sequence[RankingExample]) -> Floats:
-    """Return the weights, shape (k,), that tell evidence best; 0 for a part that is always alike.
+    """Return the weights that rank evidence best, shape (k,). Constant terms get weight 0.
 
-    The loss is convex: Newton's method with halved steps, from 0.
+    The loss is convex and minimised by Newton's method with step halving, starting at 0.
 
     Raises:
-        ValueError: No example has both evidence and something else.
+        ValueError: No example has both evidence and other candidates.
     """
     lists = _build_lists(examples)
     weights = np.zeros(lists.rows.shape[1])
@@ -109,7 +107,7 @@ def fit_ranking(examples: Sequence[RankingExample]) -> Floats:
 def _build_lists(examples: Sequence[RankingExample]) -> _RankedLists:
     used = [one for one in examples if one.is_evidence.any() and not one.is_evidence.all()]
     if not used:
-        raise ValueError("no question has both evidence and something else among its candidates")
+        raise ValueError("no question has both evidence and other candidates")
     questions = Counter(one.data_set for one in used)
     blocks: list[Floats] = []
     share: list[float] = []
@@ -129,14 +127,17 @@ def _build_lists(examples: Sequence[RankingExample]) -> _RankedLists:
     )
 
 
-# --- Fitting how likely it is that a memory answers a question, and how well that is told
+# --- Relevance
 
 
 _Floats = NDArray[np.float64]
 
 RELEVANCE_PENALTY = 1e-3
-"""Of the squares of the weights, each in units of its sign's spread; small beside what is told by
-hundreds of questions, it keeps weights finite where two kinds lie apart. A guess."""
+"""L2 penalty of the standardised weights. A guess.
+
+It is small compared with the evidence of hundreds of questions, and keeps weights finite for
+separable classes.
+"""
 
 _RELEVANCE_STEPS = 50
 _RELEVANCE_TOLERANCE = 1e-8
@@ -144,13 +145,13 @@ _RELEVANCE_TOLERANCE = 1e-8
 
 @dataclass(frozen=True, slots=True)
 class AskedQuestion:
-    """A question that was asked of a memory.
+    """A question with its search signals.
 
     Attributes:
-        data_set: Of which data set the question is.
-        signs: What was found; None: nothing.
-        is_answered: Whether the memory has what answers it.
-        is_swapped: Whether the memory has it of somebody else than the question asks about.
+        data_set: The name of its data set.
+        signals: The signals of the results. None: no results.
+        is_answered: Whether the memory contains the answer.
+        is_swapped: Whether the memory has the answer for another person than the question names.
     """
 
     data_set: str
@@ -160,15 +161,15 @@ class AskedQuestion:
 
 
 def fit_relevance(asked: Sequence[AskedQuestion]) -> Relevance:
-    """Return the weights under which answered questions are told best from others.
+    """Return the weights that best separate answered from unanswered questions.
 
-    Whether the subject is there is learned from all questions that are not swapped; by whom it is
-    said from those that name one of several people. Every data set counts alike, and in it the
-    answered questions as much as the others. Without both swapped and answered questions of
-    that sort, by whom something is said counts nothing.
+    The weights of the subject are fitted to all questions that are not swapped. The weights of the
+    speaker are fitted to questions that name one of several people. All data sets have equal
+    weight, as have answered and unanswered questions of a data set. Without both swapped and
+    answered questions that name a person, the speaker is ignored.
 
     Raises:
-        ValueError: No data set has both answered questions and others.
+        ValueError: No data set has both answered and unanswered questions.
     """
     known = [one for one in asked if one.signals is not None]
     subject = [one for one in known if not one.is_swapped]
@@ -185,11 +186,11 @@ def fit_relevance(asked: Sequence[AskedQuestion]) -> Relevance:
 
 
 _CONSTANT_ONE = 100.0, 0.0
-"""A logistic that is 1 whatever it is given."""
+"""Coefficients of a logistic function that is constantly 1."""
 
 
 def _fit_logistic(rows: Sequence[Sequence[float]], asked: Sequence[AskedQuestion]) -> list[float]:
-    """Return the constant and the weights of a logistic regression, by Newton's method."""
+    """Return the intercept and weights of a logistic regression, fitted by Newton's method."""
     signs = np.array(rows, dtype=np.float64)
     share = _weigh_questions(asked)
     spread = np.where(np.ptp(signs, axis=0) > 0, signs.std(axis=0), 1.0)
@@ -210,15 +211,15 @@ def _fit_logistic(rows: Sequence[Sequence[float]], asked: Sequence[AskedQuestion
 
 
 def _weigh_questions(asked: Sequence[AskedQuestion]) -> _Floats:
-    """Return what each question counts; a data set with one side alone counts nothing.
+    """Return the weight of each question. Data sets with only one class get weight 0.
 
     Raises:
-        ValueError: That is so of all.
+        ValueError: Every data set has only one class.
     """
     sides = Counter((one.data_set, one.is_answered) for one in asked)
     both = {name for name, _ in sides if (name, True) in sides and (name, False) in sides}
     if not both:
-        raise ValueError("no data set has both questions that are answered and others")
+        raise ValueError("no data set has both answered and unanswered questions")
     shares = [
         1.0 / sides[one.data_set, one.is_answered] if one.data_set in both else 0.0 for one in asked
     ]
@@ -226,12 +227,14 @@ def _weigh_questions(asked: Sequence[AskedQuestion]) -> _Floats:
 
 
 def auc(answered: Sequence[float], others: Sequence[float]) -> float:
-    """Return how often an answered question gets more than another one, ties for half, 0..1.
+    """Return the area under the ROC curve, 0..1: how often an answered question scores higher.
+
+    Ties count half.
 
     Raises:
-        ValueError: There are none of one sort.
+        ValueError: One of the classes is empty.
     """
     if not answered or not others:
-        raise ValueError("there must be questions of both sorts")
+        raise ValueError("both answered and unanswered questions are required")
     above = np.asarray(answered)[:, None] - np.asarray(others)[None, :]
     return float((above > 0).mean() + 0.5 * (above == 0).mean())

@@ -1,4 +1,4 @@
-"""Figures as tables for people and as plain values for programs."""
+"""Rendering of evaluation results as tables and as JSON."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _COLUMN_TITLES = {
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What an evaluation found.
+    """The results of an evaluation.
 
     Attributes:
-        title: What was measured.
-        systems: By the system's name, what `runner.figures` gave.
-        about: Facts that belong to it: the data, the machine, versions, the date.
+        title: The name of the evaluation.
+        systems: For each system, the result of `runner.compute_figures`.
+        about: Metadata: data set, machine, versions and date.
     """
 
     title: str
@@ -39,22 +39,22 @@ class Report:
 
 
 FULL_WIDTH = 122
-"""How many columns a table of all measures takes."""
+"""Width of a table with all measures, in columns."""
 
 _MAIN_MEASURES = ("recall@5", "recall@10", "recall@20", "mrr")
-_NARROW_NOTE = f"More measures: in a terminal of {FULL_WIDTH} columns, or by --json."
+_NARROW_NOTE = f"For more measures, use a terminal of {FULL_WIDTH} columns or --json."
 
 
 def render_report(
     report: Report, detailed: Collection[str] | None = None, *, columns: int = FULL_WIDTH
 ) -> RenderableType:
-    """Return tables: the systems beside each other, then each system by category.
+    """Return tables: an overview of the systems, then each system by category.
 
     Args:
-        report: What was found.
-        detailed: The systems that are shown by category; None: all.
-        columns: How wide it may be; where that is less than all measures take, the chief ones
-            are shown.
+        report: The results.
+        detailed: The systems to show by category. None: all.
+        columns: The available width. If it is less than `FULL_WIDTH`, only the main measures are
+            shown.
     """
     shown = report.systems if detailed is None else detailed
     measures = tuple(_COLUMN_TITLES) if columns >= FULL_WIDTH else _MAIN_MEASURES
@@ -67,7 +67,7 @@ def render_report(
 
 
 def report_as_json(report: Report) -> dict[str, Any]:
-    """Return the report as values that JSON can hold; shares lie in 0..1."""
+    """Return the report as JSON values. Shares are in 0..1."""
     return {
         "title": report.title,
         "about": dict(report.about),

@@ -1,7 +1,7 @@
-"""Measures of a ranked list against the evidence of a question.
+"""Measures of rankings, and the runner that computes them for a system.
 
-`ranked` is a list of messages' external ids, best first, without duplicates; `evidence` is not
-empty. All lie in 0..1, higher is better.
+In the measures, `ranked` is a list of external message ids, best first, without duplicates, and
+`evidence` is not empty. All measures are in 0..1; higher is better.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from memolith.evals.datasets import Conversation, Question
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A mean, and where it would lie in 95 % of samples like this one."""
+    """A mean with its 95 % confidence interval."""
 
     mean: float
     low: float
@@ -33,15 +33,15 @@ class Interval:
 
 
 def expand_results(results: Iterable[Sequence[str]]) -> tuple[str, ...]:
-    """Return messages in the order of the results that stand for them, each once.
+    """Return the messages of the results in order, without duplicates.
 
-    A result that stands for thirty messages takes thirty places.
+    A result with thirty messages takes thirty places.
     """
     return tuple(dict.fromkeys(message for result in results for message in result))
 
 
 def get_sessions(messages: Iterable[str], session_of: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the sessions of messages by their first message, each once."""
+    """Return the sessions of messages, by first message, without duplicates."""
     return tuple(dict.fromkeys(session_of[m] for m in messages if m in session_of))
 
 
@@ -51,25 +51,25 @@ def recall_at(ranked: Sequence[str], evidence: Collection[str], k: int) -> float
 
 
 def any_at(ranked: Sequence[str], evidence: Collection[str], k: int) -> float:
-    """Return 1.0 where any of the evidence is among the first k, else 0.0."""
+    """Return 1.0 if any of the evidence is among the first k, else 0.0."""
     return float(not set(ranked[:k]).isdisjoint(evidence))
 
 
 def all_at(ranked: Sequence[str], evidence: Collection[str], k: int) -> float:
-    """Return 1.0 where all of the evidence is among the first k, else 0.0."""
+    """Return 1.0 if all of the evidence is among the first k, else 0.0."""
     return float(set(evidence) <= set(ranked[:k]))
 
 
 def reciprocal_rank(ranked: Sequence[str], evidence: Collection[str]) -> float:
-    """Return one over the place of the first piece of evidence; 0.0 without any."""
+    """Return the reciprocal rank of the first piece of evidence, 0.0 without any."""
     places = (place for place, message in enumerate(ranked, start=1) if message in evidence)
     return 1.0 / next(places, math.inf)
 
 
 def ndcg_at(ranked: Sequence[str], evidence: Collection[str], k: int) -> float:
-    """Return the discounted gain of the first k over the greatest possible (Järvelin 2002).
+    """Return the normalised discounted cumulative gain of the first k (Järvelin 2002).
 
-    That is the gain of all the evidence at the top, whether or not it was ever retrieved.
+    The ideal ranking has all evidence at the top, whether or not it was retrieved.
     """
     gain = sum(
         1.0 / math.log2(place + 1)
@@ -85,8 +85,8 @@ def bootstrap_interval(
 ) -> Interval:
     """Return the mean and its 95 % interval by the percentile bootstrap (Efron 1979).
 
-    The values of different questions are taken for independent, which questions about one
-    conversation are not quite: the true interval is somewhat wider.
+    Questions are treated as independent. Questions about one conversation are not quite, so the
+    true interval is somewhat wider.
     """
     data: NDArray[np.float64] = np.asarray(values, dtype=np.float64)
     if not len(data):
@@ -96,21 +96,23 @@ def bootstrap_interval(
     return Interval(float(data.mean()), float(low), float(high))
 
 
-# --- Asks a system every question of every conversation, and measures what it answers
+# --- Running a system on a data set
 
 
 DEPTH = 50
-"""How many results are asked for: enough for recall at 20 and ten different sessions; what a
-context of 2,000 tokens can hold of short turns."""
+"""Number of results requested: enough for recall@20 and for ten different sessions.
+
+A context of 2,000 tokens holds about as many short turns.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a system found.
+    """The results of a system for a question.
 
     Attributes:
-        results: Best first; each the external ids of the messages it stands for, in order.
-        tokens: What these results cost in a prompt, as rendered.
+        results: For each result, best first, the external ids of its messages, in order.
+        tokens: The prompt tokens of the rendered results.
     """
 
     results: Sequence[Sequence[str]]
@@ -118,21 +120,21 @@ class Answer:
 
 
 Recall = Callable[[Question, int], Answer]
-"""Takes a question and how many results to give at most."""
+"""Takes a question and the maximum number of results."""
 
 System = Callable[[Conversation], Recall]
-"""Takes in a conversation, and answers questions about it from then on."""
+"""Loads a conversation and returns the function that answers questions about it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How one question went.
+    """The measures of one question.
 
     Attributes:
-        category: The question's.
-        measures: By name, in the order of reports.
-        tokens: What the results cost in a prompt.
-        ms: How long the answer took, milliseconds.
+        category: The category of the question.
+        measures: Values by name, in the order of reports.
+        tokens: The prompt tokens of the results.
+        ms: The time of the answer, in milliseconds.
     """
 
     category: str
@@ -143,13 +145,13 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """How a number of questions went.
+    """The measures of several questions.
 
     Attributes:
-        questions: How many.
-        measures: By name, the mean over them with its interval.
-        tokens: Mean of what the results cost in a prompt.
-        ms: Median time of an answer, milliseconds.
+        questions: The number of questions.
+        measures: Mean and interval by name.
+        tokens: The mean number of prompt tokens.
+        ms: The median time of an answer, in milliseconds.
     """
 
     questions: int
@@ -159,7 +161,7 @@ class Figures:
 
 
 ALL_CATEGORIES = "all"
-"""The name under which the figures over all categories stand."""
+"""The key of the figures over all categories."""
 
 
 def run_questions(
@@ -170,14 +172,14 @@ def run_questions(
     timer: Callable[[], float] = time.perf_counter,
     on_progress: Callable[[int], None] = lambda _steps: None,
 ) -> tuple[Outcome, ...]:
-    """Return how each question went that has evidence; those without are not asked.
+    """Return the outcome of each question with evidence. Questions without evidence are skipped.
 
     Args:
-        system: What is measured.
-        conversations: What it is told, one after the other, and asked about.
-        depth: How many results to ask for.
-        timer: Tells the time in seconds.
-        advance: Is told of each step done, of as many as `steps` says.
+        system: The system to measure.
+        conversations: The conversations, loaded one after the other.
+        depth: The number of results to request.
+        timer: Returns the time in seconds.
+        on_progress: Called with 1 after each step. `count_steps` returns the total.
     """
     outcomes = []
     for conversation in conversations:
@@ -196,7 +198,7 @@ def run_questions(
 
 
 def count_steps(conversations: Sequence[Conversation]) -> int:
-    """Return how many steps `run` takes: each conversation, and each question with evidence."""
+    """Return the number of steps of `run_questions`: conversations, and questions with evidence."""
     asked = (each.evidence for found in conversations for each in found.questions)
     return len(conversations) + sum(map(bool, asked))
 
@@ -204,7 +206,7 @@ def count_steps(conversations: Sequence[Conversation]) -> int:
 def measure_answer(
     answer: Answer, question: Question, session_of: Mapping[str, str]
 ) -> Mapping[str, float]:
-    """Return every measure of an answer, by name."""
+    """Return all measures of an answer, by name."""
     ranked, evidence = expand_results(answer.results), question.evidence
     values = {}
     for k in (5, 10, 20):
@@ -222,7 +224,7 @@ def measure_answer(
 def compute_figures(
     outcomes: Sequence[Outcome], generator: np.random.Generator
 ) -> dict[str, Figures]:
-    """Return the figures over all questions, under `ALL`, and over each category, sorted."""
+    """Return the figures of all questions under `ALL_CATEGORIES`, and of each category, sorted."""
     categories = sorted({outcome.category for outcome in outcomes})
     groups = {name: [o for o in outcomes if o.category == name] for name in categories}
     return {
@@ -244,53 +246,53 @@ def _summarise_outcomes(outcomes: Sequence[Outcome], generator: np.random.Genera
     )
 
 
-# --- Memolith itself as a system that the runner can measure
+# --- Memolith as a system
 
 
 TOKEN_BUDGET = 2_000
-"""What a question's context may cost: the budget that `recall` has when none is given."""
+"""Token budget of a question: the default of `recall`."""
 
 
 class OwnerView(Protocol):
-    """What is used of one owner's memory; `memolith.OwnerMemory` has it."""
+    """The used methods of `OwnerMemory`."""
 
     def log(self, messages: Sequence[Message], *, session: str) -> object:
-        """Store messages of a session, in order."""
+        """Store the messages of a session, in order."""
         ...
 
     def recall(self, query: str, *, top_k: int, token_budget: int, touch: bool) -> RecallResult:
-        """Return what is found, best first."""
+        """Return the results, best first."""
         ...
 
 
 class Engine(Protocol):
-    """What is used of the engine; `memolith.Memolith` has it."""
+    """The used methods of `Memolith`."""
 
     def owner(self, owner: str) -> OwnerView:
-        """Return one owner's view."""
+        """Return the memory of one owner."""
         ...
 
 
 @dataclass(slots=True)
 class QuestionClock:
-    """A clock that stands where the question asked stands. Not thread-safe.
+    """A clock that is set to the time of the current question. Not thread-safe.
 
-    Open the engine with it (`Memolith.open(..., clock=clock)`), and give it to `system_of`.
+    Open the engine with it (`Memolith.open(..., clock=clock)`), and pass it to `build_system`.
     """
 
     at: datetime = datetime(2000, 1, 1, tzinfo=UTC)
 
     def now(self) -> datetime:
-        """Return the instant last set."""
+        """Return the time that was last set."""
         return self.at
 
 
 def build_system(
     engine: Engine, clock: QuestionClock, *, token_budget: int = TOKEN_BUDGET
 ) -> System:
-    """Return the engine as a system; it must have been opened with this clock.
+    """Return an engine as a system. The engine must have been opened with this clock.
 
-    Each conversation goes into the memory of its own owner, who should have none yet.
+    Each conversation is stored for its own owner, who must have no records yet.
     """
 
     def load(conversation: Conversation) -> Recall:
@@ -311,7 +313,7 @@ def build_system(
 
 
 def get_message_ids(recalled: RecalledItem) -> tuple[str, ...]:
-    """Return external ids of the messages a result stands for: itself, or its sources."""
+    """Return the external ids of a result's messages: its own, or those of its sources."""
     record = recalled.record
     if isinstance(record, Memory):
         ids = [source.external_id for source in record.sources if source.record_type == "message"]

@@ -1,5 +1,5 @@
-"""Conversations and memories from other programs, and to them: files to values and back.
+"""Import and export of conversations and memories.
 
-Each reader takes an open binary file and yields whole conversations (or stretches of long ones)
-whose messages have ids that are the same at every reading, so that a second import adds nothing.
+Each reader takes an open binary file and yields whole conversations, or parts of long ones. Message
+ids are stable across reads, so a second import stores nothing new.
 """

@@ -1,8 +1,8 @@
-"""The export of ChatGPT: `conversations.json`.
+"""Readers of `conversations.json`, as exported by ChatGPT and Claude.
 
-A conversation is a tree of messages, as replies are made anew and questions edited; what counts
-is the branch that ends at `current_node`. Left out are messages of the system, what the page hides,
-calls of tools (their results stay) and thoughts. A picture is "[image]".
+A ChatGPT conversation is a tree, because replies are regenerated and questions edited. The branch
+that ends at `current_node` is read. System messages, hidden messages, tool calls and reasoning are
+left out; tool results are kept. Images become "[image]".
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from memolith.policies import arguments
 
 _CHATGPT_ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT, "tool": Role.TOOL}
 
-# Contents that are the program's own business: settings, thoughts, errors.
+# Internal contents: settings, reasoning, errors.
 _INTERNAL_CONTENT_TYPES = {
     "user_editable_context",
     "model_editable_context",
@@ -69,21 +69,21 @@ class _ChatGptConversation(msgspec.Struct):
 
 
 def read_chatgpt(file: BinaryIO, name: str) -> Iterator[Transcript]:
-    """Yield the conversations of an export, in its order; those without a message are left out.
+    """Yield the conversations of a ChatGPT export in order, without empty ones.
 
     Args:
         file: `conversations.json`.
-        name: What to call it in errors.
+        name: The file name for errors.
 
     Raises:
-        InvalidInput: It is not of that form; the field names file and line.
+        InvalidInput: The file has another format. The error's field names file and line.
     """
     for line, element in iter_elements(file, name):
         where = f"{name}:{line}"
         conversation = convert_json(where, element, _ChatGptConversation)
         session = conversation.conversation_id or conversation.id
         if not session:
-            raise InvalidInput(where, "a conversation without an id")
+            raise InvalidInput(where, "a conversation has no id")
         messages = tuple(_iter_chatgpt_messages(where, conversation))
         if messages:
             yield Transcript(f"chatgpt:{session}", messages)
@@ -95,7 +95,7 @@ def _iter_chatgpt_messages(where: str, conversation: _ChatGptConversation) -> It
         said = conversation.mapping[node_id].message
         if said is None:
             continue
-        # Some messages have no time: they were said no earlier than the one before.
+        # A message without a time gets that of the message before.
         at = parse_unix_time(said.create_time) or at
         role = _CHATGPT_ROLES.get(said.author.role)
         text = "" if said.content is None else _get_chatgpt_text(said.content)
@@ -112,7 +112,7 @@ def _find_current_branch(where: str, conversation: _ChatGptConversation) -> list
         node_id = _find_newest_leaf(conversation)
     while node_id is not None and node_id in conversation.mapping:
         if node_id in seen:
-            raise InvalidInput(where, "the messages go round in a circle")
+            raise InvalidInput(where, "the messages form a cycle")
         seen.add(node_id)
         branch.append(node_id)
         node_id = conversation.mapping[node_id].parent
@@ -120,7 +120,7 @@ def _find_current_branch(where: str, conversation: _ChatGptConversation) -> list
 
 
 def _find_newest_leaf(conversation: _ChatGptConversation) -> str | None:
-    """Return the latest node that is nobody's parent, where the current one is not known."""
+    """Return the newest leaf, if the current node is unknown."""
     parents = {node.parent for node in conversation.mapping.values()}
     times = {
         node_id: (node.message.create_time or 0.0) if node.message else 0.0
@@ -152,7 +152,7 @@ def _get_part_text(part: object) -> str:
     return _MEDIA_PLACEHOLDERS.get(kind, "") or str(part.get("text") or "")
 
 
-# --- The export of Claude: `conversations.json`
+# --- Claude
 
 
 _CLAUDE_ROLES = {"human": Role.USER, "assistant": Role.ASSISTANT}
@@ -175,14 +175,14 @@ class _ClaudeConversation(msgspec.Struct):
 
 
 def read_claude(file: BinaryIO, name: str) -> Iterator[Transcript]:
-    """Yield the conversations of an export, in its order; those without a message are left out.
+    """Yield the conversations of a Claude export in order, without empty ones.
 
     Args:
         file: `conversations.json`.
-        name: What to call it in errors.
+        name: The file name for errors.
 
     Raises:
-        InvalidInput: It is not of that form; the field names file and line.
+        InvalidInput: The file has another format. The error's field names file and line.
     """
     for line, element in iter_elements(file, name):
         where = f"{name}:{line}"
@@ -216,5 +216,5 @@ def _is_text_block(block: dict[str, Any]) -> bool:
 
 
 def _assume_utc(at: datetime | None) -> datetime | None:
-    """Return an instant; the export's times are in UTC, with or without saying so."""
+    """Return a time with a zone. Times of the export are in UTC, with or without a zone."""
     return at.replace(tzinfo=UTC) if at is not None and at.tzinfo is None else at

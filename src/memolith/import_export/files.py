@@ -1,4 +1,4 @@
-"""Opening what is to be read: plain files, zip archives, standard input."""
+"""Reading of import files: plain files, zip archives, standard input and large JSON arrays."""
 
 from __future__ import annotations
 
@@ -22,36 +22,36 @@ def open_binary(path: Path) -> Iterator[BinaryIO]:
     """Open a file for reading.
 
     Raises:
-        InvalidInput: There is none, it can't be read, or is UTF-16, as some programs of Windows
-            write it.
+        InvalidInput: The file does not exist, cannot be read, or is UTF-16, as some Windows
+            programs write it.
     """
     try:
         file = path.open("rb")
     except OSError as error:
-        raise InvalidInput(str(path), (error.strerror or "can't be read").lower()) from error
+        raise InvalidInput(str(path), (error.strerror or "cannot be read").lower()) from error
     with file:
         if file.peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-            raise InvalidInput(str(path), "is UTF-16; save it as UTF-8")
+            raise InvalidInput(str(path), "is UTF-16: save it as UTF-8")
         yield file
 
 
 @contextmanager
 def open_rereadable(stream: BinaryIO) -> Iterator[BinaryIO]:
-    """Give a file that can be read twice, which a pipe can't.
+    """Yield a stream that can be read twice. A pipe is buffered in memory.
 
-    What comes by a pipe is held in memory: a copy on the disk would be of texts that are neither
-    screened nor encrypted.
+    A copy on disk would be unscreened and unencrypted.
     """
     yield stream if stream.seekable() else io.BytesIO(stream.read())
 
 
 def iter_conversation_files(file: BinaryIO, name: str) -> Iterator[tuple[str, BinaryIO]]:
-    """Yield `conversations.json`, under its name: the file itself, or out of a zip archive.
+    """Yield `conversations.json` with its name: the file itself, or a member of a zip archive.
 
-    Large exports have several (`conversations-000.json`, …): all, in order of their names.
+    Large exports have several (`conversations-000.json`, …). They are yielded in the order of
+    names.
 
     Raises:
-        InvalidInput: The archive is damaged, or holds none.
+        InvalidInput: The archive is damaged, or has no such member.
     """
     if not zipfile.is_zipfile(file):
         file.seek(0)
@@ -61,12 +61,12 @@ def iter_conversation_files(file: BinaryIO, name: str) -> Iterator[tuple[str, Bi
         with zipfile.ZipFile(file) as archive:
             members = sorted(filter(_is_conversations_file, archive.namelist()))
             if not members:
-                raise InvalidInput(name, "holds no conversations.json")
+                raise InvalidInput(name, "contains no conversations.json")
             for member in members:
                 with archive.open(member) as inner:
                     yield f"{name}/{member}", cast("BinaryIO", io.BufferedReader(inner))
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, ValueError) as error:
-        raise InvalidInput(name, "is a damaged or locked archive") from error
+        raise InvalidInput(name, "is a damaged or encrypted archive") from error
 
 
 def _is_conversations_file(member: str) -> bool:
@@ -74,22 +74,22 @@ def _is_conversations_file(member: str) -> bool:
     return base.startswith(_CONVERSATIONS_NAME) and base.endswith(".json")
 
 
-# --- A large JSON array, one element at a time: an export may be larger than memory
+# --- Large JSON arrays
 
 
 CHUNK_BYTES = 1 << 18
 MAX_CHUNK_BYTES = 1 << 22
 MAX_ELEMENT_CHARS = 16_000_000
-"""The longest element that is read: a guess, 16 messages of the longest that are taken.
+"""Maximum length of an element: 16 messages of maximum length. A guess.
 
-A zip archive of half a megabyte can hold one of 600, and lists in lists take 21 times their length
-in memory once they are parsed.
+A zip archive of 0.5 MB can contain an element of 600 MB, and nested lists take 21 times their
+length in memory once they are parsed.
 """
 _WHITESPACE = " \t\r\n"
 
 
 class _JsonTextReader:
-    """Text of a file, as far as it has been read and not yet used."""
+    """The part of a file's text that was read and not consumed."""
 
     def __init__(self, file: BinaryIO, name: str) -> None:
         self._file = file
@@ -101,13 +101,15 @@ class _JsonTextReader:
         self.is_at_end = False
 
     def read_more(self) -> None:
-        """Read on; each time twice as much, so that one huge element is parsed few times."""
+        """Read the next chunk. Chunks double in size, so huge elements are parsed few times."""
         if len(self.text) > MAX_ELEMENT_CHARS:
-            raise self.make_error(f"holds an element of more than {MAX_ELEMENT_CHARS:,} characters")
+            raise self.make_error(
+                f"contains an element of more than {MAX_ELEMENT_CHARS:,} characters"
+            )
         try:
             data = self._file.read(self._chunk_bytes)
         except (zipfile.BadZipFile, zlib.error, EOFError) as error:
-            raise InvalidInput(self._name, "is damaged in its archive") from error
+            raise InvalidInput(self._name, "is damaged in the archive") from error
         self._chunk_bytes = min(2 * self._chunk_bytes, MAX_CHUNK_BYTES)
         self.is_at_end = not data
         try:
@@ -116,13 +118,13 @@ class _JsonTextReader:
             raise InvalidInput(self._name, "is not UTF-8 text") from error
 
     def consume(self, characters: int) -> None:
-        """Leave what has been understood behind."""
+        """Remove characters from the start of the text."""
         self.line += self.text.count("\n", 0, characters)
         self.text = self.text[characters:]
         self._chunk_bytes = CHUNK_BYTES
 
     def peek(self) -> str:
-        """Return the next character that is no space, "" at the end of the file."""
+        """Return the next character that is not white space. Empty at the end of the file."""
         while True:
             stripped = self.text.lstrip(_WHITESPACE)
             self.consume(len(self.text) - len(stripped))
@@ -131,16 +133,16 @@ class _JsonTextReader:
             self.read_more()
 
     def make_error(self, problem: str) -> InvalidInput:
-        """Say what is wrong at the place reached."""
+        """Return an error for the current line."""
         return InvalidInput(f"{self._name}:{self.line}", problem)
 
 
 def iter_elements(file: BinaryIO, name: str) -> Iterator[tuple[int, object]]:
-    """Yield the elements of a JSON array, with the line where each begins.
+    """Yield the elements of a JSON array with their first line numbers. The file may exceed memory.
 
     Raises:
-        InvalidInput: The file is not UTF-8, or not a JSON array, or an element is longer than
-            `MAX_ELEMENT_CHARS`; the field names file and line.
+        InvalidInput: The file is not UTF-8 or not a JSON array, or an element is longer than
+            `MAX_ELEMENT_CHARS`. The error's field names file and line.
     """
     reader = _JsonTextReader(file, name)
     if reader.peek() != "[":
@@ -156,7 +158,7 @@ def iter_elements(file: BinaryIO, name: str) -> Iterator[tuple[int, object]]:
         if mark == "]":
             return
         if mark != ",":
-            raise reader.make_error("the list breaks off" if not mark else "expected ',' or ']'")
+            raise reader.make_error("the list is incomplete" if not mark else "expected ',' or ']'")
         reader.consume(1)
 
 
@@ -172,10 +174,10 @@ def _parse_element(reader: _JsonTextReader) -> object:
         except RecursionError:
             raise reader.make_error("is nested too deeply") from None
         except ValueError:
-            # Python refuses to read whole numbers of thousands of digits.
-            raise reader.make_error("holds a number with too many digits") from None
+            # Python rejects integers of thousands of digits.
+            raise reader.make_error("contains a number with too many digits") from None
         else:
-            # A number may go on in the next chunk.
+            # A number may continue in the next chunk.
             if end < len(reader.text) or reader.is_at_end:
                 reader.consume(end)
                 return value

@@ -1,13 +1,15 @@
-"""Messages and memories, one JSON object a line, as anybody can write them.
+"""JSON Lines: messages and memories written by anyone, and exports of Memolith.
+
+The first format has one message or memory a line:
 
     {"session": "s1", "id": "m1", "speaker": "Ann", "at": "2024-05-08T13:56:00Z", "content": "…"}
     {"type": "memory", "content": "Prefers metric units", "kind": "preference"}
 
-(What `memolith export` writes is another form: see `backup`.) Of a message only `content` is
-needed.
-Without a role it follows from the speaker's name, and without both it is the user; without `at` it
-is said now; `session` is "import" if it is not given; `id` makes sure that the same message
-is not taken twice, and is made of all else that the line says where it is missing.
+Only `content` is required. The default role follows from the speaker's name, and is the user
+without one. The default time is now, the default session "import". The `id` prevents duplicates;
+its default is derived from the other fields.
+
+The second format is written by `memolith export`, and restores records unchanged.
 """
 
 from __future__ import annotations
@@ -38,13 +40,13 @@ from memolith.text.cleaning import clean
 
 DEFAULT_IMPORT_SESSION = "import"
 IMPORT_BATCH_SIZE = 256
-"""The most messages of a session to take at once: whole batches are kept if it is stopped."""
+"""Maximum number of messages or records in a batch, which is stored completely or not at all."""
 
 
 class ImportedMemory(
     msgspec.Struct, tag="memory", forbid_unknown_fields=True, frozen=True, kw_only=True
 ):
-    """A line that is a memory; the fields are those of `Memolith.remember`."""
+    """A line with a memory. The fields are arguments of `OwnerMemory.remember`."""
 
     content: str
     kind: str | None = None
@@ -68,7 +70,7 @@ class _MessageLine(msgspec.Struct, tag="message", forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class SourceLine:
-    """Where a value stands: "FILE:LINE"."""
+    """The source of a value, shown as "FILE:LINE"."""
 
     name: str
     line: int
@@ -78,7 +80,7 @@ class SourceLine:
 
 
 def iter_lines(file: BinaryIO, name: str) -> Iterator[tuple[SourceLine, bytes]]:
-    """Yield the lines that are not blank; a mark of byte order before the first is no part."""
+    """Yield the nonblank lines of a file, without a byte order mark."""
     for number, line in enumerate(file, 1):
         stripped = line.strip().removeprefix(b"\xef\xbb\xbf")
         if stripped:
@@ -86,16 +88,16 @@ def iter_lines(file: BinaryIO, name: str) -> Iterator[tuple[SourceLine, bytes]]:
 
 
 def read_jsonl(file: BinaryIO, name: str) -> Iterator[Transcript | ImportedMemory]:
-    """Yield messages, in stretches of one session, and memories, in the order of the lines.
+    """Yield messages, grouped by session, and memories, in the order of lines.
 
-    The whole file is checked before anything is yielded.
+    Checks the whole file before it yields anything.
 
     Args:
-        file: Can be read twice.
-        name: What to call it in errors.
+        file: A file that can be read twice.
+        name: The file name for errors.
 
     Raises:
-        InvalidInput: A line is not of that form; the field names file and line.
+        InvalidInput: A line is invalid. The error's field names file and line.
     """
     for place, line in iter_lines(file, name):
         _parse_line(place, line)
@@ -132,7 +134,7 @@ def _parse_line(place: SourceLine, raw: bytes) -> _MessageLine | ImportedMemory:
         raise InvalidInput(str(place), "is nested too deeply") from None
     times = [at for at in _get_times(line) if at is not None]
     if any(at.tzinfo is None for at in times):
-        raise InvalidInput(str(place), "a time needs its zone, such as 2024-05-08T13:56:00Z")
+        raise InvalidInput(str(place), "a time has no time zone: write 2024-05-08T13:56:00Z")
     try:
         for at in times:
             arguments.check_instant(at, "a time")
@@ -143,10 +145,10 @@ def _parse_line(place: SourceLine, raw: bytes) -> _MessageLine | ImportedMemory:
 
 
 def _check_line(line: _MessageLine | ImportedMemory) -> None:
-    """Check what can be checked without a store.
+    """Validate a line as far as possible without a store.
 
     Raises:
-        InvalidInput: A field can't be taken.
+        InvalidInput: A field is invalid.
     """
     clean(line.content, limit=arguments.MAX_MESSAGE_CHARS)
     names = {"session": line.session}
@@ -177,7 +179,7 @@ def _decode_line(raw: bytes) -> _MessageLine | ImportedMemory:
     kind = msgspec.json.decode(raw, type=_LineType).type
     if kind not in _LINE_TYPES:
         raise msgspec.ValidationError(
-            f"type {arguments.format_value(kind)} is none of {', '.join(_LINE_TYPES)}"
+            f"type {arguments.format_value(kind)} is not one of {', '.join(_LINE_TYPES)}"
         )
     line: _MessageLine | ImportedMemory = msgspec.json.decode(raw, type=_LINE_TYPES[kind])
     return line
@@ -189,13 +191,13 @@ def _build_message(line: _MessageLine, seen: Counter[str]) -> Message:
 
 
 def _derive_external_id(line: _MessageLine, seen: Counter[str]) -> str:
-    """Name a message by what it says: the same at every reading; a repetition gets a number."""
+    """Return an id derived from the content of a line. Repeated lines are numbered."""
     digest = hashlib.blake2b(msgspec.json.encode(line), digest_size=12).hexdigest()
     seen[digest] += 1
     return f"line:{digest}:{seen[digest]}"
 
 
-# --- What `memolith export` writes, and what brings it back unchanged
+# --- Exports of Memolith
 
 
 EXPORT_VERSION = 1
@@ -244,7 +246,7 @@ class _ExportedEvent(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=T
 
 
 class _ExportedState(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
-    """A memory's fields, but for the owner and what is computed."""
+    """The fields of a memory, except the owner and computed fields."""
 
     kind: str
     content: str
@@ -284,7 +286,7 @@ class _ExportedMemory(msgspec.Struct, tag="memory", forbid_unknown_fields=True, 
 class _UnstoredMemory(
     ImportedMemory, tag="remembered", omit_defaults=True, frozen=True, kw_only=True
 ):
-    """A memory that was never stored."""
+    """A memory that has not been stored yet."""
 
 
 _ExportLine = (
@@ -295,7 +297,7 @@ _ExportLine = (
 def write_export(
     records: Iterable[Record | ImportedMemory], owner: str, now: datetime
 ) -> Iterator[bytes]:
-    """Yield the lines of an export, each with its end of line."""
+    """Yield the lines of an export, each with a newline."""
     encoder = msgspec.json.Encoder()
     yield encoder.encode(_ExportHeader(EXPORT_VERSION, owner, now)) + b"\n"
     for record in records:
@@ -303,7 +305,7 @@ def write_export(
 
 
 def is_export(file: BinaryIO) -> bool:
-    """Whether a file is an export of Memolith; it is left at its start."""
+    """Return whether a file is an export of Memolith, and rewind the file."""
     first = next((line for _, line in iter_lines(file, "")), b"")
     file.seek(0)
     try:
@@ -314,15 +316,15 @@ def is_export(file: BinaryIO) -> bool:
 
 
 def read_export(file: BinaryIO, name: str, owner: str) -> Iterator[Record | ImportedMemory]:
-    """Yield what an export holds, for that owner; the whole file is checked before.
+    """Yield the records of an export for an owner. Checks the whole file first.
 
     Args:
-        file: Can be read twice.
-        name: What to call it in errors.
-        owner: Whose memories they are to be.
+        file: A file that can be read twice.
+        name: The file name for errors.
+        owner: The owner of the records.
 
     Raises:
-        InvalidInput: A line is not of that form, or the file is of a newer Memolith; the field
+        InvalidInput: A line is invalid, or the file is from a newer Memolith. The error's field
             names file and line.
     """
     for _ in _iter_records(file, name, owner):
@@ -332,10 +334,10 @@ def read_export(file: BinaryIO, name: str, owner: str) -> Iterator[Record | Impo
 
 
 def decode_record(line: bytes, owner: str) -> Record | ImportedMemory | None:
-    """Return what one line of an export holds, for that owner; None: it is the first.
+    """Return the record of one line of an export for an owner. None: the header line.
 
     Raises:
-        InvalidInput: It is no such line.
+        InvalidInput: The line is invalid.
     """
     try:
         found = msgspec.json.decode(line, type=_ExportHeader | _ExportLine)
@@ -350,7 +352,7 @@ def _iter_records(file: BinaryIO, name: str, owner: str) -> Iterator[Record | Im
         header = msgspec.json.decode(raw, type=_ExportHeader)
         if header.version != EXPORT_VERSION:
             problem = (
-                f"is an export of version {header.version}; this Memolith knows {EXPORT_VERSION}"
+                f"is an export of version {header.version}; this Memolith supports {EXPORT_VERSION}"
             )
             raise InvalidInput(str(place), problem)
     decoder = msgspec.json.Decoder(_ExportLine)
@@ -360,7 +362,7 @@ def _iter_records(file: BinaryIO, name: str, owner: str) -> Iterator[Record | Im
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise InvalidInput(str(place), describe_parse_error(error)) from None
         if isinstance(line, _ExportedMemory) and not line.versions:
-            raise InvalidInput(str(place), "a memory without a version")
+            raise InvalidInput(str(place), "a memory has no version")
         yield _build_record(line, owner)
 
 
@@ -390,7 +392,7 @@ def _build_line(record: Record | ImportedMemory) -> _ExportLine:
 
 def _build_message_line(message: Message) -> _ExportedMessage:
     if message.role is None or message.at is None:
-        raise InvalidInput("message", "was not stored: it has no role or no time")
+        raise InvalidInput("message", "was never stored: it has no role or no time")
     return _ExportedMessage(
         message.id,
         message.session_id,

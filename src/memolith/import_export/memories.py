@@ -1,8 +1,8 @@
-"""Memories as other programs and ours write them to a file, to be looked at and not taken in.
+"""Readers of memories from other programs, for audits only.
 
-`mem0`: what its `get_all()` gives, as JSON: {"results": [{"id": …, "memory": …}, …]}, or the list
-alone. `jsonl`: a line each, as a JSON string or an object with its text under "memory", "content",
-"text" or "data". `memolith`: what `memolith export` writes; of it the active memories.
+`mem0` is the JSON of its `get_all()`: {"results": [{"id": …, "memory": …}, …]}, or the list alone.
+`jsonl` has a JSON string a line, or an object with its text under "memory", "content", "text" or
+"data". `memolith` is an export of Memolith; only its active memories are read.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _ORIGINS = {each.value: each for each in Origin}
 
 
 class _MemoryItem(msgspec.Struct):
-    """A memory, under the names that programs have for its parts."""
+    """A memory, with the field names of several programs."""
 
     memory: str | None = None
     content: str | None = None
@@ -46,7 +46,7 @@ class _MemoryItem(msgspec.Struct):
 
     @property
     def first_text(self) -> str | None:
-        """Its text."""
+        """The text of the memory."""
         texts = (self.memory, self.content, self.text, self.data)
         return next((each for each in texts if each is not None), None)
 
@@ -54,15 +54,15 @@ class _MemoryItem(msgspec.Struct):
 def read_memories(
     file: BinaryIO, name: str, format_: MemoryFormat | None = None
 ) -> Iterator[AuditEntry]:
-    """Yield the memories of a file, in its order, without the secrets in them.
+    """Yield the memories of a file in order, with secrets redacted.
 
     Args:
-        file: Can be read twice.
-        name: What to call it in errors.
-        format_: What form it has; None: told by how it begins.
+        file: A file that can be read twice.
+        name: The file name for errors.
+        format_: The format. None: detected from the first line.
 
     Raises:
-        InvalidInput: It is not of that form; the field names file and line.
+        InvalidInput: The file has another format. The error's field names file and line.
     """
     readers = {"mem0": _read_mem0, "jsonl": _read_memory_lines, "memolith": _read_export}
     for told in readers[format_ or detect_format(file)](file, name):
@@ -71,7 +71,7 @@ def read_memories(
 
 
 def detect_format(file: BinaryIO) -> MemoryFormat:
-    """Return what form a file has, by how it begins; it is left at its start."""
+    """Return the format of a file, detected from its first line, and rewind the file."""
     if jsonl.is_export(file):
         return "memolith"
     first = next((line for _, line in iter_lines(file, "")), b"")
@@ -83,7 +83,7 @@ def detect_format(file: BinaryIO) -> MemoryFormat:
     try:
         parsed = msgspec.json.decode(first)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        # An object over several lines, or what is none: a line of JSON lines ends with a brace.
+        # An object on several lines, or invalid JSON. JSON Lines would end with a brace.
         return "jsonl" if first.endswith(b"}") else "mem0"
     return "mem0" if _find_list(parsed) is not None else "jsonl"
 
@@ -99,7 +99,7 @@ def _read_mem0(file: BinaryIO, name: str) -> Iterator[AuditEntry]:
         return
     found = _find_list(_parse_document(file, name))
     if found is None:
-        raise InvalidInput(name, f"has no list {' or '.join(map(repr, _LIST_KEYS))}")
+        raise InvalidInput(name, f"has no list named {' or '.join(map(repr, _LIST_KEYS))}")
     for number, element in enumerate(found, 1):
         where = f"{name}, memory {number}"
         yield _build_audited_memory(where, convert_json(where, element, _MemoryItem))
@@ -121,8 +121,8 @@ def _parse_document(file: BinaryIO, name: str) -> object:
     except RecursionError:
         raise InvalidInput(name, "is nested too deeply") from None
     except ValueError:
-        # Python refuses to read whole numbers of thousands of digits.
-        raise InvalidInput(name, "holds a number with too many digits") from None
+        # Python rejects integers of thousands of digits.
+        raise InvalidInput(name, "contains a number with too many digits") from None
 
 
 def _read_memory_lines(file: BinaryIO, name: str) -> Iterator[AuditEntry]:
@@ -142,7 +142,7 @@ def _read_memory_lines(file: BinaryIO, name: str) -> Iterator[AuditEntry]:
 
 def _read_export(file: BinaryIO, name: str) -> Iterator[AuditEntry]:
     if not jsonl.is_export(file):
-        raise InvalidInput(name, "is not what `memolith export` writes")
+        raise InvalidInput(name, "is not an export of Memolith")
     for record in jsonl.read_export(file, name, "audit"):
         if isinstance(record, MemoryRecord) and record.memory.state is State.ACTIVE:
             memory = record.memory
@@ -152,7 +152,7 @@ def _read_export(file: BinaryIO, name: str) -> Iterator[AuditEntry]:
 def _build_audited_memory(where: str, item: _MemoryItem) -> AuditEntry:
     text = item.first_text
     if text is None:
-        raise InvalidInput(where, "has no text: no memory, content, text or data")
+        raise InvalidInput(where, "has no text under memory, content, text or data")
     return AuditEntry(
         id=where if item.id is None else str(item.id),
         text=text,

@@ -1,4 +1,4 @@
-"""Errors as a service tells them, so that its client raises what the library would have."""
+"""Conversion between errors and problem details (RFC 9457), for the service and its client."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from memolith import errors
 ErrorFact: TypeAlias = str | int | float | bool | None
 
 UNKNOWN_PROBLEM = "about:blank"
-"""The type of a problem that is no error of the library (RFC 9457, section 4.2.1)."""
+"""The type of problems that are not errors of the library (RFC 9457, section 4.2.1)."""
 
 _PREFIX = "urn:memolith:error:"
 _WORD_BOUNDARY = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 def get_problem_type(error: errors.MemolithError) -> str:
-    """Return the type of a problem: the name of the class, or of the nearest above that is known.
+    """Return the problem type of an error, named after its class or the nearest known base class.
 
-    As in "urn:memolith:error:not-found".
+    An example is "urn:memolith:error:not-found".
     """
     return next(_PROBLEM_TYPES[kind] for kind in type(error).__mro__ if kind in _PROBLEM_TYPES)
 
 
 def get_error_facts(error: errors.MemolithError) -> dict[str, ErrorFact]:
-    """Return what an error says of itself beside its message."""
+    """Return the attributes of an error."""
     return {
         name: value
         for name, value in vars(error).items()
@@ -37,11 +37,11 @@ def get_error_facts(error: errors.MemolithError) -> dict[str, ErrorFact]:
 def build_error(
     type_: str, message: str, facts: Mapping[str, ErrorFact]
 ) -> errors.MemolithError | None:
-    """Return the error that a type, a message and facts tell of; None: the type is unknown."""
+    """Return the error for a problem type, a message and attributes. None: unknown type."""
     kind = _ERROR_CLASSES.get(type_)
     if kind is None:
         return None
-    error = kind.__new__(kind, message)  # as it was made there: not by what `__init__` takes
+    error = kind.__new__(kind, message)  # `__init__` would compose another message
     vars(error).update(facts)
     return error
 

@@ -1,4 +1,4 @@
-"""What an export consists of."""
+"""The records of an export, and values shared by the readers of imports."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from memolith.text.screening import redact
 
 @dataclass(frozen=True, slots=True)
 class MemoryRecord:
-    """A memory with all that has happened to it.
+    """A memory with its history.
 
     Attributes:
-        memory: As it is now.
+        memory: The current memory.
         history: Its versions and events.
     """
 
@@ -40,18 +40,17 @@ class BaseMemoryRecord:
     """The base memory.
 
     Attributes:
-        versions: What it said, and from when on, oldest first.
+        versions: Content and start time of each version, oldest first.
     """
 
     versions: tuple[tuple[str, datetime], ...]
 
 
 Record: TypeAlias = Message | MemoryRecord | SessionEnd | BaseMemoryRecord
-"""One line of an export: a message as it was stored, a memory, the end of a session, the base
-memory."""
+"""One line of an export: a message, a memory, the end of a session or the base memory."""
 
 
-# --- What the readers yield, and what they share
+# --- Imports
 
 
 T = TypeVar("T")
@@ -59,11 +58,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """One conversation, or a stretch of it.
+    """A conversation or a part of one.
 
     Attributes:
-        session_id: The conversation, by a name that is the same at every reading.
-        messages: In order, each with an external id that is unique in the conversation.
+        session_id: The name of the conversation, stable across reads.
+        messages: The messages in order. External ids are unique in the conversation.
     """
 
     session_id: str
@@ -71,10 +70,10 @@ class Transcript:
 
 
 def convert_json(where: str, value: object, shape: type[T]) -> T:
-    """Return parsed JSON as a value of that shape.
+    """Convert parsed JSON to a type.
 
     Raises:
-        InvalidInput: It is not of that shape; the field is `where`.
+        InvalidInput: The value has another type. The error's field is `where`.
     """
     try:
         return msgspec.convert(value, shape)
@@ -83,16 +82,16 @@ def convert_json(where: str, value: object, shape: type[T]) -> T:
 
 
 def describe_parse_error(error: Exception) -> str:
-    """Return what is wrong, in the parser's words, as part of a sentence."""
+    """Return the message of a parser as part of a sentence."""
     if isinstance(error, UnicodeDecodeError):
         return "is not UTF-8 text"
-    message, _ = redact(str(error))  # a parser may repeat what it could not take
-    is_word = message[1:2].islower()  # "JSON" stays as it is
+    message, _ = redact(str(error))  # parsers quote invalid input
+    is_word = message[1:2].islower()  # keep "JSON" in upper case
     return message[:1].lower() + message[1:] if is_word else message
 
 
 def parse_unix_time(seconds: float | None) -> datetime | None:
-    """Return a Unix time as an instant; None for none, and for what is no time on Earth."""
+    """Return a Unix time as a datetime. None for None and for times out of range."""
     try:
         return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
     except (ValueError, OverflowError, OSError):

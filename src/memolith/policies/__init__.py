@@ -1,1 +1,1 @@
-"""Decisions as pure functions and frozen values: no clock, no I/O, no randomness."""
+"""Policies: the rules that profiles are composed of. They perform no I/O."""

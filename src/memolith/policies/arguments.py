@@ -1,4 +1,4 @@
-"""What the doors take: each function returns the value as it is kept, or says what is wrong."""
+"""Validate arguments of the public API; each function returns the normalised value or raises."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ MAX_MESSAGE_CHARS = 1_000_000
 MAX_TAGS = 64
 MAX_TOP_K = 100
 DEFAULT_AUDIT_EXAMPLES = 5
-"""How many examples of each finding an audit shows, if nothing else is said."""
+"""Default number of examples per finding of an audit."""
 
 LARGEST_COUNT = (1 << 63) - 1
-"""The largest number that SQLite holds, and more than anybody has of anything."""
+"""The largest integer that SQLite stores."""
 
 LONGEST_EXPIRY = timedelta(days=365)
 
 _MAX_SHOWN_CHARS = 100
-"""How many characters of a text an error shows: enough to know it again (a guess)."""
+"""Maximum length of a value shown in an error. A guess."""
 
 _MAX_SCANNED_CHARS = 20_000
-"""In how many it looks for secrets; keys of several lines have up to some 5,000."""
+"""Length that is scanned for secrets; multi-line keys have up to about 5,000 characters."""
 
 _EXPIRES_IN = re.compile(r"([0-9]{1,9})([dhm])")
 _EXPIRY_UNITS = {"d": timedelta(days=1), "h": timedelta(hours=1), "m": timedelta(minutes=1)}
@@ -33,10 +33,10 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def check_name(value: object, field: str) -> str:
-    """Return an owner's, a session's, a tag's or a memory's name: 1 to 256 characters.
+    """Return the name of an owner, session, tag or memory: 1 to 256 characters.
 
     Raises:
-        InvalidInput: It is empty, too long, or holds control characters or surrogates.
+        InvalidInput: It is empty, too long, or contains control characters or surrogates.
     """
     if not isinstance(value, str):
         raise InvalidInput(field, f"must be text, not {type(value).__name__}")
@@ -45,15 +45,15 @@ def check_name(value: object, field: str) -> str:
     if len(value) > MAX_ID_CHARS:
         raise InvalidInput(field, f"has {len(value)} characters; at most {MAX_ID_CHARS}")
     if not value.isprintable() and _CONTROL.search(value):
-        raise InvalidInput(field, "holds control characters or lone surrogates")
+        raise InvalidInput(field, "contains control characters or lone surrogates")
     return value
 
 
 def check_list(values: object, field: str) -> list[object]:
-    """Return what a list, or anything like one, holds.
+    """Return the items of an iterable as a list.
 
     Raises:
-        InvalidInput: It is one text, or nothing like a list.
+        InvalidInput: It is a string, or not iterable.
     """
     if isinstance(values, str):
         raise InvalidInput(field, "must be a list of texts, not one text")
@@ -63,10 +63,10 @@ def check_list(values: object, field: str) -> list[object]:
 
 
 def check_tags(values: Iterable[object]) -> tuple[str, ...]:
-    """Return tags sorted, each once.
+    """Return tags sorted, without duplicates.
 
     Raises:
-        InvalidInput: There are over 64, or one is no name.
+        InvalidInput: There are more than 64, or one is invalid.
     """
     kept = tuple(sorted({check_name(value, "tags") for value in check_list(values, "tags")}))
     if len(kept) > MAX_TAGS:
@@ -78,7 +78,7 @@ def check_share(value: object, field: str) -> float:
     """Return a number from 0 to 1.
 
     Raises:
-        InvalidInput: It is no number, NaN, or outside of 0..1.
+        InvalidInput: It is not a number, NaN, or out of range.
     """
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise InvalidInput(field, f"must be a number, not {type(value).__name__}")
@@ -88,15 +88,15 @@ def check_share(value: object, field: str) -> float:
 
 
 def check_count(value: object, field: str, *, minimum: int, maximum: int | None = None) -> int:
-    """Return a whole number from `least` to `most`; what is over `most` is cut to it.
+    """Return an integer of at least `minimum`; a value above `maximum` is clipped to it.
 
     Raises:
-        InvalidInput: It is no whole number, or under `least`.
+        InvalidInput: It is not an integer, or below `minimum`.
     """
     whole = isinstance(value, int) and not isinstance(value, bool)
     if not whole and not (isinstance(value, float) and value.is_integer()):
         raise InvalidInput(field, f"is {format_value(value)}; must be a whole number")
-    number: int = int(value)  # type: ignore[call-overload] # is an int or a float by now
+    number: int = int(value)  # type: ignore[call-overload] # an int or a float
     if number < minimum:
         raise InvalidInput(field, f"is {format_value(number)}; must be at least {minimum}")
     return min(number, LARGEST_COUNT if maximum is None else maximum)
@@ -106,7 +106,7 @@ def check_instant(value: object, field: str) -> datetime:
     """Return an instant in UTC.
 
     Raises:
-        InvalidInput: It is no datetime, or has no time zone.
+        InvalidInput: It is not a datetime, or has no time zone.
     """
     if not isinstance(value, datetime):
         raise InvalidInput(field, f"must be a datetime, not {type(value).__name__}")
@@ -119,12 +119,12 @@ def check_instant(value: object, field: str) -> datetime:
 
 
 def parse_expires_in(value: object) -> timedelta | None:
-    """Return how long "7d", "24h" or "30m" is; None for the empty text, the kind's default.
+    """Parse a duration such as "7d", "24h" or "30m"; None for "", the default of the kind.
 
-    At most 365 days: what is longer is cut to that.
+    Durations over 365 days are clipped.
 
     Raises:
-        InvalidInput: It is anything else, or zero.
+        InvalidInput: The text has another format, or the duration is zero.
     """
     if value == "":
         return None
@@ -137,27 +137,27 @@ def parse_expires_in(value: object) -> timedelta | None:
 
 
 def format_value(value: object) -> str:
-    """Return a value as an error shows it: a text without secrets, and not too long.
+    """Return a value for an error message: secrets redacted, length limited.
 
-    Python refuses to write out the largest numbers.
+    Python refuses to print the largest integers.
     """
     if isinstance(value, int) and abs(value) > LARGEST_COUNT:
         return "a huge number" if value > 0 else "a huge negative number"
     if isinstance(value, str):
-        # Cut before and after: what is cut through the first time stands far behind the second.
+        # The first cut bounds the scan; it may split a secret, but far beyond the second cut.
         plain = redact(value[:_MAX_SCANNED_CHARS])[0]
         return repr(plain if len(plain) <= _MAX_SHOWN_CHARS else f"{plain[:_MAX_SHOWN_CHARS]}…")
     return repr(value)
 
 
-# --- Ids: UUIDs of version 7 (RFC 9562, section 5.7), which sort by when they were made
+# --- Ids: UUIDs of version 7 (RFC 9562, section 5.7), which sort by creation time
 
 
 ENTROPY_BYTES = 10
 
 
 def uuid7(now: datetime, entropy: bytes) -> str:
-    """Return a UUIDv7 of that instant, to the millisecond, and these 10 random bytes."""
+    """Return a UUIDv7 from an instant, in milliseconds, and 10 random bytes."""
     milliseconds = int(now.timestamp() * 1000) & ((1 << 48) - 1)
     random = int.from_bytes(entropy[:ENTROPY_BYTES], "big")
     value = milliseconds << 80 | 0x7 << 76 | (random >> 62 & 0xFFF) << 64
@@ -167,14 +167,14 @@ def uuid7(now: datetime, entropy: bytes) -> str:
 
 
 def parse_id(value: str, field: str = "id") -> str:
-    """Return an id in its canonical form.
+    """Return an id in canonical form.
 
     Raises:
-        InvalidInput: It is no UUID.
+        InvalidInput: It is not a UUID.
     """
-    import uuid  # here: a recall reads no id that somebody wrote
+    import uuid  # not needed for a recall
 
     try:
         return str(uuid.UUID(value))
     except (ValueError, AttributeError, TypeError) as error:
-        raise InvalidInput(field, "is not an id: must be a UUID") from error
+        raise InvalidInput(field, "must be a UUID") from error

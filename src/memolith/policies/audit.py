@@ -1,7 +1,7 @@
-"""Which memories are not worth keeping: fragments, filler and echoes, by their text alone.
+"""Detect junk memories by their text alone: fragments, filler and echoes.
 
-By words and their order, no model and no parse. Where in doubt a memory is worth keeping: what is
-named here is to be junk, not all junk is named.
+The rules use words and word order, without a model or a parser. They aim at precision: text in
+doubt is not junk.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _KIND_TAG = re.compile(r"\[(?:WORKING|SEMANTIC|EPISODIC|PROCEDURAL)\] \S")
 
 
 class JunkKind(StrEnum):
-    """What a memory is that is not worth keeping."""
+    """Why a memory is not worth keeping."""
 
     DUPLICATE = "duplicate"
     FRAGMENT = "fragment"
@@ -42,13 +42,13 @@ class JunkKind(StrEnum):
 def classify_junk(
     text: str, *, has_key: bool = False, by_user: bool = False
 ) -> dict[JunkKind, str]:
-    """Return what a memory's text is, and why; empty where it is worth keeping.
+    """Return the kinds of junk that a memory's text is, with reasons; empty if none.
 
     Args:
-        text: The memory's.
-        keyed: Whether it has a key, which says what it is about: then it is no fragment.
-        by_user: Whether it is known to be the user's own words: then nothing in them is taken for
-            an assistant's or a program's.
+        text: The memory's text.
+        has_key: Whether the memory has a key, which states its subject: then it is not a fragment.
+        by_user: Whether the words are known to be the user's: then they are not attributed to an
+            assistant or a program.
     """
     said = _strip_speaker_labels(text)
     found: dict[JunkKind, str] = {}
@@ -70,7 +70,7 @@ def classify_junk(
 
 
 def _strip_speaker_labels(text: str) -> str:
-    """Return what an exchange says, without the marks of who speaks; other texts as they are."""
+    """Return the text of a learned exchange without its speaker labels; other text unchanged."""
     if not text.startswith(QUESTION_LABEL):
         return text
     return text.removeprefix(QUESTION_LABEL).replace(f"\n{ANSWER_LABEL}", "\n")
@@ -78,15 +78,15 @@ def _strip_speaker_labels(text: str) -> str:
 
 def _find_echo(text: str, *, by_user: bool) -> str | None:
     if strip_context(text) != text or _MEMORY_LIST.search(text) or _MEMORY_TAG.search(text):
-        return "memory as a prompt shows it"
+        return "rendered memory context"
     if (
         text.startswith(QUOTED_LABEL)
         or _KIND_TAG.match(text)
         or text.endswith(tuple(CLAIM_NOTES.values()))
     ):
-        return "memory as a prompt shows it"
+        return "rendered memory context"
     if by_user:
         return None
     if is_model_instruction(text):
-        return "order to a model"
-    return "what is remembered, told back" if is_recollection(text) else None
+        return "instruction to a model"
+    return "recollection of an assistant" if is_recollection(text) else None

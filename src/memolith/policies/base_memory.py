@@ -1,4 +1,4 @@
-"""The base memory as a document: headings with notes under them, within a number of words."""
+"""The base memory as a document: headings with notes, limited to a number of words."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ PROFILE, PREFERENCES = "User Profile", "Preferences"
 TOPICS, HISTORY = "Ongoing Topics", "Key History"
 
 HEADINGS = (PROFILE, PREFERENCES, TOPICS, HISTORY)
-"""Of the document, in its order (`tiers`, section 4.2)."""
+"""Headings in document order (`tiers`, section 4.2)."""
 
 MAX_WORDS = 400
-"""About as long as it gets (`tiers`, section 4.2)."""
+"""Approximate maximum length of the document (`tiers`, section 4.2)."""
 
 _HEADING_OF = {
     "identity": PROFILE,
@@ -30,12 +30,12 @@ _BLANKS = re.compile(r"\n{3,}")
 
 
 def get_heading(standard_kind: str) -> str:
-    """Return under which heading a memory of a kind of `standard` is noted."""
+    """Return the heading for memories of a kind of `standard`."""
     return _HEADING_OF.get(standard_kind, TOPICS)
 
 
 def parse_notes(document: str) -> dict[str, list[str]]:
-    """Return a document's notes by heading; what stands under none of ours is under the first."""
+    """Return a document's notes by heading; notes without a known heading go under the first."""
     notes: dict[str, list[str]] = {heading: [] for heading in HEADINGS}
     current = PROFILE
     for line in document.splitlines():
@@ -49,7 +49,7 @@ def parse_notes(document: str) -> dict[str, list[str]]:
 
 
 def merge_notes(*documents: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
-    """Return the notes of several documents, each note once, in order."""
+    """Return the notes of several documents in order, without duplicates."""
     seen: set[str] = set()
     notes: dict[str, list[str]] = {heading: [] for heading in HEADINGS}
     for document in documents:
@@ -63,10 +63,9 @@ def merge_notes(*documents: Mapping[str, Iterable[str]]) -> dict[str, list[str]]
 
 
 def render_document(notes: Mapping[str, Sequence[str]], max_words: int = MAX_WORDS) -> str:
-    """Return notes as a document of at most so many words; empty where there are none.
+    """Render notes as a document of at most `max_words` words; empty if there are none.
 
-    Where they are too many, the oldest of the history go first, then the oldest topics, then those
-    of the preferences and the profile.
+    Excess notes are dropped from the last heading to the first, oldest note first.
     """
     left = {heading: list(notes.get(heading, ())) for heading in HEADINGS}
     words = sum(_count_words(note) for texts in left.values() for note in texts)
@@ -82,9 +81,9 @@ def render_document(notes: Mapping[str, Sequence[str]], max_words: int = MAX_WOR
 
 
 def remove_from_document(document: str, is_removed: Callable[[str], bool]) -> str:
-    """Return a document without the sentences of which that is true; unchanged where none is.
+    """Return a document without the sentences that `is_removed` selects.
 
-    A heading of ours under which nothing is left goes too.
+    Headings that become empty are removed. Without any match the document is unchanged.
     """
     left: list[str] = []
     for line in document.splitlines():
@@ -105,7 +104,7 @@ def remove_from_document(document: str, is_removed: Callable[[str], bool]) -> st
 
 
 def _remove_from_line(line: str, is_removed: Callable[[str], bool]) -> str | None:
-    """Return what is left of a line of notes; None where nothing is."""
+    """Return a note line without the selected sentences; None if nothing is left."""
     mark, note = _BULLET.match(line), line
     if mark is not None:
         note = line[mark.end() :]
@@ -116,13 +115,13 @@ def _remove_from_line(line: str, is_removed: Callable[[str], bool]) -> str | Non
 
 
 def _is_section_empty(after: Sequence[str]) -> bool:
-    """Tell whether nothing stands under a heading, before the next or the end."""
+    """Return whether the next non-blank line is a heading, or missing."""
     following = next((line for line in after if line.strip()), "")
     return not following or bool(_parse_heading(following))
 
 
 def _parse_heading(line: str) -> str:
-    """Return which heading of ours a line is; empty: none."""
+    """Return the known heading of a line, or ""."""
     text = line.strip().removeprefix("- ").strip().lstrip("# ").rstrip(":")
     return text if text in HEADINGS else ""
 

@@ -1,4 +1,4 @@
-"""Importance and kind of what is learned by cues, with no model."""
+"""Classify texts by cues, without a model: kind and importance; map kinds between profiles."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Protocol
 from memolith.domain.memories import Origin
 from memolith.text.cues import CueKind, find_cue_kinds
 
-# All numbers are the companion profile's own.
+# All numbers are from `companion`.
 _BASE_IMPORTANCE = 0.30
 _BY_CUE = {
     CueKind.NAMING: 0.40,
@@ -23,7 +23,7 @@ _VERY_MANY_WORDS, _FOR_VERY_MANY = 50, 0.10
 _MIN_IMPORTANCE, _MAX_IMPORTANCE = 0.2, 0.9
 _TEN_SCALE = range(1, 11)
 _DEFAULT_OF_TEN = 5
-# Sums of such decimals are exact to this many digits, and 0.3 + 0.35 should read 0.65.
+# Rounding hides binary fractions: 0.3 + 0.35 is 0.65.
 _DIGITS = 2
 
 _COMPANION_KINDS = (
@@ -41,10 +41,10 @@ _STANDARD_KINDS = (
 
 
 def score_importance(cues: Iterable[CueKind], *, word_count: int) -> float:
-    """Return the importance, 0.2..0.9, of a text with these cues and so many words.
+    """Return the importance of a text, 0.2..0.9, by its cues and its length.
 
-    0.30, and for each kind of cue once: naming 0.40, identity 0.35, correction 0.30, preference
-    0.25; fewer than 4 words −0.10, from 20 words +0.05, from 50 words +0.10 instead.
+    Base 0.30. Each kind of cue adds once: naming 0.40, identity 0.35, correction 0.30, preference
+    0.25. Fewer than 4 words: −0.10; from 20 words: +0.05; from 50 words: +0.10.
     """
     total = (
         _BASE_IMPORTANCE
@@ -63,17 +63,17 @@ def _length_bonus(words: int) -> float:
 
 
 def scale_importance(value: int | None) -> float:
-    """Return the importance, 0..1, that a model gave as 1..10; 0.5 for anything else (`facts`)."""
+    """Convert a model's importance, 1..10, to 0..1; anything else is 0.5 (`facts`)."""
     return (_DEFAULT_OF_TEN if value is None or value not in _TEN_SCALE else value) / 10
 
 
 def get_companion_kind(cues: Iterable[CueKind]) -> str:
-    """Return the `companion` profile's kind: naming, correction, preference, identity, else."""
+    """Return the `companion` kind: naming, correction, preference, identity, in this order."""
     return _first_matching_kind(_COMPANION_KINDS, cues, "context")
 
 
 def get_standard_kind(cues: Iterable[CueKind]) -> str:
-    """Return the `standard` profile's kind: correction, identity, preference, else fact."""
+    """Return the `standard` kind: correction, identity, preference, otherwise fact."""
     return _first_matching_kind(_STANDARD_KINDS, cues, "fact")
 
 
@@ -84,38 +84,38 @@ def _first_matching_kind(
     return next((kind for cue, kind in kinds if cue in held), default)
 
 
-# --- What a text makes, with no model: a memory of which kind, and how much it matters
+# --- Classifiers
 
 
 class Classifier(Protocol):
-    """A judgement of single texts. Pure."""
+    """Assigns kind and importance to a text. Pure."""
 
     def get_kind(self, text: str, origin: Origin) -> str:
-        """Return the kind of memory that a text of that origin makes."""
+        """Return the kind of memory for a text of that origin."""
         ...
 
     def classify(self, text: str, origin: Origin) -> tuple[str, float]:
-        """Return that kind, and how much the text matters, 0..1."""
+        """Return the kind, and the importance, 0..1."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class CueClassifier:
-    """By cues: who somebody is, what they like, what was wrong (`standard`, `companion`).
+    """Classifies by cues: identity, preference, correction (`standard`, `companion`).
 
     Attributes:
-        kind_of: The kind by the cues found.
+        get_kind_of_cues: Returns the kind for the cues of a text.
     """
 
     get_kind_of_cues: Callable[[Iterable[CueKind]], str] = get_standard_kind
 
     def get_kind(self, text: str, origin: Origin) -> str:
-        """Return the kind that the text's cues make."""
+        """Return the kind for the text's cues."""
         del origin
         return self.get_kind_of_cues(find_cue_kinds(text))
 
     def classify(self, text: str, origin: Origin) -> tuple[str, float]:
-        """Return that, and the importance by the text's cues and length, 0.2..0.9."""
+        """Return the kind, and the importance by cues and length, 0.2..0.9."""
         del origin
         cues = find_cue_kinds(text)
         return self.get_kind_of_cues(cues), score_importance(cues, word_count=len(text.split()))
@@ -123,66 +123,66 @@ class CueClassifier:
 
 @dataclass(frozen=True, slots=True)
 class FixedClassifier:
-    """Always the same kind and importance, for profiles that are told both, or ask a model."""
+    """Always returns the same kind and importance; for profiles that ask the caller or a model."""
 
     default_kind: str
     importance: float = 0.5
 
     def get_kind(self, text: str, origin: Origin) -> str:
-        """Return the ordinary kind."""
+        """Return the default kind."""
         del text, origin
         return self.default_kind
 
     def classify(self, text: str, origin: Origin) -> tuple[str, float]:
-        """Return the ordinary kind, and the one importance."""
+        """Return the default kind and importance."""
         del text, origin
         return self.default_kind, self.importance
 
 
-# --- Kinds across profiles: what a memory of one is in another, by way of `standard`
+# --- Kinds across profiles, by way of `standard`
 
 
 class KindMapping(Protocol):
-    """What a profile says of its kinds."""
+    """How the kinds of a profile map to those of `standard`."""
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Its own kinds."""
+        """The profile's kinds."""
         ...
 
     @property
     def standard_kinds(self) -> Mapping[str, str]:
-        """The kind of `standard` that each of them is, where that has another name."""
+        """Own kinds to kinds of `standard`, where the names differ."""
         ...
 
     @property
     def own_kinds(self) -> Mapping[str, str]:
-        """The kind of its own that each kind of `standard` becomes, likewise."""
+        """Kinds of `standard` to own kinds, where the names differ."""
         ...
 
 
 def convert_kind(kind: str, source: KindMapping, target: KindMapping) -> str:
-    """Return what a kind of one profile is in another; what has no like is its ordinary kind."""
+    """Return the kind of another profile for a kind; its default kind if there is no equivalent."""
     return get_profile_kind(source.standard_kinds.get(kind, kind), target)
 
 
 def get_profile_kind(standard_kind: str, target: KindMapping) -> str:
-    """Return what a profile calls a kind of `standard`; without a like, its ordinary kind."""
+    """Return a profile's kind for a kind of `standard`; its default kind if there is none."""
     own = target.own_kinds.get(standard_kind, standard_kind)
     return own if own in target.kinds else target.own_kinds.get("fact", target.kinds[-1])
 
 
 def parse_previous_kinds(stored: str | None) -> dict[str, str]:
-    """Return the kinds that a memory had in other profiles, by their names.
+    """Return the kinds that a memory had in other profiles, by profile name.
 
     Args:
-        kept: As a memory keeps them: "profile:kind", several of them with a space between.
+        stored: Pairs "profile:kind", separated by spaces.
     """
     pairs = (each.partition(":") for each in (stored or "").split())
     return {profile: kind for profile, _, kind in pairs if kind}
 
 
 def add_previous_kind(stored: str | None, profile: str, kind: str) -> str:
-    """Return what a memory keeps, with the kind it had in one more profile."""
+    """Return the stored pairs with the kind in one more profile."""
     kinds = {**parse_previous_kinds(stored), profile: kind}
     return " ".join(f"{name}:{each}" for name, each in sorted(kinds.items()))

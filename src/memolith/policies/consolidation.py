@@ -1,4 +1,4 @@
-"""Much that is to be worked on in portions: how it is cut."""
+"""Summarisation and compression: triggers, portions and the policies of profiles."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ from enum import StrEnum
 
 
 def get_portion_size(count: int, size: int) -> int:
-    """Return how many of so many are taken at once, so that less than `size` is never left."""
+    """Return the size of the next portion, so that no remainder smaller than `size` is left."""
     return count if count < 2 * size else size
 
 
 def split_into_parts(
     lengths: Sequence[int], part_size: int, max_parts: int
 ) -> list[tuple[int, int]]:
-    """Cut texts, in order, into parts that fit a room, each of one text at least.
+    """Split texts, in order, into parts of limited length, with at least one text each.
 
     Args:
-        lengths: Of the texts.
-        room: How much a part may hold, if there are not too many parts.
-        most: The most parts, at least 1.
+        lengths: Lengths of the texts.
+        part_size: Length of a part; larger if there would be more than `max_parts`.
+        max_parts: Maximum number of parts, at least 1.
 
     Returns:
-        The place of the first text of each part, and the place after its last; one part of none.
+        For each part the index of its first text and the index after its last; one empty part if
+        there are no texts.
     """
     each = max(part_size, -(-2 * sum(lengths) // max_parts))
     found: list[tuple[int, int]] = []
@@ -37,43 +38,35 @@ def split_into_parts(
     return [*found, (start, len(lengths))]
 
 
-# --- When something long enough has gathered to be made shorter, and how much of it is taken
+# --- Triggers
 
 
 @dataclass(frozen=True, slots=True)
 class Cascade:
-    """`tiers`: once so many have gathered, all but the newest are taken together.
+    """Consolidates all but the newest items once there are enough (`tiers`).
 
     Attributes:
-        threshold: From how many on (30 messages, 20 summaries).
-        keep: How many of the newest stay (10).
+        threshold: Number of items from which the older ones are consolidated.
+        keep: Number of newest items that remain.
     """
 
     threshold: int
-    keep: int = 10
+    keep: int
 
     def count_due(self, gathered: int) -> int:
-        """Return how many of the oldest are taken; 0 where there are too few."""
+        """Return the number of oldest items to consolidate; 0 below the threshold."""
         return max(0, gathered - self.keep) if gathered >= self.threshold else 0
 
     def get_batch_size(self, gathered: int) -> int:
-        """Return how many of those are taken at once: all of them, or, of many, the threshold.
+        """Return the number of items to consolidate at once: all that are due, or the threshold.
 
-        After an import there are thousands. Taken one portion after the other, the newest stay
-        just as if all had been taken together.
+        An import may add thousands. In portions, the same newest items remain as in a single step.
         """
         return get_portion_size(self.count_due(gathered), self.threshold)
 
 
-SHORT_CASCADE = Cascade(threshold=30)
-"""Messages into a summary (`tiers`, section 7.1)."""
-
-LONG_CASCADE = Cascade(threshold=20)
-"""Summaries into the base memory (`tiers`, section 7.2)."""
-
-
 class CompressionTrigger(StrEnum):
-    """Why a history is compressed."""
+    """The reason for compressing a history."""
 
     TOKENS = "tokens"
     TURNS = "turns"
@@ -82,12 +75,12 @@ class CompressionTrigger(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class HistoryCompressionPolicy:
-    """`timeline`: when a history is compressed (section 5).
+    """Conditions for compressing a history (`timeline`, section 5); any one suffices.
 
     Attributes:
-        window_share: The share of the context window that it must take more than.
-        turns: So many turns since the last time are enough.
-        idle_minutes: So long a silence is enough.
+        window_share: Share of the context window that the history exceeds.
+        turns: Turns since the last compression.
+        idle_minutes: Minutes without a message.
     """
 
     window_share: float = 0.5
@@ -97,14 +90,14 @@ class HistoryCompressionPolicy:
     def find_triggers(
         self, *, tokens: int, context_window: int, turns: int, idle_minutes: float, new: int
     ) -> tuple[CompressionTrigger, ...]:
-        """Return every reason there is.
+        """Return all conditions that hold.
 
         Args:
-            tokens: What the history takes of the window.
-            context_window: What the window holds.
-            turns: Turns since the last time.
-            idle_minutes: Time since anything was said.
-            new: Messages since the last time; with none, nothing fires.
+            tokens: Tokens of the history.
+            context_window: Size of the context window, in tokens.
+            turns: Turns since the last compression.
+            idle_minutes: Minutes since the last message.
+            new: Messages since the last compression; if 0, no condition holds.
         """
         reasons = {
             CompressionTrigger.TOKENS: tokens > context_window * self.window_share,
@@ -115,35 +108,37 @@ class HistoryCompressionPolicy:
 
 
 DEFAULT_HISTORY_COMPRESSION = HistoryCompressionPolicy()
-"""With the numbers of `timeline`."""
+"""The values of `timeline`."""
 
 
-# --- What of an owner's memory is made shorter, and when: the choices of a profile
+# --- Policies
 
 
 SUMMARY_KIND = "summary"
-"""The kind of a summary where a profile has no kind of its own for it: never recalled there, but
-taken up by the base memory."""
+"""Kind of summaries in profiles without one of their own: never recalled, only merged into the base
+memory.
+"""
 
 IDLE_TIMEOUT = timedelta(hours=24)
-"""A conversation in which nothing was said for so long counts as ended."""
+"""Idle time after which a conversation counts as ended."""
 
 MIN_SUMMARY_MESSAGES = 6
-"""How many messages of a conversation are worth a summary: a guess, three exchanges."""
+"""Minimum number of messages for a summary: three exchanges. A guess."""
 
 MAX_SUMMARY_MESSAGES = 60
-"""Of a conversation of twice as many or more, each so many get a summary: a guess, what five
-sentences can still stand for."""
+"""A conversation of twice this many messages gets one summary for each this many: about what five
+sentences can cover. A guess.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class ConversationSummaryPolicy:
-    """`standard`: a conversation that has ended gets a summary.
+    """Summarises conversations that have ended (`standard`).
 
     Attributes:
-        least: With fewer new messages it gets none.
-        most: A longer one gets several.
-        idle: After so long a silence it counts as ended.
+        min_messages: Minimum number of new messages for a summary.
+        max_messages: Longer conversations get several summaries.
+        idle_timeout: Idle time after which a conversation counts as ended.
     """
 
     min_messages: int = MIN_SUMMARY_MESSAGES
@@ -151,7 +146,7 @@ class ConversationSummaryPolicy:
     idle_timeout: timedelta = IDLE_TIMEOUT
 
     def batch_size(self, new_messages: int) -> int:
-        """Return how many of so many new messages are summarised together; 0: they are too few."""
+        """Return the number of new messages to summarise together; 0: too few."""
         return (
             get_portion_size(new_messages, self.max_messages)
             if new_messages >= self.min_messages
@@ -159,29 +154,29 @@ class ConversationSummaryPolicy:
         )
 
     def is_over(self, last_at: datetime, ended_at: datetime | None, now: datetime) -> bool:
-        """Tell whether a conversation has ended, and has not gone on since.
+        """Return whether a conversation has ended and was not resumed.
 
         Args:
-            last_at: When its newest message was said.
-            ended_at: When its end was told; None: it was not.
-            now: The time.
+            last_at: Time of its newest message.
+            ended_at: When the caller ended it; None: not ended explicitly.
+            now: The current time.
         """
         return now - last_at >= self.idle_timeout or (ended_at is not None and ended_at >= last_at)
 
 
 @dataclass(frozen=True, slots=True)
 class SessionCompressionPolicy:
-    """`chunks`: over so many uncompressed sessions, the oldest are compressed.
+    """Compresses the oldest sessions once there are too many (`chunks`).
 
     Attributes:
-        threshold: More sessions than this.
-        taken: How many of the oldest are compressed then.
-        of: The kind of memories that are compressed.
-        into: The kind of the memory that stands for a session's.
+        threshold: Number of uncompressed sessions above which the oldest are compressed.
+        session_count: Number of sessions compressed at once.
+        source_kind: Kind of the memories that are compressed.
+        target_kind: Kind of the resulting memory.
     """
 
-    threshold: int = 10
-    session_count: int = 5
+    threshold: int
+    session_count: int
     source_kind: str = "episodic"
     target_kind: str = "semantic"
 
@@ -189,7 +184,7 @@ class SessionCompressionPolicy:
         """Return the sessions to compress, oldest first.
 
         Args:
-            started: When each uncompressed session began.
+            started_at: Start time of each uncompressed session.
         """
         if len(started_at) <= self.threshold:
             return ()
@@ -199,18 +194,18 @@ class SessionCompressionPolicy:
 
 @dataclass(frozen=True, slots=True)
 class ConsolidationPolicy:
-    """What a profile makes shorter. What it has None for is left as it is.
+    """The summaries and compressions of a profile; None disables a part.
 
     Attributes:
-        messages: When messages are summarised, counted over all of an owner's conversations.
-        conversations: When a conversation as a whole is.
-        summaries: When summaries go into the base memory.
-        facts: How many memories the base memory is made of besides, the most important first.
+        messages: When messages are summarised, counted over all conversations of an owner.
+        conversations: When a whole conversation is summarised.
+        summaries: When summaries are merged into the base memory.
+        facts: Number of other memories in the base memory, most important first.
         sessions: When memories of old sessions are compressed.
         history: When a history that a caller holds is compressed.
-        kind: The kind of summaries.
-        without_model: Whether summaries are made by themselves where there is no model too; asked
-            for, they always are.
+        kind: Kind of summaries.
+        runs_without_model: Whether summaries are also made automatically without a model; on
+            request they always are.
     """
 
     messages: Cascade | None = None

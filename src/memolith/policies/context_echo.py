@@ -1,6 +1,6 @@
-"""Echoes: what was put into a prompt from memory, and what an assistant repeats of it.
+"""Detect echoes: rendered memory context, and assistant text that repeats it.
 
-Neither is learned as new: a memory that feeds on its own recalls grows without end.
+Echoes are not learned. A memory that learned its own output would grow without end.
 """
 
 from __future__ import annotations
@@ -31,11 +31,12 @@ _STATE_PREFIX = "[Current "
 
 
 def strip_context(text: str) -> str:
-    """Return a text without the blocks that Memolith renders for prompts, in any profile's form.
+    """Return a text without the blocks that Memolith renders for prompts, for all profiles.
 
-    A lone section of `facts` ("Preferences:" and a list) that is in the first person is a user's
-    own, and stays. Of a base memory of `tiers` what is told is its first paragraph and the lists
-    after it: free text further down can't be told from what follows. Linear in the length.
+    A single section of `facts` ("Preferences:" and a list) in the first person is the user's own
+    text and stays. Of a `tiers` base memory, only the first paragraph and the lists after it are
+    removed: free text further down is indistinguishable from the text that follows. Runs in linear
+    time.
     """
     lines = text.split("\n")
     kept: list[str] = []
@@ -49,12 +50,12 @@ def strip_context(text: str) -> str:
 
 
 def is_echo(fact: str, user_sources: Sources, known: Iterable[str]) -> bool:
-    """Tell whether a fact repeats what is known, and rests on nothing that the user said.
+    """Return whether a fact repeats known memories and is unsupported by the user's words.
 
     Args:
-        fact: What a model took from a conversation.
-        user: What the user said there, without context (`without_context`).
-        known: Contents of memories, such as those that were recalled for the conversation.
+        fact: Extracted by a model from a conversation.
+        user_sources: The user's messages, without rendered context (see `strip_context`).
+        known: Contents of memories, such as those recalled for the conversation.
     """
     if find_support(fact, user_sources):
         return False
@@ -67,7 +68,7 @@ def is_echo(fact: str, user_sources: Sources, known: Iterable[str]) -> bool:
 
 
 def _find_block(lines: Sequence[str], at: int, last_close: int) -> tuple[int, list[str]]:
-    """Return where a block that begins at a line ends, and what of its lines is not of it."""
+    """Return the end of a block that begins at a line, and its lines that do not belong to it."""
     line = lines[at].strip()
     if line.endswith(_OPENING_TAG) and at < last_close:
         end = next(i for i in range(at + 1, len(lines)) if _CLOSING_TAG in lines[i])
@@ -89,7 +90,7 @@ def _find_block(lines: Sequence[str], at: int, last_close: int) -> tuple[int, li
 
 
 def _find_items_end(lines: Sequence[str], at: int) -> int:
-    """Return where the list ends that begins at a line: "- " and lines that are indented."""
+    """Return the end of the list that begins at a line: "- " items and indented lines."""
     end = at
     while end < len(lines) and (
         lines[end].lstrip(" ").startswith("- ") or (end > at and lines[end].startswith("  "))
@@ -105,7 +106,7 @@ def _skip_blank(lines: Sequence[str], at: int) -> int:
 
 
 def _find_state_end(lines: Sequence[str], end: int) -> int:
-    """Return where the line after a block ends that says how things stand, if it is there."""
+    """Return the end of the state line after a block, if there is one."""
     after = _skip_blank(lines, end)
     is_state = after < len(lines) and lines[after].startswith(_STATE_PREFIX)
     return after + 1 if is_state else end
@@ -125,7 +126,7 @@ def _find_document_end(lines: Sequence[str], at: int) -> int:
 
 
 def _find_sections_end(lines: Sequence[str], at: int) -> int:
-    """Return where sections of `facts` end that begin at a line; the line itself: none does."""
+    """Return the end of `facts` sections that begin at a line; the line itself if there is none."""
     end, count = at, 0
     while end < len(lines) and lines[end].strip() in _FACTS_HEADING_LINES:
         after = _find_items_end(lines, end + 1)

@@ -1,4 +1,4 @@
-"""How much is left of a memory: its strength, and how fresh it is."""
+"""Compute the strength and the freshness of memories over time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 FRESHNESS_PER_HOUR = 0.01
-"""`companion`: freshness is e^(−0.01·hours): 0.79 after a day, 0.19 after a week."""
+"""`companion`: freshness is e^(−0.01·hours), that is 0.79 after a day and 0.19 after a week."""
 
 _REINFORCEMENT_PER_ACCESS = 0.005
 _MAX_REINFORCEMENT = 0.08
@@ -23,14 +23,14 @@ _HOURS_PER_DAY = 24.0
 
 @dataclass(frozen=True, slots=True)
 class DecayInputs:
-    """What the strength of memories is computed from; one row each.
+    """Columns that strength is computed from, one row per memory.
 
     Attributes:
-        kind: Their kinds.
-        importance: As judged when they were stored, 0..1.
-        access_count: How often they were recalled.
-        days_since_use: Since they were last recalled, else stored; negative: in the future.
-        days_since_update: Since they were last stored or changed.
+        kind: Kinds.
+        importance: Importance at creation, 0..1.
+        access_count: Number of recalls.
+        days_since_use: Days since the last recall, or since creation; negative for the future.
+        days_since_update: Days since creation or the last change.
     """
 
     kind: Sequence[str]
@@ -41,20 +41,20 @@ class DecayInputs:
 
 
 class DecayPolicy(Protocol):
-    """A law by which memories fade: a function of what is stored and the time, and no more."""
+    """A decay function of stored values and time. Pure."""
 
     def strength(self, inputs: DecayInputs) -> NDArray[np.float64]:
-        """Return what is left of each memory, 0..1."""
+        """Return the strength of each memory, 0..1."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class DecayParameters:
-    """How one kind of memory fades.
+    """Decay of one kind of memory.
 
     Attributes:
-        modifier: Its share of the profile's rate.
-        floor: What it never falls under.
+        modifier: Factor of the profile's decay rate.
+        floor: Minimum strength.
     """
 
     modifier: float
@@ -63,15 +63,15 @@ class DecayParameters:
 
 @dataclass(frozen=True, slots=True)
 class EbbinghausDecay:
-    """Exponential forgetting that slows down with use (the law of `companion`).
+    """Exponential decay that slows down with use (`companion`).
 
-    strength = max(importance·e^(−rate·modifier/stability·days) + min(0.005·accesses, 0.08),
-    floor), at most 1, with rate = −ln(decay_factor) and stability = 1 + ln(1 + accesses).
+    strength = max(importance·e^(−rate·modifier/stability·days) + min(0.005·accesses, 0.08), floor),
+    at most 1, with rate = −ln(decay_factor) and stability = 1 + ln(1 + accesses).
 
     Attributes:
-        decay_factor: What is left after a day without access, for a modifier of 1; 0..1.
-        kinds: How each kind fades; others as `other`.
-        other: How a kind not listed fades.
+        decay_factor: Share of strength left after a day without use, for modifier 1; 0..1.
+        parameters_by_kind: Decay of each kind.
+        default_parameters: Decay of other kinds.
     """
 
     decay_factor: float
@@ -79,7 +79,7 @@ class EbbinghausDecay:
     default_parameters: DecayParameters = DecayParameters(1.0, 0.0)
 
     def strength(self, inputs: DecayInputs) -> NDArray[np.float64]:
-        """Return what is left of each memory, 0..1."""
+        """Return the strength of each memory, 0..1."""
         fadings = [
             self.parameters_by_kind.get(kind, self.default_parameters) for kind in inputs.kind
         ]
@@ -98,18 +98,18 @@ class EbbinghausDecay:
 
 @dataclass(frozen=True, slots=True)
 class HalfLifeDecay:
-    """Exponential forgetting since the last change, by halves (the law of `facts`).
+    """Exponential decay since the last change (`facts`).
 
-    strength = e^(−λ·hours since update), with λ = `decay_lambda(lasting)`.
+    strength = e^(−λ·hours since update), with λ = `decay_lambda(lifetime)`.
 
     Attributes:
-        lasting: How long memories of a kind last; others never fade.
+        lifetimes: Lifetime by kind; other kinds do not decay.
     """
 
     lifetimes: Mapping[str, timedelta]
 
     def strength(self, inputs: DecayInputs) -> NDArray[np.float64]:
-        """Return what is left of each memory, 0..1."""
+        """Return the strength of each memory, 0..1."""
         rates = np.array([decay_lambda(self.lifetimes.get(kind)) for kind in inputs.kind])
         hours = np.maximum(inputs.days_since_update, 0.0) * _HOURS_PER_DAY
         strength: NDArray[np.float64] = np.exp(-rates * hours)
@@ -117,13 +117,13 @@ class HalfLifeDecay:
 
 
 def decay_lambda(lifetime: timedelta | None) -> float:
-    """Return λ per hour of what lasts so long: ln 2 / (lasting/2); None, for good: 0."""
+    """Return λ per hour: ln 2 / (lifetime/2), or 0 without a lifetime."""
     return 0.0 if lifetime is None else math.log(2.0) / (lifetime / _HOUR / 2.0)
 
 
 @dataclass(frozen=True, slots=True)
 class NoDecay:
-    """Nothing fades: a memory is as strong as it is important."""
+    """No decay: strength is importance."""
 
     def strength(self, inputs: DecayInputs) -> NDArray[np.float64]:
         """Return the importance of each memory."""
@@ -131,12 +131,12 @@ class NoDecay:
 
 
 def freshness(hours: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return e^(−0.01·hours), 1.0 for what lies in the future."""
+    """Return e^(−0.01·hours); 1.0 for the future."""
     fresh: NDArray[np.float64] = np.exp(-FRESHNESS_PER_HOUR * np.maximum(hours, 0.0))
     return fresh
 
 
-# --- Which memories go where there are too many (the profile `facts`)
+# --- Eviction above the capacity (`facts`)
 
 
 def select_weakest(
@@ -145,6 +145,6 @@ def select_weakest(
     created_at: NDArray[np.int64],
     count: int,
 ) -> NDArray[np.int64]:
-    """Return the rows that go first: least strength, then least importance, then oldest."""
+    """Return the rows to evict: weakest first, then least important, then oldest."""
     rows: NDArray[np.int64] = np.lexsort((created_at, importance, strength))[:count]
     return rows

@@ -1,4 +1,4 @@
-"""What is known of embedding models that services offer: lengths, prefixes, what may be cut."""
+"""Known embedding models: dimensions, prefixes, truncation, and similarity thresholds."""
 
 from __future__ import annotations
 
@@ -8,21 +8,20 @@ from types import MappingProxyType
 from typing import Final
 
 _LATEST_TAG = ":latest"
-"""The tag that Ollama adds where a name has none."""
+"""The tag that Ollama appends to a name without one."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """What is known of a model.
+    """Properties of an embedding model.
 
     Attributes:
-        dimension: The length of its vectors; None: it has to be asked.
-        least: The fewest leading numbers of a vector that are a vector of their own, as the model
-            was trained to it (A. Kusupati et al., "Matryoshka Representation Learning", 2022);
-            None: they are none.
-        query_prefix: What the model wants before a text that is a query.
-        document_prefix: What it wants before any other.
-        takes_dimension: Whether services of it are to be asked for shorter vectors.
+        dimension: Number of dimensions; None: ask the service.
+        min_dimension: Minimum dimension for truncation, for models trained for it (A. Kusupati et
+            al., "Matryoshka Representation Learning", 2022); None: no truncation.
+        query_prefix: Prefix of queries.
+        document_prefix: Prefix of all other texts.
+        accepts_dimension: Whether the service takes the dimension as a parameter.
     """
 
     dimension: int | None = None
@@ -41,28 +40,28 @@ _MINILM = ModelInfo(384)
 _E5 = {"small": 384, "base": 768, "large": 1024}
 
 KNOWN_MODELS: Final[Mapping[str, ModelInfo]] = {
-    # https://huggingface.co/nomic-ai/nomic-embed-text-v1.5: 768 down to 64. Ollama's name stands
-    # for that version. Version 1 wants the same prefixes, but must not be cut.
+    # https://huggingface.co/nomic-ai/nomic-embed-text-v1.5: 768 down to 64. Ollama's name means
+    # that version. Version 1 has the same prefixes, but does not support truncation.
     "nomic-embed-text": _NOMIC,
     "nomic-embed-text:v1.5": _NOMIC,
     "nomic-embed-text-v1.5": _NOMIC,
     "nomic-ai/nomic-embed-text-v1.5": _NOMIC,
     "nomic-ai/nomic-embed-text-v1": ModelInfo(768, None, "search_query: ", "search_document: "),
-    # https://www.mixedbread.com/docs/embeddings/mxbai-embed-large-v1: a prompt before queries
-    # alone; its makers have measured it down to 128.
+    # https://www.mixedbread.com/docs/embeddings/mxbai-embed-large-v1: a prefix for queries only;
+    # measured by its authors down to 128.
     "mxbai-embed-large": _MXBAI,
     "mxbai-embed-large-v1": _MXBAI,
     "mixedbread-ai/mxbai-embed-large-v1": _MXBAI,
-    # https://huggingface.co/BAAI/bge-m3: no prefix, and not trained to be cut.
+    # https://huggingface.co/BAAI/bge-m3: no prefix, no truncation.
     "bge-m3": _BGE_M3,
     "BAAI/bge-m3": _BGE_M3,
     "all-minilm": _MINILM,
     "sentence-transformers/all-MiniLM-L6-v2": _MINILM,
-    # https://platform.openai.com/docs/guides/embeddings: any length up to its own, by `dimensions`.
+    # https://platform.openai.com/docs/guides/embeddings: any dimension up to the model's own.
     "text-embedding-3-small": ModelInfo(1536, 1, accepts_dimension=True),
     "text-embedding-3-large": ModelInfo(3072, 1, accepts_dimension=True),
     "text-embedding-ada-002": ModelInfo(1536),
-    # https://huggingface.co/intfloat/e5-base-v2: a prefix before everything, in any language.
+    # https://huggingface.co/intfloat/e5-base-v2: prefixes, for all languages.
     **{
         f"intfloat/{name}": ModelInfo(length, None, "query: ", "passage: ")
         for size, length in _E5.items()
@@ -73,13 +72,13 @@ KNOWN_MODELS: Final[Mapping[str, ModelInfo]] = {
 
 @dataclass(frozen=True, slots=True)
 class SelectedModel:
-    """A model, and how much of its vectors is kept.
+    """A model and the dimension to use.
 
     Attributes:
-        asked: Its name, as the service knows it.
-        facts: What is known of it.
-        kept: How many leading numbers of a vector are kept, where that is less than all.
-        told: How long its vectors are, as the settings say; None: they do not.
+        requested_name: Name of the model at the service.
+        info: Its known properties.
+        truncated_dimension: Number of leading dimensions to keep, if fewer than all.
+        configured_dimension: Dimension from the settings, for an unknown model; None: not set.
     """
 
     requested_name: str
@@ -89,29 +88,29 @@ class SelectedModel:
 
     @property
     def name(self) -> str:
-        """The model, as a store keeps it: the same vectors, the same name, whoever makes them."""
+        """The name to store: the same for the same vectors, whatever the service."""
         bare = self.requested_name.removesuffix(_LATEST_TAG)
         return bare if self.truncated_dimension is None else f"{bare}@{self.truncated_dimension}"
 
     @property
     def dimension(self) -> int | None:
-        """The length of the vectors; None where the service has to be asked."""
+        """Dimension of the vectors; None: ask the service."""
         return self.truncated_dimension or self.info.dimension or self.configured_dimension
 
     def prefix(self, role: str) -> str:
-        """Return what is put before a text that is embedded as a "query" or a "document"."""
+        """Return the prefix for a role, "query" or "document"."""
         return self.info.query_prefix if role == "query" else self.info.document_prefix
 
 
 def select_model(requested_name: str, dimension: int) -> SelectedModel:
-    """Return a model by its name at a service, with vectors of a length.
+    """Return a model by its name at a service, with the given dimension.
 
     Args:
-        asked: The name.
-        dimension: 0: the model's own. Of a model that is not known it is taken for the model's own.
+        requested_name: The name.
+        dimension: 0: the model's own. For an unknown model it is taken as the model's own.
 
     Raises:
-        ValueError: The model has no vectors of that length; the message says which it has.
+        ValueError: The model does not support the dimension; the message states the supported ones.
     """
     facts = KNOWN_MODELS.get(requested_name.removesuffix(_LATEST_TAG), ModelInfo())
     whole, least = facts.dimension, facts.min_dimension
@@ -121,30 +120,30 @@ def select_model(requested_name: str, dimension: int) -> SelectedModel:
         return SelectedModel(requested_name, facts)
     if least is None:
         raise ValueError(
-            f"{requested_name} has vectors of {whole} numbers, and was not trained so that fewer would do:"
-            f" {whole}, or 0 for the model's own"
+            f"{requested_name} does not support truncated vectors:"
+            f" use {whole}, or 0 for the model's own dimension"
         )
     if not least <= dimension < whole:
         raise ValueError(
-            f"{requested_name} has vectors of {least} to {whole} numbers, not {dimension}"
+            f"{requested_name} supports {least} to {whole} dimensions, not {dimension}"
         )
     return SelectedModel(requested_name, facts, truncated_dimension=dimension)
 
 
-# --- From which similarity on texts count as near: for each embedder its own numbers
+# --- Similarity thresholds
 
 
 @dataclass(frozen=True, slots=True)
 class SimilarityThresholds:
-    """Similarities, cosines of −1..1.
+    """Thresholds of cosine similarity, −1..1.
 
     Attributes:
-        floor: Under which `companion` recalls nothing.
-        least: Under which `tiers` recalls nothing.
-        merge: Over which `companion` merges two memories.
-        arbitration: From which `facts` asks an arbitrator.
-        auto_merge: From which `facts` lets the new one take the old one's place.
-        duplicate: Over which `tiers` does so.
+        floor: `companion` recalls nothing below it.
+        least: `tiers` recalls nothing below it.
+        merge: `companion` merges two memories above it.
+        arbitration: `facts` asks an arbitrator from it on.
+        auto_merge: `facts` replaces the old memory from it on.
+        duplicate: `tiers` supersedes the old memory above it.
     """
 
     floor: float
@@ -165,20 +164,14 @@ ERROR_RATES: Mapping[str, float] = MappingProxyType(
         "duplicate": 0.01,
     }
 )
-"""How often each may be wrong: the share that it lets through of what it should not.
+"""Accepted error rate of each threshold: the share of wrong pairs above it.
 
-For `floor` and `least` that is a memory that does not answer the question: one in twenty gets
-past, since a missed answer is worse than a line too many. For the others it is a fact about
-something else, often worded alike. Where a memory that is taken for another one is recalled no
-more, one in a hundred is enough; where both texts are kept, one in ten; a call of an arbitrator
-that keeps both costs no more than itself. The rates are our choice: the sources' own can't be
-measured without their embedders.
+For `floor` and `least`, a wrong pair is a memory that does not answer the question. One in twenty
+passes, since a missed answer is worse than an extra line. For the others it is an unrelated fact,
+often with similar wording. One in a hundred is accepted where a wrong match hides a memory, one in
+ten where both texts are kept. A needless arbitration costs only the call. The rates are our choice,
+since the source systems' own need their embedders.
 """
-
-SOURCE_THRESHOLDS = SimilarityThresholds(
-    floor=0.5, least=0.3, merge=0.85, arbitration=0.85, auto_merge=0.95, duplicate=0.85
-)
-"""The numbers of the source systems, for the embedders that they were made with."""
 
 FITTED_THRESHOLDS: Mapping[str, SimilarityThresholds] = MappingProxyType(
     {
@@ -192,21 +185,21 @@ FITTED_THRESHOLDS: Mapping[str, SimilarityThresholds] = MappingProxyType(
         ),
     }
 )
-"""What the fit comes to, by the embedder's name; any other one gets the sources' numbers."""
+"""Fitted thresholds by embedder name; other embedders use the defaults of the settings."""
 
 
-# --- Cutting a list of texts into batches that a service takes at once
+# --- Batches
 
 
 def iter_batches(texts: Sequence[str], max_texts: int, max_chars: int) -> Iterator[Sequence[str]]:
-    """Yield texts in their order, in batches of at most `most` texts and `chars` characters.
+    """Yield texts in order, in batches limited by number and by total length.
 
-    A text that is longer than that by itself is a batch of its own.
+    A single text over the limit is a batch of its own.
 
     Args:
-        texts: What is to be batched.
-        most: From 1.
-        chars: From 1.
+        texts: Texts to split into batches.
+        max_texts: At least 1.
+        max_chars: At least 1.
     """
     first, size = 0, 0
     for place, text in enumerate(texts):

@@ -1,4 +1,4 @@
-"""Texts read as evidence: what each of their clauses says, how, of whom, and of which days."""
+"""Parse texts into evidence: terms, numbers, dates, stance and subject of each clause."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from memolith.text.polarity import (
 from memolith.text.synonyms import NAME_TERM, content_terms, counted_terms, implied_terms
 
 WORD = re.compile(r"[^\W\d_][\w'’-]*")
-"""A word, with what is joined to it."""
+"""A word, with apostrophes and hyphens inside it."""
 
 _POSSESSIVE = re.compile(r"['’]s?$")
 _POSSESSION = re.compile(r"\b(?:my|our|his|her|their|your)\s+([^\W\d_]+)", re.IGNORECASE)
@@ -32,24 +32,24 @@ _SECOND_PERSON = re.compile(
     r"\b(?:you|yours?|du|dein\w*|dir|dich|sie|ihr\w*|ihnen)\b", re.IGNORECASE
 )
 _MAX_REMAINDER_WORDS = 4
-"""A denial of so few words is the rest of what stands before it: "but not coffee". A guess."""
+"""A denial of at most this many words continues the clause before: "but not coffee". A guess."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClauseContent:
-    """What a clause of a source says.
+    """The content of a clause of a source.
 
     Attributes:
-        terms: What stands in it, and what it implies.
-        in_order: What stands in it, in order.
-        words: Its words, folded, to hold names against.
+        terms: Its terms, and those that they imply.
+        ordered_terms: Its terms, in order.
+        words: Its folded words, to match names.
         figures: Its numbers.
-        counted: What it counts, and how many.
-        denies: See `Clause`; so the next three.
-        supposes: …
-        of_other: …
-        of_mine: … as terms.
-        owned: Whom and what somebody calls theirs: "my doctor".
+        counted: Counted terms with their numbers.
+        denies: Whether it is negated; see `Clause`.
+        supposes: Whether it is hypothetical.
+        of_other: Whether it is about another person.
+        of_mine: Terms of the noun that the speaker possesses: "my sister".
+        possessions: Terms of everything that anybody possesses: "my doctor".
     """
 
     terms: frozenset[str]
@@ -69,11 +69,11 @@ class SourceSentence:
     """A sentence of the sources.
 
     Attributes:
-        places: The text it stands in; where an answer says yes or no to it, the answer's too.
-        said: What its clauses say.
-        days: The days that its text may mean.
-        asks: Whether it is a question that the next text may answer: its words then count for
-            the answer, its names and numbers do not.
+        places: Index of its text; if an answer confirms or denies it, also that of the answer.
+        clauses: The content of its clauses.
+        days: The dates that it may refer to.
+        is_question: Whether the next text may answer it. Its words then count for the answer, its
+            names and numbers do not.
     """
 
     places: tuple[int, ...]
@@ -84,7 +84,7 @@ class SourceSentence:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Texts that facts may rest on, read once for all of them; made by `sources`."""
+    """Source texts, parsed once for all facts by `read_sources`."""
 
     sentences: tuple[SourceSentence, ...]
     names: frozenset[str]
@@ -97,16 +97,15 @@ def read_sources(
     names: Iterable[str] = (),
     user_texts: Collection[int] = (),
 ) -> Sources:
-    """Return texts as `supported_by` looks at them.
+    """Parse source texts for `find_support`.
 
     Args:
-        texts: In the order they were said.
-        said_on: The day each was said, where it is known, to tell what "yesterday" means; empty:
-            none is known.
-        names: Of the owner: in a fact they stand for the user, and need not stand in a text.
-        own: The places of texts that the user speaks. Nobody calls themselves "the user" there:
-            a sentence with these words is a quotation, or of somebody else, and no evidence. Nor
-            is what they say to "you" said of them.
+        texts: In chronological order.
+        said_on: The date of each text, None if unknown, to resolve "yesterday"; empty: all unknown.
+        names: Names of the owner. In a fact they denote the user and need no match in a text.
+        user_texts: Indexes of texts that the user wrote. There, a sentence with "the user" is a
+            quotation or about somebody else, hence no evidence. Statements to "you" are not about
+            them.
     """
     days = said_on or [None] * len(texts)
     read = [
@@ -122,7 +121,7 @@ def read_sources(
 
 
 def iter_words(text: str) -> Iterator[str]:
-    """Yield the words of a text, folded, without a possessive; those with a hyphen in parts too."""
+    """Yield the folded words of a text, without possessives; hyphenated words also in parts."""
     for word in WORD.findall(text):
         plain = fold_word(word)
         yield plain
@@ -130,7 +129,7 @@ def iter_words(text: str) -> Iterator[str]:
 
 
 def fold_word(word: str) -> str:
-    """Return a word folded, without a possessive."""
+    """Return a folded word without its possessive ending."""
     return fold(_POSSESSIVE.sub("", word))
 
 
@@ -151,7 +150,7 @@ def _read_text(place: int, text: str, day: date | None, *, is_own: bool) -> list
 def _mark_second_person(
     sentence: Sequence[Clause], contents: Sequence[ClauseContent]
 ) -> tuple[ClauseContent, ...]:
-    """Return what the user's clauses say, where "you" is whom they speak to."""
+    """Mark clauses of the user about "you" as about somebody else."""
     return tuple(
         replace(one, of_other=True, terms=one.terms - {NAME_TERM})
         if _SECOND_PERSON.search(clause.text) and not FIRST_PERSON_PATTERN.search(clause.text)
@@ -165,7 +164,7 @@ def _find_named_days(text: str) -> tuple[DateRange, ...]:
 
 
 def _read_clauses(sentence: Sequence[Clause]) -> tuple[ClauseContent, ...]:
-    """Return what clauses say; "but not coffee" lends its verb from the clause before."""
+    """Return the content of clauses; "but not coffee" takes its verb from the clause before."""
     said: list[ClauseContent] = []
     before: tuple[str, ...] = ()
     for clause in sentence:
@@ -198,9 +197,9 @@ def _read_clause(clause: Clause, found: Sequence[str]) -> ClauseContent:
 def _apply_answers(
     read: Sequence[Sequence[SourceSentence]], texts: Sequence[str]
 ) -> Iterator[Iterator[SourceSentence]]:
-    """Yield each text's sentences: of its questions only the last, as what the next text answers.
+    """Yield the sentences of each text; of its questions, only a final one.
 
-    Where that answers yes, or no, the question counts as said, or denied, by both.
+    If the next text answers yes or no, both texts count as stating or denying the question.
     """
     for place, found in enumerate(read):
         following = texts[place + 1] if place + 1 < len(texts) else ""

@@ -1,4 +1,4 @@
-"""What facts are made of that a model takes from a conversation: one dialect a profile."""
+"""Schemas of the facts that a model extracts from a conversation, one per profile."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from types import MappingProxyType
 
 @dataclass(frozen=True, slots=True)
 class ExtractionSchema:
-    """The words in which a profile asks a model for facts.
+    """The kinds and field names that a profile uses to request facts from a model.
 
     Attributes:
-        name: The profile's.
-        kinds: The kinds that a model may give, and what each is for, as the model is told.
-        ordinary: The kind of a fact to which none of these was given.
-        content_field: What the reply calls the text.
-        kind_field: What it calls the kind.
-        weighs: Whether it says how much a fact matters, from 1 to 10.
-        expires: Whether it says how long a fact holds.
-        dates: Whether it says when something happened.
+        name: The profile's name.
+        kinds: The allowed kinds, each with its description for the model.
+        default_kind: The kind of a fact with none of these.
+        content_field: Field of the reply with the text.
+        kind_field: Field of the reply with the kind.
+        has_importance: Whether the reply rates the importance, 1..10.
+        has_expiry: Whether the reply gives a lifetime.
+        has_dates: Whether the reply gives the date of an event.
     """
 
     name: str

@@ -1,6 +1,6 @@
-"""Pieces of sentences, and sentences that mean nothing by themselves.
+"""Detect fragments: cut-off sentences, and sentences without meaning of their own.
 
-By words and their order, no parse: where in doubt a text is none.
+The rules use words and word order, without a parser. Text in doubt is not a fragment.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from memolith.text.polarity import FIRST_PERSON_PATTERN
 from memolith.text.synonyms import content_terms
 
 MAX_SHORT_WORDS = 4
-"""So short a text may lack what a sentence needs: "Lives in", "The blue one". A guess."""
+"""A text of at most this many words may lack a part of a sentence: "Lives in". A guess."""
 
 MAX_REFERRING_WORDS = 7
-"""So short a text may mean nothing without what was said before: "I would love to try it"."""
+"""A text of at most this many words may depend on earlier text: "I would love to try it"."""
 
 MAX_REFERRING_TERMS = 2
-"""What points to something said before tells nothing with so few words that say something."""
+"""A text that refers to earlier text is meaningless with at most this many content words."""
 
 _MAX_FRAGMENT_CHARS = 400
-"""Characters: a longer text is no fragment, but for how it ends."""
+"""Longer texts are fragments only if they are cut off."""
 
 _TAIL_CHARS = 80
 _EMOTICON = re.compile(r"(?:[:;=8xX]['’-]?[)(\[\]dDpPoO/\\|*3]+|<3)$")
@@ -39,7 +39,7 @@ _FENCE = "```"
 
 
 def find_fragment_reason(text: str) -> str | None:
-    """Return why a text is a piece of a sentence, or means nothing by itself; None: it does."""
+    """Return why a text is a fragment, or None if it is not."""
     if _is_data(text):
         return "data"
     plain = _EMOTICON.sub("", text.rstrip()).strip()
@@ -61,7 +61,7 @@ def find_fragment_reason(text: str) -> str | None:
 def _iter_reasons(text: str, words: Sequence[str], language: FillerLexicon | None) -> Iterator[str]:
     terms = content_terms(text)
     if STOP_WORDS.issuperset(terms) and not names_and_numbers(text):
-        yield "says nothing"
+        yield "no content"
     if language is None:
         return
     if _ends_early(text, words, language):
@@ -73,7 +73,7 @@ def _iter_reasons(text: str, words: Sequence[str], language: FillerLexicon | Non
     ):
         yield "begins in the middle"
     if _has_dangling_reference(text, words, len(terms), language) and not names_and_numbers(text):
-        yield "means something said before"
+        yield "refers to earlier text"
     if _is_bare_phrase(words, language) and not names_and_numbers(text):
         yield "no predicate"
 
@@ -91,7 +91,7 @@ def _is_truncated(text: str) -> bool:
 
 
 def _count_unclosed(text: str) -> int:
-    """Return how many brackets more are opened than closed."""
+    """Return the number of opening brackets minus that of closing brackets."""
     return len(_OPEN.findall(text)) - len(_CLOSED.findall(text))
 
 
@@ -100,7 +100,7 @@ def _ends_early(text: str, words: Sequence[str], language: FillerLexicon) -> boo
     if not text.rstrip(".… ").lower().endswith(last):
         return False
     if last in language.incomplete_endings:
-        if guess_language(words[:-1]) != language.language:  # "but" is a word of French, too
+        if guess_language(words[:-1]) != language.language:  # "but" is also a French word
             return False
         return not text.endswith((".", "!", "?")) or text.endswith("..")
     return (
@@ -115,7 +115,7 @@ def _ends_early(text: str, words: Sequence[str], language: FillerLexicon) -> boo
 def _has_dangling_reference(
     text: str, words: Sequence[str], terms: int, language: FillerLexicon
 ) -> bool:
-    """Tell whether a text is about what was said before it, and does not say what that is."""
+    """Return whether a text refers to earlier text without naming its subject."""
     by_me = FIRST_PERSON_PATTERN.search(text) is not None
     opens = text.split(maxsplit=1)[0].lower()
     if opens.rstrip(",.!?") in language.subjects and not by_me:

@@ -1,10 +1,10 @@
-"""Whether what a model took from texts is said there.
+"""Check whether facts extracted by a model are supported by their source texts.
 
-By words, not by meaning: a fact is supported where a few sentences in a row hold its names and
-numbers and its other words, in the same stance (stated, denied, supposed), and speak of the same
-person as far as that shows. What is told in quite other words is not supported: a true fact that
-is not recalled costs less than an invented one that is. It can't tell who does what to whom
-("Anna owes Bob"), and a fact in another language than its source is never supported.
+The check compares words, not meaning. A fact is supported by a few consecutive sentences that
+contain its names, numbers and other words, in the same stance (stated, denied, hypothetical) and
+about the same person. Paraphrases in entirely different words are not supported: losing a true fact
+costs less than recalling an invented one. The check cannot distinguish roles ("Anna owes Bob"), and
+never supports a fact in another language than its source.
 """
 
 from __future__ import annotations
@@ -42,16 +42,17 @@ from memolith.text.synonyms import (
 )
 
 SUPPORT_WINDOW = 4
-"""How many sentences in a row may support a fact together. A guess."""
+"""Maximum number of consecutive sentences that support a fact together. A guess."""
 
 WORDS_PER_MISS = 6
-"""Of so many words of a fact, names and numbers aside, one may be missing in the source; of fewer
-none. A guess, held against made-up cases alone (`tests/samples_of_support.py`): at 4 and less more
-inventions pass, and with none to spare long facts in a model's own words are lost."""
+"""One word may be missing in the source for each this many words, names and numbers aside. A guess,
+checked on made-up cases (`tests/corpora/grounding.py`): at 4 and below more inventions pass, and
+without misses long paraphrased facts are lost.
+"""
 
 _WEEK, _MONTH = 7, 31
 _PREFIX_CHARS = 4
-_HAS = re.compile(r"\bhat\b")  # an English word, and so no stop word
+_HAS = re.compile(r"\bhat\b")  # also an English word, hence not a stop word
 _ROLE = re.compile(
     r"\b(?:is|was|became) an?\s+((?:[^\W\d_]+\s+){0,3}?[^\W\d_]+)"
     r"(?=\s+(?:in|at|for|of|from|who|and|with|by|to|on)\b|\W*$)",
@@ -65,11 +66,11 @@ _OF_USER = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Grounding:
-    """What a fact rests on.
+    """The evidence for a fact.
 
     Attributes:
-        places: The texts that support it, ascending.
-        origin: Where it comes from: the least trusted of the texts that it takes to support it.
+        places: Indexes of the supporting texts, ascending.
+        origin: The least trusted origin of these texts.
     """
 
     places: tuple[int, ...]
@@ -78,20 +79,20 @@ class Grounding:
 
 @dataclass(frozen=True, slots=True)
 class _FactPart:
-    """What a clause of a fact says, and what of it must be said in its source.
+    """A clause of a fact, with what its source must contain.
 
     Attributes:
-        names: Words that must stand there as they are.
-        terms: Other words, of which some may be missing, in order.
-        musts: Those of them that may not.
+        names: Words that must match exactly.
+        terms: Other words in order; some may be missing.
+        required_terms: Those of `terms` that must match.
         figures: Numbers.
-        counted: What is counted, and how many.
-        dates: What each date may mean, and its numbers and month as they are spelled.
-        calendar: Weekdays and months by themselves.
-        denies: Whether it says that something is not so.
-        supposes: Whether it says that something may be.
-        role: What it says that somebody is: "a doctor"; not so who speaks of "my doctor".
-        about: All terms of the fact where it speaks of the user, else None.
+        counted: Counted terms with their numbers.
+        dates: For each date its possible ranges, and its numbers and month as spelled.
+        calendar: Weekdays and months outside of dates.
+        denies: Whether the clause is negated.
+        supposes: Whether the clause is hypothetical.
+        role: The role that it gives to somebody ("a doctor"); "my doctor" is no evidence for it.
+        about: All terms of the fact if it is about the user, otherwise None.
     """
 
     names: frozenset[str]
@@ -108,11 +109,11 @@ class _FactPart:
 
     @property
     def has_content(self) -> bool:
-        """Whether there is anything to be held against a source."""
+        """Whether there is anything to check."""
         return bool(self.names or self.terms or self.figures or self.dates or self.calendar)
 
     def is_about_same_person(self, clause: ClauseContent) -> bool:
-        """Tell whether a clause may speak of whom the fact speaks."""
+        """Return whether a clause may be about the person of the fact."""
         if self.about is None:
             return True
         about = self.about
@@ -123,31 +124,31 @@ class _FactPart:
         )
 
     def has_same_stance(self, clause: ClauseContent) -> bool:
-        """Tell whether a clause takes the same stance: a wish supports no statement."""
+        """Return whether a clause has the same stance; a wish supports no statement."""
         return clause.denies == self.denies and (self.supposes or not clause.supposes)
 
 
 def find_support(fact: str, evidence: Sources) -> tuple[int, ...]:
-    """Return the places of the texts that support a fact, ascending; empty: it is not supported.
+    """Return the indexes of the texts that support a fact, ascending; empty if unsupported.
 
-    Where a text supports it alone, all that do are returned; else those that do together.
+    If single texts support it, all of these are returned; otherwise those that support it together.
     """
     return _find_supporting_texts(_read_parts(fact, evidence), evidence.sentences)
 
 
 def find_grounding(fact: str, evidence: Sources, origins: Sequence[Origin]) -> Grounding | None:
-    """Return what a fact rests on where only the most trusted texts count that suffice.
+    """Return the evidence for a fact, from the most trusted texts that suffice.
 
-    A question of the assistant lends its words to the user's answer, and is not needed for it;
-    to a mere "yes" it is.
+    A question of the assistant contributes its words to the user's answer, but is evidence only if
+    the answer is a mere "yes".
 
     Args:
-        fact: What a model took from the texts.
-        told: The texts.
-        origins: Where each comes from.
+        fact: Extracted by a model from the texts.
+        evidence: The parsed texts.
+        origins: The origin of each text.
 
     Returns:
-        None where it is not supported.
+        None if the fact is unsupported.
     """
     parts = _read_parts(fact, evidence)
     for limit in sorted(set(origins), key=lambda origin: _trust_rank(origin, origins)):
@@ -167,9 +168,9 @@ def find_grounding(fact: str, evidence: Sources, origins: Sequence[Origin]) -> G
 
 
 def count_ungrounded(text: str, evidence: Sources) -> int:
-    """Return how many names, numbers and dates of a text stand nowhere in the sources.
+    """Return the number of names, numbers and dates of a text that the sources lack.
 
-    In a text whose nouns are all capitalised only known names count as names.
+    In a language that capitalises all nouns, only known names count as names.
     """
     said = [one for sentence in evidence.sentences for one in sentence.clauses]
     words = frozenset(chain.from_iterable(one.words for one in said))
@@ -185,13 +186,13 @@ def count_ungrounded(text: str, evidence: Sources) -> int:
 
 
 def names_and_numbers(text: str) -> frozenset[str]:
-    """Return the names and numbers of a text, folded; days and months are none."""
+    """Return the names and numbers of a text, folded, without days and months."""
     parts = _read_parts(text, read_sources(()))
     return frozenset(chain.from_iterable(part.names | part.figures for part in parts))
 
 
 def words_and_numbers(text: str) -> frozenset[str]:
-    """Return all words and numbers of a text as `names_and_numbers` spells them."""
+    """Return all words and numbers of a text, spelled as in `names_and_numbers`."""
     return frozenset(iter_words(text)) | parse_numbers(text)
 
 
@@ -199,7 +200,7 @@ def _trust_rank(origin: Origin, among: Iterable[Origin]) -> int:
     return sum(is_outranked(origin, by=other) for other in set(among))
 
 
-# --- reading a fact -------------------------------------------------------------------------------
+# --- Parsing facts
 
 
 def _read_parts(fact: str, evidence: Sources) -> tuple[_FactPart, ...]:
@@ -241,7 +242,7 @@ def _read_part(clause: Clause, evidence: Sources, *, opens: bool) -> _FactPart:
 
 @dataclass(frozen=True, slots=True)
 class _ClauseWords:
-    """The words of a clause, by what must be found of them."""
+    """The words of a clause, by how they must match."""
 
     names: frozenset[str]
     calendar: frozenset[str]
@@ -250,7 +251,7 @@ class _ClauseWords:
 
 
 def _sort_words(text: str, owner: frozenset[str], *, opens: bool) -> _ClauseWords:
-    """Sort the words of a clause; where every noun has a capital only known names are names."""
+    """Sort the words of a clause; in German, only known names are names."""
     is_loose = guess_language(WORD.findall(text)) == "de"
     names: list[str] = []
     musts: list[str] = []
@@ -284,7 +285,7 @@ def _is_known(word: str) -> bool:
 
 
 def _is_word(term: str) -> bool:
-    """Tell whether a term is no number, in figures or words: these are held against numbers."""
+    """Return whether a term is not a number; numbers are compared separately."""
     return (
         not term[0].isdigit()
         and term not in NUMBER_TERMS
@@ -297,13 +298,13 @@ def _find_spelled_parts(text: str) -> frozenset[str]:
     return parse_numbers(text) | {word for word in months if word in MONTHS}
 
 
-# --- holding the two against each other -----------------------------------------------------------
+# --- Matching facts with sources
 
 
 def _find_supporting_texts(
     parts: Sequence[_FactPart], sentences: Sequence[SourceSentence]
 ) -> tuple[int, ...]:
-    """Return the texts of the smallest windows of sentences that support all parts of a fact."""
+    """Return the texts of the smallest windows of sentences that support a whole fact."""
     if not parts:
         return ()
     touched = _build_filter(parts)
@@ -318,7 +319,7 @@ def _find_supporting_texts(
 
 
 def _build_filter(parts: Sequence[_FactPart]) -> Callable[[SourceSentence], bool]:
-    """Return whether a sentence has any word of a fact, the ends of words aside."""
+    """Return a predicate: whether a sentence shares any word with a fact, endings aside."""
     beginnings = {term[:_PREFIX_CHARS] for part in parts for term in part.terms}
     exact = frozenset(chain.from_iterable((*part.names, *part.calendar) for part in parts))
     numbers = frozenset(
@@ -337,7 +338,7 @@ def _build_filter(parts: Sequence[_FactPart]) -> Callable[[SourceSentence], bool
 
 
 def _find_window_support(parts: Sequence[_FactPart], window: Sequence[SourceSentence]) -> set[int]:
-    """Return the texts of a window that support a fact; none where one part is not supported."""
+    """Return the texts of a window that support a fact; empty if any part is unsupported."""
     places: set[int] = set()
     for part in parts:
         found = _find_part_support(part, window)
@@ -374,7 +375,7 @@ def _find_part_support(part: _FactPart, window: Sequence[SourceSentence]) -> set
     found = {
         place for one, said in like if _contributes(part, said, one.days) for place in one.places
     }
-    if found:  # an answer
+    if found:  # an answer: the words of its question count too
         asked = frozenset(
             chain.from_iterable(s.terms for one in window if one.is_question for s in one.clauses)
         )
@@ -391,14 +392,14 @@ def _find_part_support(part: _FactPart, window: Sequence[SourceSentence]) -> set
 
 
 def _has_same_counts(part: _FactPart, clauses_alike: Iterable[ClauseContent]) -> bool:
-    """Tell whether nothing that a fact counts is only counted otherwise in a source."""
+    """Return whether no counted term of a fact has only other numbers in the source."""
     known = frozenset(chain.from_iterable(said.counted for said in clauses_alike))
     told = frozenset(term for term, _ in known)
     return all(term not in told or (term, number) in known for term, number in part.counted)
 
 
 def _contributes(part: _FactPart, clause: ClauseContent, days: Sequence[DateRange]) -> bool:
-    """Tell whether a clause brings anything that a fact needs."""
+    """Return whether a clause contains anything that a fact needs."""
     return (
         any(_is_covered(term, clause.terms) for term in part.terms)
         or not clause.words.isdisjoint(part.names | part.calendar)
@@ -411,7 +412,7 @@ def _contributes(part: _FactPart, clause: ClauseContent, days: Sequence[DateRang
 
 
 def _is_replaced(term: str, terms: Sequence[str], clauses_alike: Iterable[ClauseContent]) -> bool:
-    """Tell whether another word stands in a source where a fact has this: a green sofa, a red."""
+    """Return whether the source has another word in the same place: a green sofa, a red sofa."""
     place = terms.index(term)
     if not 0 < place < len(terms) - 1:
         return False
@@ -435,7 +436,7 @@ def _is_dated(
     words: frozenset[str],
     days: Sequence[DateRange],
 ) -> bool:
-    """Tell whether a date stands there, or is what is meant there, and not told more exactly."""
+    """Return whether a date is spelled out, or overlaps a date that is not much more precise."""
     return spelled <= words or any(
         date.overlaps(day) and day.count_days <= max(date.count_days, _WEEK)
         for date in dates
@@ -444,7 +445,7 @@ def _is_dated(
 
 
 def _matches_calendar(word: str, days: Sequence[DateRange]) -> bool:
-    """Tell whether a weekday is that of a day that is meant, or a month holds what is meant."""
+    """Return whether a weekday or month matches one of the dates."""
     if word in WEEKDAYS:
         return any(day.count_days == 1 and day.first.weekday() == WEEKDAYS[word] for day in days)
     return any(

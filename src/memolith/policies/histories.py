@@ -1,7 +1,7 @@
-"""Histories that a caller holds: what of one may be made shorter, and how it reads then.
+"""Split chat histories that callers hold, for compression, and insert summaries.
 
-A history is what chat services take: mappings with `role`, `content` and, where tools are used,
-`tool_calls` and `tool_call_id`. What stays of it stays untouched.
+A history is a list of chat messages: mappings with `role`, `content` and, for tools, `tool_calls`
+and `tool_call_id`. Messages that remain are unchanged.
 """
 
 from __future__ import annotations
@@ -18,17 +18,18 @@ from memolith.policies.rendering.layout import render_document_lines
 HistoryMessage = Mapping[str, Any]
 
 SUMMARY_MARK = "[Context Summary]"
-"""What the message begins with that stands for what was made shorter."""
+"""Prefix of the message that replaces compressed messages."""
 
 KEPT_MESSAGES = 4
-"""How many of the newest messages stay as they are."""
+"""Number of newest messages that are never compressed."""
 
 SUMMARY_SHARE = 0.25
-"""The share of the context window that all summaries of a history together may take: half of
-what it may take as a whole before it is made shorter. A guess."""
+"""Maximum share of the context window for all summaries of a history: half of the share at which it
+is compressed. A guess.
+"""
 
 MAX_CALL_CHARS = 200
-"""How much of what a tool is called with is told. A guess."""
+"""Maximum length of the description of a tool call, in characters. A guess."""
 
 _INSTRUCTION_ROLES = ("system", "developer")
 _ENTRY_PREFIX = "ctx_"
@@ -36,28 +37,28 @@ _DIGEST_BYTES, _UUID_BYTES = 6, 16
 
 
 def build_entry_key(session_id: str, unique: str = "") -> str:
-    """Return the key of an entry that stands for a part of a history; or what all of them share.
+    """Return the key of an entry that replaces a part of a history.
 
     Args:
         session_id: The conversation.
-        unique: Tells it from the others of that conversation; empty: what theirs begin with.
+        unique: Distinguishes the entries of the conversation; empty: return their common prefix.
     """
     return f"{_ENTRY_PREFIX}{session_id}_{unique}"
 
 
 def is_entry(key: str | None) -> bool:
-    """Tell whether a memory with that key stands for a part of a history."""
+    """Return whether a key belongs to an entry that replaces a part of a history."""
     return key is not None and key.startswith(_ENTRY_PREFIX)
 
 
 def build_unique_suffix(new_id: str, last_message: str) -> str:
-    """Return what tells an entry from others: a UUID whose end is made of what it ends with.
+    """Return a unique suffix for an entry key: a UUID that ends with a message digest.
 
-    By `mark_of` it is known again, in a history that comes whole, where the entry ends.
+    `find_compressed_prefix` uses the digest to find the end of the entry in a complete history.
 
     Args:
-        new_id: An id that nothing else has.
-        last: The last message that the entry stands for, as `told_of` tells it, without secrets.
+        new_id: An unused id.
+        last_message: The last message of the entry, as `describe_message` returns it, redacted.
     """
     size = _UUID_BYTES - _DIGEST_BYTES
     made = blake2b(new_id.encode(), digest_size=size).digest() + bytes.fromhex(
@@ -67,22 +68,22 @@ def build_unique_suffix(new_id: str, last_message: str) -> str:
 
 
 def digest_message(message: str) -> str:
-    """Return the mark of a message: twelve hexadecimal digits."""
+    """Return the digest of a message: twelve hexadecimal digits."""
     return blake2b(message.encode(), digest_size=_DIGEST_BYTES).hexdigest()
 
 
 def get_entry_digest(key: str) -> str:
-    """Return the mark of the last message that the entry with this key stands for."""
+    """Return the digest of the last message of the entry with this key."""
     return key[-2 * _DIGEST_BYTES :]
 
 
 @dataclass(frozen=True, slots=True)
 class CompressedPrefix:
-    """How much of a history was made shorter before.
+    """The part of a history that is already compressed.
 
     Attributes:
-        messages: So many of its first, after what its caller says to the model.
-        entries: So many of the conversation's entries stand for these.
+        messages: Number of leading messages, after the caller's instructions.
+        entries: Number of entries that replace them.
     """
 
     messages: int = 0
@@ -91,14 +92,14 @@ class CompressedPrefix:
 
 @dataclass(frozen=True, slots=True)
 class HistoryParts:
-    """A history, taken apart.
+    """The parts of a history.
 
     Attributes:
-        head: What its caller says to the model, before all.
-        summary: What an earlier shortening left; empty where there is none.
-        done: How many of the messages after that were made shorter already, and come again.
-        new: Messages to make shorter.
-        kept: The newest messages, that stay.
+        head: The caller's instructions at the beginning.
+        summary: Summary of an earlier compression, or "".
+        compressed_count: Number of following messages that are already compressed.
+        new: Messages to compress.
+        kept: The newest messages, which remain.
     """
 
     head: tuple[HistoryMessage, ...]
@@ -109,7 +110,7 @@ class HistoryParts:
 
     @property
     def messages_since(self) -> tuple[HistoryMessage, ...]:
-        """What was said since it was made shorter last, when the newest messages were kept."""
+        """The messages since the last compression, which kept the newest messages."""
         is_first = not (self.summary or self.compressed_count)
         return (*self.new, *self.kept)[0 if is_first else KEPT_MESSAGES :]
 
@@ -120,17 +121,17 @@ def find_compressed_prefix(
     digests: Sequence[str],
     describe: Callable[[HistoryMessage], str],
 ) -> CompressedPrefix:
-    """Return how much of a history was made shorter before.
+    """Return the part of a history that is already compressed.
 
-    One that bears a summary holds none of it any more. Of one that comes whole each time it is
-    told by the message that an entry ends with: in another history of the same conversation's
-    name, and in one that its caller has cut, a mere number would name other messages.
+    A history with a summary no longer contains it. A complete history is matched by the digest of
+    an entry's last message: a mere count would be wrong for another history under the same session
+    id, or for one that the caller has truncated.
 
     Args:
-        history: In order.
-        consolidated: How many messages of the conversation were made shorter, as it was kept.
-        marks: Of the conversation's entries, oldest first.
-        read: Returns a message as it was marked.
+        history: Messages in order.
+        consolidated: Stored number of compressed messages of the conversation.
+        digests: Digests of the conversation's entries, oldest first.
+        describe: Returns the text of a message from which its digest was computed.
     """
     start = _find_first_message(history)
     said = history[start:]
@@ -153,15 +154,15 @@ def find_compressed_prefix(
 def split_history(
     history: Sequence[HistoryMessage], compressed_count: int, kept_count: int = KEPT_MESSAGES
 ) -> HistoryParts:
-    """Take a history apart.
+    """Split a history into its parts.
 
-    Kept are at least the last message of the user and what follows; a call of a tool is never
-    parted from its results.
+    The last user message and everything after it is kept. A tool call is never separated from its
+    results.
 
     Args:
-        history: In order.
-        done: How many of its messages were made shorter before (`done_of`).
-        keep: How many of the newest stay.
+        history: Messages in order.
+        compressed_count: Number of messages already compressed; see `find_compressed_prefix`.
+        kept_count: Number of newest messages to keep.
     """
     start = _find_first_message(history)
     head = tuple(each for each in history[:start] if not _is_summary(each))
@@ -175,10 +176,10 @@ def split_history(
 
 
 def replace_with_summary(parts: HistoryParts, summary: str) -> list[HistoryMessage]:
-    """Return a history that says a summary in the place of all that it stands for.
+    """Return a history with a summary in place of the messages that it replaces.
 
-    It stands in a turn of the system's, where what tools and users said has no say: it is made
-    harmless, and what of it tries to instruct a model is a quotation.
+    The summary is part of a system message, so it is escaped: text from tools and users that tries
+    to instruct the model becomes a quotation.
     """
     said = "\n".join(render_document_lines(summary))
     told: list[HistoryMessage] = (
@@ -188,7 +189,7 @@ def replace_with_summary(parts: HistoryParts, summary: str) -> list[HistoryMessa
 
 
 def select_newest(lines: Sequence[str], costs: Sequence[int], budget: float) -> list[str]:
-    """Return the newest lines that fit a room together, in order; the newest in any case."""
+    """Return the newest lines that fit the budget, in order; at least the newest."""
     if not lines:
         return []
     held = list(accumulate(reversed(costs)))
@@ -197,7 +198,7 @@ def select_newest(lines: Sequence[str], costs: Sequence[int], budget: float) -> 
 
 
 def get_text(entry: object) -> str:
-    """Return what a message says; of parts, those that are text, in results of tools too."""
+    """Return the text of a message; of a list of parts, its text parts, including tool results."""
     content = _get_field(entry, "content")
     if isinstance(content, str):
         return content
@@ -209,7 +210,7 @@ def get_text(entry: object) -> str:
 
 
 def describe_message(entry: HistoryMessage) -> str:
-    """Return what a message says, which tools it calls and how, and what it holds besides."""
+    """Return the text of a message, its tool calls, and placeholders for its other parts."""
     besides = (
         f"[{_get_field(part, 'type')}]"
         for part in _get_parts(entry)
@@ -222,22 +223,19 @@ def describe_message(entry: HistoryMessage) -> str:
 
 
 def count_turns(entries: Sequence[HistoryMessage]) -> int:
-    """Return how many turns these are: how often the user speaks."""
+    """Return the number of turns, which is that of user messages."""
     return sum(map(is_user_message, entries))
 
 
 def is_user_message(entry: HistoryMessage) -> bool:
-    """Tell whether a message is the user's own, and not a tool's result in the user's name."""
+    """Return whether a message is the user's own, not a tool result with the user role."""
     return entry.get("role") == "user" and (
         not _is_tool_result(entry) or any(map(_get_part_text, _get_parts(entry)))
     )
 
 
 def pack_texts(texts: Sequence[str], max_chars: int) -> list[str]:
-    """Return texts together in as few as they fit in, each of at most so many characters.
-
-    Each begins a line of its own.
-    """
+    """Join texts, one per line, into as few texts of at most `max_chars` characters as possible."""
     made = [""]
     for text in texts:
         line = text.strip()
@@ -257,7 +255,7 @@ def _find_first_message(history_messages: Sequence[HistoryMessage]) -> int:
 
 
 def _find_cut(messages: Sequence[HistoryMessage], keep: int) -> int:
-    """Return how many of the messages may go."""
+    """Return the number of messages that may be compressed."""
     last = next(
         (place for place in range(len(messages) - 1, -1, -1) if is_user_message(messages[place])),
         None,
@@ -278,7 +276,7 @@ def _is_tool_result(entry: HistoryMessage) -> bool:
 
 
 def _get_calls(entry: HistoryMessage) -> list[object]:
-    """Return the calls of tools in a message, in the manner of OpenAI or of Anthropic."""
+    """Return the tool calls of a message, in the format of OpenAI or Anthropic."""
     called = entry.get("tool_calls")
     uses = [part for part in _get_parts(entry) if _get_field(part, "type") == "tool_use"]
     found = [*(called if isinstance(called, list | tuple) else [called]), *uses]
@@ -292,7 +290,7 @@ def _describe_call(call: object) -> str:
 
 
 def _get_parts(entry: object) -> list[object]:
-    """Return the parts of a message's content; a client's own objects are parts too."""
+    """Return the parts of a message's content; a client library's own objects are parts too."""
     content = _get_field(entry, "content")
     return list(content) if isinstance(content, list | tuple) else []
 

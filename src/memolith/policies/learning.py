@@ -1,4 +1,4 @@
-"""What a conversation makes, with no model: which of its texts become memories."""
+"""Extract memories from conversations without a model."""
 
 from __future__ import annotations
 
@@ -18,24 +18,26 @@ from memolith.text.filler import classify_filler
 from memolith.text.segmentation import sentences
 
 MAX_SENTENCES = 50
-"""How many sentences of one message become memories, at most: who says more of himself at once
-pastes a document. A guess."""
+"""Maximum number of memories from one message; a message with more is a pasted document. A guess.
+
+"""
 
 MAX_SENTENCE_CHARS = 500
-"""The longest sentence that becomes a memory: as long as a fact of `facts` may be. What is longer
-without an end is a list or a listing, and is found as the message it stands in."""
+"""Maximum length of a sentence that becomes a memory, as in `facts`. Longer ones are lists or
+listings, and are recalled as part of their message.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class LearnedMemory:
-    """A memory that a conversation makes.
+    """A memory extracted from a conversation.
 
     Attributes:
-        content: Its text.
-        places: Which of the messages it is made from, ascending; the first says when and where.
-        kind: Its kind; None: judged by the text.
-        importance: Its importance, 0..1; None: judged by the text.
-        origin: Who said it.
+        content: The text.
+        places: Indexes of the source messages, ascending; the first one provides time and session.
+        kind: The kind; None: classify the text.
+        importance: 0..1; None: classify the text.
+        origin: The origin of the statement.
     """
 
     content: str
@@ -46,28 +48,28 @@ class LearnedMemory:
 
 
 class LearningPolicy(Protocol):
-    """A way to learn from a conversation. Pure."""
+    """Extracts memories from a conversation. Pure."""
 
     def build_memories(self, messages: Sequence[Message]) -> list[LearnedMemory]:
-        """Return the memories that messages of one session make, in order."""
+        """Return the memories from the messages of one session, in order."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class NoLearning:
-    """Messages are logged only: learning needs a model, or the agent's own hand."""
+    """Extracts nothing: learning needs a model, or explicit calls by the agent."""
 
     def build_memories(self, messages: Sequence[Message]) -> list[LearnedMemory]:
-        """Return nothing."""
+        """Return an empty list."""
         del messages
         return []
 
 
 @dataclass(frozen=True, slots=True)
 class SentenceLearning:
-    """`standard`: each sentence of the user's that has a cue, asks nothing and means something.
+    """Each meaningful statement of the user with a cue becomes a memory (`standard`).
 
-    "I love it!" has a cue, and is found as the message it stands in: alone it means nothing.
+    "I love it!" has a cue but no meaning of its own; it is recalled as a message.
     """
 
     def build_memories(self, messages: Sequence[Message]) -> list[LearnedMemory]:
@@ -92,37 +94,36 @@ def _find_memorable_sentences(content: str) -> Iterator[str]:
 
 
 def _is_meaningless(sentence: str) -> bool:
-    # At the first cue, for a program that only recalls needs none of it.
     return classify_filler(sentence) is not None or find_fragment_reason(sentence) is not None
 
 
-# --- Exchanges: what somebody said and what was answered, as one memory (profile `companion`)
+# --- Exchanges: a message and its reply as one memory (`companion`)
 
 
 QUESTION_LABEL = "Q: "
 ANSWER_LABEL = "A: "
 _ELLIPSIS = " …"
 _MAX_EXCHANGE_MESSAGES = 8
-"""How many messages an exchange has at most, where several people talk: a guess."""
+"""Maximum number of messages in an exchange of several people. A guess."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExchangeLearning:
-    """`companion`: a user's message and the reply to it become one memory.
+    """Each user message becomes a memory together with its reply (`companion`).
 
-    Its kind and importance are what the user's own words make: what an assistant says of itself,
-    or of the user, is no cue.
+    Kind and importance depend on the user's words only: statements of an assistant about itself or
+    the user are not cues.
 
     Attributes:
-        judging: What the user's words make.
-        max_chars: The longest memory, in characters.
+        classifier: Classifies the user's words.
+        max_chars: Maximum length of a memory, in characters.
     """
 
     classifier: Classifier
     max_chars: int = 8_000
 
     def build_memories(self, messages: Sequence[Message]) -> list[LearnedMemory]:
-        """Return a memory for each message of the user, in order."""
+        """Return a memory for each user message, in order."""
         return [self._build_memory(messages, places) for places in _find_exchanges(messages)]
 
     def _build_memory(self, messages: Sequence[Message], places: tuple[int, ...]) -> LearnedMemory:
@@ -142,10 +143,10 @@ class ExchangeLearning:
 
 
 def _find_exchanges(messages: Sequence[Message]) -> Iterator[tuple[int, ...]]:
-    """Yield the places of each message of the user, and of the reply where there is one.
+    """Yield the indexes of each user message and of its reply, if any.
 
-    The reply is the last thing the assistant says before a person speaks again: what it says
-    while it still asks its tools answers nothing.
+    The reply is the last assistant message before a person writes again: earlier ones accompany
+    tool calls.
     """
     for place, message in enumerate(messages):
         if message.role is Role.USER and message.content.strip():
@@ -167,14 +168,14 @@ def _find_reply(messages: Sequence[Message], question: int) -> int | None:
 def group_exchanges(
     messages: Sequence[Message], *, open_since: datetime
 ) -> Iterator[tuple[Message, ...]]:
-    """Yield the exchanges of messages, each of one session, in the order of their first message.
+    """Yield exchanges, each within one session, in the order of their first messages.
 
-    An exchange begins where a person speaks after a machine has, and has at most `_MOST` messages;
-    it ends with its session's last. One that is still open, with no reply of an assistant yet, is
-    left out, unless its last message was said before `open_since`.
+    An exchange begins when a person writes after a machine. It has at most `_MAX_EXCHANGE_MESSAGES`
+    messages. An exchange that still waits for a reply is skipped, unless its last message is older
+    than `open_since`.
 
     Args:
-        messages: In the order they were stored.
+        messages: In the order in which they were stored.
         open_since: See above.
     """
     by_session: dict[str, list[list[Message]]] = {}
@@ -204,9 +205,9 @@ def _is_open(group: Sequence[Message], open_since: datetime) -> bool:
 
 
 def format_exchange(user_text: str, reply: str | None = None, *, max_chars: int) -> str:
-    """Return "Q: …" and "A: …", a line each, at most `max_chars` characters (from 8).
+    """Return "Q: …" and "A: …", one line each, at most `max_chars` characters (at least 8).
 
-    What is too long is cut, the reply before what was said, and says so with "…".
+    Excess text is truncated with "…", first in the reply.
     """
     question = f"{QUESTION_LABEL}{truncate_text(user_text, max_chars - len(QUESTION_LABEL))}"
     room = max_chars - len(question) - len(ANSWER_LABEL) - 1
@@ -215,34 +216,34 @@ def format_exchange(user_text: str, reply: str | None = None, *, max_chars: int)
 
 
 def truncate_text(text: str, max_chars: int) -> str:
-    """Return a text of at most `max_chars` characters: cut at a sentence's end, with "…".
+    """Truncate a text to `max_chars` characters, after a sentence, and append "…".
 
-    Where not even the first sentence fits, it is cut between words, or within a long one.
+    If not even the first sentence fits, it is cut between words, or within a long word.
     """
     if len(text) <= max_chars:
         return text
     room = max_chars - len(_ELLIPSIS)
     if room <= 0:
         return ""
-    ends = [span.end for span in sentences(text[: room + 1])][:-1]  # the last one is cut off
+    ends = [span.end for span in sentences(text[: room + 1])][:-1]  # the last one is truncated
     end = ends[-1] if ends else text.rfind(" ", 0, room + 1)
     kept = text[: end if end > 0 else room].rstrip()
     return f"{kept}{_ELLIPSIS}" if kept else ""
 
 
-# --- One exchange, as the messages that are logged of it
+# --- Messages of an exchange
 
 
 IGNORE_ACTION = "IGNORE"
-"""The action of an assistant to whom nothing was meant."""
+"""Action of an assistant that was not addressed."""
 
 
 def build_messages(
     user: str, assistant: str | None, at: datetime | None, action: str, *, is_truncated: bool
 ) -> list[Message]:
-    """Return what the user said, and the reply where there is one; see `Memolith.learn`.
+    """Return the user's message, and the reply if there is one; see `Memolith.learn`.
 
-    A reply without words is none: a model that calls a tool says nothing.
+    An empty reply counts as none, such as a mere tool call.
     """
     learn = action.strip().upper() != IGNORE_ACTION
     asked = Message(None, user, Role.USER, at, learn=learn)
@@ -251,7 +252,7 @@ def build_messages(
     return [asked, Message(None, assistant, Role.ASSISTANT, at, learn=learn and not is_truncated)]
 
 
-# --- What an assistant with a body does: the first line of its reply says so
+# --- Actions of embodied assistants
 
 
 SPEAK_ACTION: Final = "SPEAK"
@@ -260,9 +261,9 @@ _ACTION_LINE = re.compile(r"\s*\**ACTION:\**[ \t]*([A-Z][A-Z_]{0,31})\b\**[ \t]*
 
 
 def split_action(reply: str) -> tuple[str, str]:
-    """Return the action that a reply names in its first line, `ACTION: X`, and the rest.
+    """Return the action in the first line of a reply, `ACTION: X`, and the rest.
 
-    Without such a line it is `SPEAK`, and the rest is all of it.
+    Without such a line the action is `SPEAK`.
     """
     found = _ACTION_LINE.match(reply)
     if found is None:

@@ -1,4 +1,4 @@
-"""Deduplication of the `standard` profile: the same words are the same fact, nothing else is."""
+"""Decide what happens to a new memory that resembles existing ones."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ from memolith.text.synonyms import content_terms, is_same_word
 
 
 def find_same_fact(candidate_key: str | None, existing: Sequence[Memory]) -> Memory | None:
-    """Return the memory that a candidate restates, or None where it is to be inserted.
+    """Return the memory that a candidate restates, or None if it is new.
 
     Args:
-        candidate_key: The key the candidate is to be stored under, if any.
-        existing: The owner's memories whose content has the candidate's `content_key`.
+        candidate_key: The key of the candidate, if any.
+        existing: The owner's memories with the candidate's `content_key`.
 
     Returns:
-        The oldest active one without a key, or with the candidate's: two keys are two memories.
+        The oldest active one without a key or with the candidate's key: memories with different
+        keys are different.
     """
     matching = (
         memory
@@ -38,22 +39,22 @@ def find_same_fact(candidate_key: str | None, existing: Sequence[Memory]) -> Mem
     return min(matching, key=lambda memory: (memory.created_at, memory.id), default=None)
 
 
-# --- What becomes of a new memory where the owner has one like it: the vocabulary of decisions
+# --- Decisions
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A memory that is to be stored, as far as merging looks at it.
+    """A memory to be stored, as merge policies see it.
 
     Attributes:
-        content: Its text.
-        kind: Its kind.
+        content: The text.
+        kind: The kind.
         importance: 0..1.
-        tags: Its tags.
-        key: The name it is to have.
-        origin: Who says it.
-        said_at: When it was said, or was so; None: nobody knows.
-        ends: Whether it ends by itself.
+        tags: The tags.
+        key: The key, if any.
+        origin: The origin of the statement.
+        said_at: When it was said, or was true; None: unknown.
+        has_expiry: Whether it expires.
     """
 
     content: str
@@ -68,10 +69,10 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class SimilarMemory:
-    """The owner's memory that is nearest to a candidate.
+    """The owner's memory nearest to a candidate.
 
     Attributes:
-        memory: As it stands; active, or dormant where the policy looks among those.
+        memory: The stored memory; active, or dormant if the policy revives.
         similarity: Cosine of the two texts, −1..1.
     """
 
@@ -81,19 +82,19 @@ class SimilarMemory:
 
 @dataclass(frozen=True, slots=True)
 class Insert:
-    """It is new."""
+    """Store the candidate as a new memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Restate:
-    """It is known: the memory gets one more source, and nothing else changes."""
+    """Add a source to a known memory; change nothing else."""
 
     id: str
 
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """The memory gets a new version that says this; a dormant one is active again."""
+    """Add a new version to a memory; a dormant one becomes active."""
 
     id: str
     content: str
@@ -104,12 +105,12 @@ class Rewrite:
 
 @dataclass(frozen=True, slots=True)
 class Replace:
-    """It is stored, and the memory is superseded by it.
+    """Store the candidate; it supersedes a memory.
 
     Attributes:
-        id: The memory.
-        others: Further memories that are superseded by it too.
-        why: The reason, in a few words, without any content.
+        id: The superseded memory.
+        other_ids: Further superseded memories.
+        reason: The reason, in a few words, without any content.
     """
 
     id: str
@@ -119,14 +120,14 @@ class Replace:
 
 @dataclass(frozen=True, slots=True)
 class Discard:
-    """It is not stored: the memory says it better."""
+    """Do not store the candidate: the existing memory is better."""
 
     id: str
 
 
 @dataclass(frozen=True, slots=True)
 class AskArbitrator:
-    """An arbitrator is asked what becomes of it and the memory; with none it is inserted."""
+    """Let an arbitrator decide; without one, insert the candidate."""
 
     id: str
 
@@ -135,7 +136,7 @@ Decision = Insert | Restate | Rewrite | Replace | Discard | AskArbitrator
 
 
 class Operation(StrEnum):
-    """What an arbitrator says of a candidate and the memory it is near to."""
+    """An arbitrator's decision about a candidate and a similar memory."""
 
     ADD = "ADD"
     UPDATE = "UPDATE"
@@ -148,10 +149,10 @@ class Verdict:
     """An arbitrator's answer.
 
     Attributes:
-        operation: ADD keeps both, UPDATE rewrites the known one, DELETE retires it in favour of
-            the new one, NOOP drops the new one.
+        operation: ADD keeps both; UPDATE rewrites the existing memory; DELETE lets the candidate
+            supersede it; NOOP drops the candidate.
         content: The merged text, for UPDATE.
-        reasoning: Why, in the arbitrator's words; never kept.
+        reasoning: The arbitrator's explanation; never stored.
     """
 
     operation: Operation
@@ -160,61 +161,61 @@ class Verdict:
 
 
 class MergePolicy(Protocol):
-    """How a profile tells what is known already. Pure."""
+    """Decides whether a candidate is already known. Pure."""
 
     @property
     def uses_similarity(self) -> bool:
-        """Whether the nearest memory matters; else only the same words do."""
+        """Whether the nearest memory is considered; otherwise only identical words."""
         ...
 
     @property
     def revives(self) -> bool:
-        """Whether expired, faded and evicted memories are looked at too."""
+        """Whether expired, faded and evicted memories are considered too."""
         ...
 
     def decide(
         self, candidate: Candidate, same: Sequence[Memory], nearest: SimilarMemory | None
     ) -> Decision:
-        """Return what becomes of a candidate.
+        """Decide about a candidate.
 
         Args:
-            candidate: What is to be stored.
-            same: Memories of the same words in the same order, oldest first.
-            nearest: The nearest memory that may stand for it, whose key is the candidate's or
-                none; None where there is none, or `by_similarity` is false.
+            candidate: The memory to be stored.
+            same: Memories with the same words in the same order, oldest first.
+            nearest: The nearest memory without a key or with the candidate's key; None if there is
+                none, or if `uses_similarity` is false.
         """
         ...
 
     def apply_verdict(self, candidate: Candidate, existing: Memory, verdict: Verdict) -> Decision:
-        """Return what becomes of a candidate after `Ask`; never `Ask`."""
+        """Decide about a candidate after `AskArbitrator`; never returns `AskArbitrator`."""
         ...
 
 
 class SupersessionPolicy(Protocol):
-    """How a profile tells what a new memory restates or changes, with no model. Pure."""
+    """Decides which memories a candidate restates or supersedes, without a model. Pure."""
 
     def find_search_groups(self, candidate: Candidate) -> tuple[tuple[frozenset[str], ...], ...]:
-        """Return how to find, by keyword, what a candidate may restate or change.
+        """Return keyword queries for memories that a candidate may restate or supersede.
 
         Returns:
-            Ways to find it: for each, groups of terms, of each of which one stands in a text
-            that is meant. None for a candidate that changes nothing.
+            Alternative queries. Each is a list of groups of terms; a match contains a term of each
+            group. Empty for a candidate that supersedes nothing.
         """
         ...
 
     def decide(self, candidate: Candidate, supersession_candidates: Sequence[Memory]) -> Decision:
-        """Return `Restate`, `Replace`, or `Insert` where in doubt.
+        """Return `Restate`, `Replace`, or `Insert` if in doubt.
 
         Args:
-            candidate: What is to be stored.
-            rivals: Active memories without a key that were found so.
+            candidate: The memory to be stored.
+            supersession_candidates: Active memories without a key that match the queries.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class SameTextMerging:
-    """`standard`: the same words are the same fact, nothing else is (see `dedup`)."""
+    """Merges identical words only (`standard`)."""
 
     uses_similarity: bool = False
     revives: bool = False
@@ -222,51 +223,47 @@ class SameTextMerging:
     def decide(
         self, candidate: Candidate, same: Sequence[Memory], nearest: SimilarMemory | None
     ) -> Decision:
-        """Return `Restate` for a memory of the same words, else `Insert`."""
+        """Return `Restate` for a memory with the same words, otherwise `Insert`."""
         del nearest
         known = find_same_fact(candidate.key, same)
         return Insert() if known is None else Restate(known.id)
 
     def apply_verdict(self, candidate: Candidate, existing: Memory, verdict: Verdict) -> Decision:
-        """Return `Insert`: nobody is ever asked."""
+        """Return `Insert`; no arbitrator is ever asked."""
         del candidate, existing, verdict
         return Insert()
 
 
-# --- What counts as the same memory where a profile says so in one sentence
-
-
-DUPLICATE_DISTANCE = 0.15
-"""`tiers`, section 9, for its own embedder."""
+# --- Merging of `tiers`, `timeline` and `chunks`
 
 
 class _NoArbitration:
-    """Settles what never comes up: these policies ask no arbitrator."""
+    """For policies that never ask an arbitrator."""
 
     __slots__ = ()
 
     def apply_verdict(self, candidate: Candidate, existing: Memory, verdict: Verdict) -> Decision:
-        """Return `Insert`: nobody is ever asked."""
+        """Return `Insert`; no arbitrator is ever asked."""
         del candidate, existing, verdict
         return Insert()
 
 
 @dataclass(frozen=True, slots=True)
 class NearestReplacement(_NoArbitration):
-    """`tiers`: the new memory is always stored, and the nearest retired where it is near enough.
+    """Always stores the candidate; it supersedes the nearest memory if near enough (`tiers`).
 
     Attributes:
-        distance: Cosine distance, 0..2, under which the nearest is superseded.
+        distance: Cosine distance, 0..2, below which the nearest memory is superseded.
     """
 
-    distance: float = DUPLICATE_DISTANCE
+    distance: float
     uses_similarity: bool = True
     revives: bool = False
 
     def decide(
         self, candidate: Candidate, same: Sequence[Memory], nearest: SimilarMemory | None
     ) -> Decision:
-        """Return `Replace` for the nearest where it is nearer than the distance, else `Insert`."""
+        """Return `Replace` for a nearest memory within the distance, otherwise `Insert`."""
         del candidate, same
         if nearest is None or 1.0 - nearest.similarity >= self.distance:
             return Insert()
@@ -275,10 +272,9 @@ class NearestReplacement(_NoArbitration):
 
 @dataclass(frozen=True, slots=True)
 class KeyedMerging(_NoArbitration):
-    """`timeline`: only a taken key names a known memory, and that is seen to before this.
+    """Matches memories by key only (`timeline`), which happens before this policy applies.
 
-    The same words under another key, or under none, are another memory: agents name what they
-    store, and two names are two things to them.
+    Agents name what they store: the same words under two keys are two memories.
     """
 
     uses_similarity: bool = False
@@ -294,7 +290,7 @@ class KeyedMerging(_NoArbitration):
 
 @dataclass(frozen=True, slots=True)
 class IdenticalTextMerging(_NoArbitration):
-    """`chunks`: the same text to the letter is not stored twice; novelty does the rest."""
+    """Merges exactly identical texts only (`chunks`); novelty handles the rest."""
 
     uses_similarity: bool = False
     revives: bool = False
@@ -302,7 +298,7 @@ class IdenticalTextMerging(_NoArbitration):
     def decide(
         self, candidate: Candidate, same: Sequence[Memory], nearest: SimilarMemory | None
     ) -> Decision:
-        """Return `Restate` for the oldest active memory of that text, else `Insert`."""
+        """Return `Restate` for the oldest active memory with that text, otherwise `Insert`."""
         del nearest
         known = next(
             (
@@ -315,25 +311,25 @@ class IdenticalTextMerging(_NoArbitration):
         return Insert() if known is None else Restate(known.id)
 
 
-# --- Merging of profile `companion`: what is like a memory joins it
+# --- Merging of `companion`
 
 
 @dataclass(frozen=True, slots=True)
 class SimilarityMerging:
-    """What is nearer to a memory than a threshold is told by it too from then on.
+    """Joins a candidate with a similar memory (`companion`).
 
-    Together they have both contents (no sentence twice), the higher importance, all tags, and
-    the kind of higher priority. What would be too long together stays apart, and so does what
-    has a key, which says for itself what it is about.
+    The result has both contents without repeated sentences, the higher importance, all tags, and
+    the kind of higher priority. Candidates are not joined if the result would be too long, or if
+    they have a key.
 
     Attributes:
-        kinds: The profile's kinds, by priority.
-        threshold: The similarity over which a memory is joined, 0..1.
-        max_chars: The longest memory, in characters.
+        kinds: The profile's kinds, highest priority first.
+        threshold: Similarity above which texts are joined, 0..1.
+        max_chars: Maximum length of a memory, in characters.
     """
 
     kinds: tuple[str, ...]
-    threshold: float = 0.85
+    threshold: float
     max_chars: int = 8_000
     uses_similarity: bool = True
     revives: bool = False
@@ -341,7 +337,7 @@ class SimilarityMerging:
     def decide(
         self, candidate: Candidate, same: Sequence[Memory], nearest: SimilarMemory | None
     ) -> Decision:
-        """Return `Rewrite` for what joins a memory, `Restate` where that changes nothing."""
+        """Return `Rewrite` to join a memory, or `Restate` if that changes nothing."""
         known = find_same_fact(candidate.key, same)
         if known is not None:
             return self._join(candidate, known, known.content)
@@ -353,7 +349,7 @@ class SimilarityMerging:
         return self._join(candidate, nearest.memory, content)
 
     def apply_verdict(self, candidate: Candidate, existing: Memory, verdict: Verdict) -> Decision:
-        """Return `Insert`: nobody is ever asked."""
+        """Return `Insert`; no arbitrator is ever asked."""
         del candidate, existing, verdict
         return Insert()
 
@@ -370,34 +366,33 @@ class SimilarityMerging:
         return self.kinds.index(kind) if kind in self.kinds else len(self.kinds)
 
 
-# --- Merging of profile `facts`: two thresholds, and an arbitrator for what lies between them
+# --- Merging of `facts`
 
 
 @dataclass(frozen=True, slots=True)
 class ThresholdMerging:
-    """What is all but the same updates a memory, what is near to one is asked about.
+    """Updates a very similar memory, and asks an arbitrator about a similar one (`facts`).
 
-    What an update says takes the place of what the memory said, with its own kind and
-    importance; the tags of both are kept. Memories that have expired, faded or been evicted are
-    looked at too, and live again. What has a key says for itself what it is about, and is only
-    compared by its words.
+    An update replaces content, kind and importance, and keeps the tags of both. Expired, faded and
+    evicted memories are considered too, and become active again. A candidate with a key is compared
+    by its words only.
 
     Attributes:
-        auto_merge: The similarity from which a memory is updated, 0..1.
-        arbitration: The similarity from which the arbitrator is asked, 0..1.
-        max_bytes: The longest memory, in bytes of UTF-8.
+        auto_merge: Similarity from which a memory is updated, 0..1.
+        arbitration: Similarity from which an arbitrator is asked, 0..1.
+        max_bytes: Maximum size of a memory, in bytes of UTF-8.
     """
 
-    auto_merge: float = 0.95
-    arbitration: float = 0.85
-    max_bytes: int = 500
+    auto_merge: float
+    arbitration: float
+    max_bytes: int
     uses_similarity: bool = True
     revives: bool = True
 
     def decide(
         self, candidate: Candidate, same: Sequence[Memory], nearest: SimilarMemory | None
     ) -> Decision:
-        """Return `Rewrite` for what is known, `Ask` for what may be, else `Insert`."""
+        """Return `Rewrite` for a known memory, `AskArbitrator` for a similar one, else `Insert`."""
         known = _find_same_memory(candidate, same)
         if known is not None:
             return _build_update(candidate, known, candidate.content)
@@ -410,10 +405,10 @@ class ThresholdMerging:
         )
 
     def apply_verdict(self, candidate: Candidate, existing: Memory, verdict: Verdict) -> Decision:
-        """Return what the arbitrator's answer comes to.
+        """Return the decision for an arbitrator's answer.
 
-        A merged text that can't be kept, for it is too long, holds a secret, or says what neither
-        of the two does, keeps both memories as they are.
+        If the merged text is too long, contains a secret, or adds anything to the two texts, both
+        memories are kept unchanged.
         """
         match verdict.operation:
             case Operation.UPDATE:
@@ -427,13 +422,13 @@ class ThresholdMerging:
                 return Replace(existing.id)
             case Operation.NOOP if existing.state is State.ACTIVE:
                 return Discard(existing.id)
-            case Operation.NOOP:  # a memory that says it better must be one that is recalled
+            case Operation.NOOP:  # a dormant memory would not be recalled: revive it
                 return _build_update(candidate, existing, existing.content)
             case _:
                 return Insert()
 
     def _clean_merged_text(self, content: str) -> str | None:
-        """Return a model's text as it may be kept."""
+        """Return a model's text as it may be stored, or None."""
         try:
             text = clean(content)
         except InvalidInput:
@@ -443,7 +438,7 @@ class ThresholdMerging:
 
 
 def _adds_nothing_new(text: str, originals: Sequence[str]) -> bool:
-    """Tell whether a merged text says nothing beyond what two memories say, not by one word."""
+    """Return whether a merged text adds nothing to the original texts, not even a word."""
     if text in originals:
         return True
     known = frozenset(chain.from_iterable(map(content_terms, originals)))
@@ -457,7 +452,7 @@ def _adds_nothing_new(text: str, originals: Sequence[str]) -> bool:
 
 
 def _find_same_memory(candidate: Candidate, same: Sequence[Memory]) -> Memory | None:
-    """Return the memory of these words: an active one before a dormant one, then the oldest."""
+    """Return the memory with these words: active before dormant, then the oldest."""
     matching = (memory for memory in same if memory.key in (None, candidate.key))
     return min(
         matching,

@@ -1,4 +1,4 @@
-"""Telling when one text says all that another says, so that only one need be shown."""
+"""Compare texts by sentences: duplicates, joined texts, and paraphrases of forgotten memories."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from memolith.text.synonyms import content_terms
 _SPEAKER_LABEL = re.compile(r"[QA]: (?=\S)")
 _LONG_WORD = re.compile(r"[a-z]{4,}")
 _NORMALISED_WORDS = CONTRACTION_PARTS | {"eine"}
-"""Words that the normal form writes out, leaves out, or makes of others."""
+"""Words that the canonical form expands, drops or replaces."""
 
 
 def strip_speaker_label(sentence: str) -> str:
-    """Return a sentence without the mark of an exchange ("Q: …", "A: …") before it."""
+    """Return a sentence without the label of an exchange: "Q: " or "A: "."""
     return _SPEAKER_LABEL.sub("", sentence, count=1) if _SPEAKER_LABEL.match(sentence) else sentence
 
 
 def sentence_keys(text: str) -> frozenset[str]:
-    """Return the normal forms of a text's sentences.
+    """Return the canonical forms of a text's sentences.
 
-    A text whose sentences all stand in another, as whole sentences, adds nothing to it. Nearness
-    in meaning is no reason to leave a text out: "Anna owes Bob" and "Bob owes Anna" are near.
+    A text whose sentences all occur in another adds nothing to it. Similarity is not sufficient:
+    "Anna owes Bob" and "Bob owes Anna" are similar.
     """
     return frozenset(_sentence_key(span.extract(text)) for span in sentences(text))
 
 
 def long_words(text: str) -> frozenset[str] | None:
-    """Return words of a text that its normal form keeps; None where that is not known.
+    """Return the words of a text that its canonical form preserves; None if unknown.
 
-    A text with one that another lacks says something that the other does not, which is told so
-    forty times faster than by their normal forms.
+    If one text has such a word and another does not, it is no duplicate. This check is forty times
+    faster than comparing canonical forms.
     """
     return (
         frozenset(_LONG_WORD.findall(text.lower())) - _NORMALISED_WORDS if text.isascii() else None
@@ -45,17 +45,17 @@ def long_words(text: str) -> frozenset[str] | None:
 
 
 def remove_sentences(text: str, removed_keys: frozenset[str]) -> str:
-    """Return a text without the sentences of these normal forms; empty where none is left."""
+    """Return a text without the sentences with these canonical forms; may be empty."""
     return _filter_sentences(text, lambda sentence: _sentence_key(sentence) in removed_keys)
 
 
 def remove_matching_sentences(text: str, is_removed: Callable[[str], bool]) -> str:
-    """Return a text without the sentences of which that is true, asked of each in order."""
+    """Return a text without the sentences that `is_removed` selects; called in order."""
     return _filter_sentences(text, is_removed)
 
 
 def join_texts(first: str, second: str) -> str:
-    """Return a text, and under it what another says besides, each sentence of that once."""
+    """Append the sentences of another text that are not in the first, each once."""
     said = set(sentence_keys(first))
 
     def is_said(sentence: str) -> bool:
@@ -69,7 +69,7 @@ def join_texts(first: str, second: str) -> str:
 
 
 def _filter_sentences(text: str, is_removed: Callable[[str], bool]) -> str:
-    """Return a text without the sentences that are out; asked of each in order."""
+    """Return a text without the sentences that `is_removed` selects; called in order."""
     pieces: list[str] = []
     end = 0
     for span in sentences(text):
@@ -86,20 +86,21 @@ def _sentence_key(sentence: str) -> str:
     return content_key(strip_speaker_label(sentence))
 
 
-# --- Whether a sentence tells what was told elsewhere: what is forgotten is to stand nowhere
+# --- Paraphrases of forgotten memories
 
 
 MIN_PARAPHRASE_TERMS = 2
-"""A sentence of fewer words that say something ("I know.") is told by no other. A guess."""
+"""Shorter sentences ("I know.") have no paraphrases. A guess."""
 
 MIN_PARAPHRASE_NAMES = 2
-"""A sentence that has all names and numbers of another tells it, where they are so many: one
-alone, as of a friend, stands in much else. A guess."""
+"""A sentence with all names and numbers of another paraphrases it, if there are at least this many:
+a single name, such as a friend's, occurs in much else. A guess.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class _ForgottenSentence:
-    """A sentence that was told: what of it must stand in another that tells it."""
+    """A sentence of a forgotten memory, with the terms and names that a paraphrase contains."""
 
     text: str
     terms: frozenset[str]
@@ -108,14 +109,14 @@ class _ForgottenSentence:
 
 @dataclass(frozen=True, slots=True)
 class ParaphraseDetector:
-    """Tells whether sentences tell what texts tell; made by `retold`."""
+    """Detects paraphrases of given texts; built by `build_paraphrase_detector`."""
 
     keys: frozenset[str]
     sources: Sources
     forgotten: tuple[_ForgottenSentence, ...]
 
     def __call__(self, sentence: str) -> bool:
-        """Tell whether a sentence says one of the texts' sentences, or rests on them alone."""
+        """Return whether a sentence repeats one of the texts, or is supported by them alone."""
         if content_key(strip_speaker_label(sentence)) in self.keys:
             return True
         if find_support(sentence, self.sources):
@@ -143,12 +144,12 @@ class ParaphraseDetector:
 def build_paraphrase_detector(
     texts: Sequence[str], said_on: Sequence[date | None] = (), names: Iterable[str] = ()
 ) -> ParaphraseDetector:
-    """Return what tells whether a sentence tells what texts tell. By words, not by meaning.
+    """Return a detector for paraphrases of texts. It compares words, not meaning.
 
     Args:
-        texts: What was told.
-        said_on: The day each was, where it is known; empty: none is.
-        names: Of the owner: who is meant by "I".
+        texts: The texts.
+        said_on: The date of each text, None if unknown; empty: all unknown.
+        names: Names of the owner, whom "I" denotes.
     """
     told = (span.extract(text) for text in texts for span in sentences(text))
     parts = (

@@ -1,9 +1,8 @@
-"""What is new in a history that a client sends again as a whole, and by what the rest is known.
+"""Find the new messages in a chat history that a client sends again with each request.
 
-Clients of chat services hold the conversation themselves and send all of it each time. What was
-logged of it is known by ids made of the user's messages alone: `path` below. What an assistant
-said is known by its place, so that a client that changes it on the way (without its thoughts, with
-other spaces), or leaves calls of tools out, tells nothing new.
+Logged messages are identified by ids that are derived from the user messages alone
+(`HistoryTurn.path`). A reply is identified by its position. A client may therefore modify replies
+(strip reasoning, change spaces) or omit tool calls without creating new messages.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ from memolith.text.cleaning import clean, clean_text
 from memolith.text.screening import contains_secrets
 
 ALTERNATIVE_MARK, TRUNCATED_MARK = ".", "~"
-"""What stands in an id between its path and what tells another reply, or a cut one, from it."""
+"""Separators in the id of an alternative or a truncated reply."""
 
 _ID_PREFIX = "chat-"
 _SPEAKER_NAME = re.compile(r"[\w.-]{1,64}")
-"""As OpenAI takes names, and a little more."""
+"""OpenAI's format of names, slightly extended."""
 
 _DIGEST_BYTES = 12
 _ROLES: Mapping[str, Role] = {
@@ -42,10 +41,10 @@ class HistoryTurn:
     """One message of a history.
 
     Attributes:
-        role: Who speaks.
-        text: What they say; never empty.
-        path: What it is known by.
-        speaker: Their name, where several people speak; None: the owner.
+        role: The speaker's role.
+        text: The text; never empty.
+        path: The id of the message.
+        speaker: The speaker's name, if several people speak; None: the owner.
     """
 
     role: Role
@@ -56,12 +55,11 @@ class HistoryTurn:
 
 @dataclass(frozen=True, slots=True)
 class ResentConversation:
-    """A history as far as it is remembered.
+    """A history without instructions and without a reply prefix.
 
     Attributes:
-        said: What was said, in order: neither what a caller says to the model, nor the beginning
-            of a reply that the model is to go on with.
-        reply: The path of the reply that is asked for.
+        turns: Messages in order.
+        reply_path: Id of the requested reply.
     """
 
     turns: tuple[HistoryTurn, ...]
@@ -69,16 +67,13 @@ class ResentConversation:
 
 
 def derive_session_id(owner_id: str, history: Sequence[HistoryMessage]) -> str:
-    """Return the name of a conversation whose client gave it none: by its first message."""
+    """Return a session id for a conversation without one, derived from its first message."""
     first = next((each for each in history if _get_role(each) is not None), {})
     return _ID_PREFIX + _digest("session", owner_id, _fingerprint(first))
 
 
 def read_conversation(owner_id: str, history: Sequence[HistoryMessage]) -> ResentConversation:
-    """Return what a history says, each message with what it is known by.
-
-    Linear in the length of the history.
-    """
+    """Return the messages of a history with their ids, in linear time."""
     end = len(history)
     while end and _get_role(history[end - 1]) is Role.ASSISTANT:
         end -= 1
@@ -106,45 +101,45 @@ def read_conversation(owner_id: str, history: Sequence[HistoryMessage]) -> Resen
 def find_new_turns(
     turns: Sequence[HistoryTurn], known: Collection[str], *, is_begun: bool
 ) -> list[HistoryTurn]:
-    """Return what is to be logged of a history.
+    """Return the messages of a history to log.
 
-    That is what follows the last message that is known, but nothing up to a reply that is not:
-    such a turn was passed by on purpose, or the client has changed or cut what came before.
+    These follow the last known message and its unknown replies. A turn before an unknown reply was
+    skipped deliberately, or the client has changed or truncated the history.
 
     Args:
-        said: The history.
-        known: The paths of what is logged of the conversation (`path_of`), of late at least.
-        is_begun: Whether anything is logged of it; if not, all is new.
+        turns: The history.
+        known: Ids of recently logged messages of the conversation (see `get_path`).
+        is_begun: Whether anything of the conversation is logged; if not, all messages are new.
     """
     if not is_begun:
         return list(turns)
     last = max((place for place, each in enumerate(turns) if each.path in known), default=-1)
     rest = turns[last + 1 :]
     replies = [place for place, each in enumerate(rest) if each.role is Role.ASSISTANT]
-    if last >= 0 and replies[:1] == [0]:  # to what is known: it was sent several to choose from
+    if last >= 0 and replies[:1] == [0]:  # an alternative reply to a known message
         replies = replies[1:]
     return list(rest[replies[-1] + 1 :] if replies else rest)
 
 
 def get_path(external_id: str) -> str:
-    """Return what a message is known by whose id this is."""
+    """Return the message id without the suffix of an alternative or truncated reply."""
     return external_id.partition(TRUNCATED_MARK)[0].partition(ALTERNATIVE_MARK)[0]
 
 
 def build_reply_id(path: str, text: str, *, is_whole: bool, is_first: bool) -> str:
-    """Return the id of a reply: its path, if it is the first one and whole."""
+    """Return the id of a reply: its path if it is the first and complete, else with a suffix."""
     if is_first and is_whole:
         return path
     return path + (ALTERNATIVE_MARK if is_whole else TRUNCATED_MARK) + _digest(text)
 
 
 def is_complete_reply(external_id: str) -> bool:
-    """Tell whether a reply with this id came to its end."""
+    """Return whether a reply with this id is complete."""
     return TRUNCATED_MARK not in external_id
 
 
 def clean_or_empty(text: str) -> str:
-    """Return a text as it is stored; empty where nothing of it can be seen."""
+    """Return a text as it is stored; empty if nothing in it is visible."""
     try:
         return clean(text)
     except InvalidInput:
@@ -152,7 +147,7 @@ def clean_or_empty(text: str) -> str:
 
 
 def find_last_user_text(history: Sequence[HistoryMessage]) -> str:
-    """Return what the user says last, as it is stored; empty: nothing."""
+    """Return the last text of the user, as it is stored, or ""."""
     spoken = (get_text(each) for each in reversed(history) if _get_role(each) is Role.USER)
     return next((text for text in map(clean_or_empty, spoken) if text), "")
 
@@ -166,13 +161,13 @@ def _build_turn(owner_id: str, role: Role, text: str, path: str, name: object) -
 
 
 def _find_speaker_names(history: Sequence[HistoryMessage]) -> set[str]:
-    """Return the names of those who speak as the user: with several, each may be somebody else."""
+    """Return the names in user messages; several names mean several people."""
     names = (each.get("name") for each in history if _get_role(each) is Role.USER)
     return {name for name in names if isinstance(name, str)}
 
 
 def _get_role(entry: HistoryMessage) -> Role | None:
-    """Return who speaks; None: the caller, to the model."""
+    """Return the role of the speaker; None for instructions."""
     return _ROLES.get(str(entry.get("role")))
 
 
@@ -181,7 +176,7 @@ def _build_reply_path(chain: str, number: int) -> str:
 
 
 def _fingerprint(entry: HistoryMessage) -> str:
-    """Return what tells a message from another: its text, and all that is no text, as it is."""
+    """Return the identity of a message: name, cleaned text, and all other parts unchanged."""
     content: Any = entry.get("content")
     parts = content if isinstance(content, list) else []
     besides = [

@@ -1,4 +1,4 @@
-"""Whether to try again what failed, when, and when to leave a service alone for a while."""
+"""Retry policies: pauses between attempts, circuit breaker, and backoff of background jobs."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from email.utils import parsedate_to_datetime
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How often, and after what pauses, a call is tried again.
+    """Number of retries of a call, and the pauses before them.
 
     Attributes:
-        most: How often at most, after the first time.
-        first_pause_s: What the first pause takes at most; each one after it, twice as much.
-        longest_pause_s: What none takes more than, unless the service asks for it.
-        longest_wait_s: The longest that is waited because the service asks for it: a guess, as
-            long as somebody who waits for a reply may bear. Where it asks for more, the call fails.
-        total_s: After how long nothing is tried anew.
+        max_retries: Maximum number of retries.
+        first_pause_s: Upper bound of the first pause; it doubles with each retry.
+        max_pause_s: Upper bound of any pause, unless the service requests a longer one.
+        max_requested_wait_s: Longest wait that a service may request; if it requests more, the call
+            fails. A guess at how long a caller accepts to wait.
+        max_total_s: Time since the first attempt after which there are no retries.
     """
 
     max_retries: int = 2
@@ -30,20 +30,20 @@ class RetryPolicy:
     def get_pause_s(
         self, attempts: int, elapsed_s: float, requested_s: float | None, jitter: float
     ) -> float | None:
-        """Return how long to wait before the next try; None: there is none.
+        """Return the pause before the next attempt; None: do not retry.
 
-        Full jitter: anything from nothing to the bound, so that many who failed at once do not
-        come back at once (M. Brooker, "Exponential Backoff And Jitter", 2015).
+        Uses full jitter: a random pause up to the bound, so that clients that failed together do
+        not retry together (M. Brooker, "Exponential Backoff And Jitter", 2015).
 
         Args:
-            tries: How often it was tried so far.
-            elapsed_s: Since the first try began.
-            asked_s: What the service asked to be waited.
-            chance: From 0 to 1, evenly.
+            attempts: Number of attempts so far.
+            elapsed_s: Time since the first attempt began.
+            requested_s: Wait that the service requested.
+            jitter: A uniform random number, 0..1.
         """
         if attempts > self.max_retries:
             return None
-        doublings = min(attempts - 1, 30)  # so many make any pause the longest
+        doublings = min(attempts - 1, 30)  # limits the power; any more exceed the maximum pause
         bound_s = min(self.max_pause_s, self.first_pause_s * 2**doublings)
         pause_s = jitter * bound_s
         if requested_s is not None:
@@ -55,11 +55,12 @@ class RetryPolicy:
 
 @dataclass(frozen=True, slots=True)
 class BreakerPolicy:
-    """When a service that fails is left alone.
+    """When the circuit breaker opens.
 
     Attributes:
-        failures: After how many in a row; a guess: more than one call has with its retries.
-        pause_s: For how long; then one call goes through, and says how it goes on.
+        failures: Number of consecutive failures. A guess: more than one call makes with its
+            retries.
+        pause_s: Time until a trial call is let through, which closes or reopens the circuit.
     """
 
     failures: int = 5
@@ -68,54 +69,53 @@ class BreakerPolicy:
 
 @dataclass(frozen=True, slots=True)
 class CircuitState:
-    """How a service has done lately.
+    """State of the circuit breaker of a service.
 
     Attributes:
-        failures: How often it failed in a row.
-        open_until_s: Until when it is left alone (an open circuit carries nothing); None: it is
-            not.
+        failures: Number of consecutive failures.
+        open_until_s: When the circuit lets a trial call through; None: the circuit is closed.
     """
 
     failures: int = 0
     open_until_s: float | None = None
 
     def get_wait_s(self, now_s: float) -> float:
-        """Return how long to leave the service alone; 0: ask it."""
+        """Return the time until the next call is allowed; 0: now."""
         return max(0.0, (self.open_until_s or now_s) - now_s)
 
     def begin_call(self, policy: BreakerPolicy, now_s: float) -> CircuitState:
-        """Return the circuit while a call is under way: where it is a trial, no other goes through.
+        """Return the state during a call; a trial call blocks all others.
 
-        A trial of which nothing is heard ends with the next pause.
+        A trial without an outcome expires after the next pause.
         """
         if self.open_until_s is None:
             return self
         return replace(self, open_until_s=now_s + policy.pause_s)
 
     def record_failure(self, policy: BreakerPolicy, now_s: float) -> CircuitState:
-        """Return the circuit after a failure."""
+        """Return the state after a failure."""
         failures = self.failures + 1
         is_over = failures >= policy.failures
         return CircuitState(failures, now_s + policy.pause_s if is_over else None)
 
     def release_trial(self, now_s: float) -> CircuitState:
-        """Return the circuit after a call that did not reach the service: a trial is free again."""
+        """Return the state after a call that did not reach the service: another trial may run."""
         return self if self.open_until_s is None else replace(self, open_until_s=now_s)
 
     def record_success(self) -> CircuitState:
-        """Return the circuit after the service did anything but fail."""
+        """Return the state after any outcome but a failure."""
         return CircuitState()
 
 
 def parse_retry_after(retry_after: str, date: str = "") -> float | None:
-    """Return how many seconds a service asks to wait by its header `Retry-After`.
+    """Return the seconds that a `Retry-After` header requests.
 
     Args:
         retry_after: Seconds or a date (RFC 9110, section 10.2.3).
-        date: The service's own idea of now: its header `Date`.
+        date: The service's current time: its `Date` header.
 
     Returns:
-        None where the header says nothing that can be read; never less than 0.
+        At least 0; None if the header is unreadable.
     """
     try:
         seconds = float(retry_after)
@@ -131,21 +131,21 @@ def _seconds_between(earlier: str, later: str) -> float:
         return math.nan
 
 
-# --- When work that failed is tried again, and when it is left for somebody to look at
+# --- Backoff of background jobs
 
 
 @dataclass(frozen=True, slots=True)
 class BackoffPolicy:
-    """Twice as long after each failure in a row, up to a bound, and at last no more.
+    """Exponential backoff of a background job, with a maximum number of failures.
 
-    The numbers are guesses: with these, work that a service refuses for a passing reason is tried
-    for about a day, and a text that a model can make nothing of three times.
+    The values are guesses: a job that fails for a transient reason is retried for about a day, a
+    text that a model cannot process three times.
 
     Attributes:
-        first_s: The wait after the first failure, in seconds.
-        longest_s: The longest wait, in seconds.
-        passing: How many failures that may pass are taken before it is parked.
-        lasting: Likewise, of failures that will be the same again.
+        first_s: Wait after the first failure, in seconds.
+        max_s: Longest wait, in seconds.
+        max_transient_failures: Transient failures after which the job becomes a dead letter.
+        max_permanent_failures: The same for permanent failures.
     """
 
     first_s: float = 10.0
@@ -156,14 +156,14 @@ class BackoffPolicy:
     def get_retry_time(
         self, now: datetime, failures: int, *, is_transient: bool, jitter: float
     ) -> datetime | None:
-        """Return when to try again; None: not by itself.
+        """Return when to retry; None: not automatically.
 
         Args:
-            now: The time.
-            failures: How often it has failed in a row, this time too: from 1.
-            may_pass: Whether the same may succeed later, as a service that is out of order.
-            draw: A random number, 0 to 1: the wait is between a half and the whole of its length,
-                so that many do not come back at once.
+            now: The current time.
+            failures: Number of consecutive failures, including this one: from 1.
+            is_transient: Whether a retry may succeed, as after an outage of a service.
+            jitter: A uniform random number, 0..1: the wait is between half and all of its length,
+                so that jobs do not retry together.
         """
         if failures >= (
             self.max_transient_failures if is_transient else self.max_permanent_failures

@@ -1,4 +1,4 @@
-"""What is worth keeping of a long text: the vocabulary."""
+"""Score chunks by novelty and salience, and route texts to the kinds of `chunks`."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from memolith.text.entities import has_named_entity, has_number_or_date, has_tec
 
 @dataclass(frozen=True, slots=True)
 class ChunkScore:
-    """What a stretch of text was found to be worth, each 0..1.
+    """The score of a chunk, each value 0..1.
 
     Attributes:
-        novelty: How far it is from what the owner has.
-        salience: How much of what matters it holds.
-        importance: What they come to.
-        kept: Whether that is enough.
+        novelty: Distance from the owner's memories.
+        salience: Amount of important content.
+        importance: Weighted sum of both.
+        is_kept: Whether the importance suffices to store the chunk.
     """
 
     novelty: float
@@ -28,24 +28,21 @@ class ChunkScore:
 
 
 class ChunkScoring(Protocol):
-    """A judgement of the stretches of a text. Pure."""
+    """Scores chunks. Pure."""
 
     def score_chunk(self, text: str, *, novelty: float, word_pieces: int) -> ChunkScore:
-        """Return what a stretch is worth.
+        """Return the score of a chunk.
 
         Args:
-            text: The stretch.
-            novelty: Its distance from the centroid of what the owner has, 0..2.
-            pieces: Its word pieces.
+            text: The chunk.
+            novelty: Cosine distance from the centroid of the owner's memories, 0..2.
+            word_pieces: Number of its word pieces.
         """
         ...
 
 
-# --- Salience: what in a text makes it worth keeping, and what that makes of its importance
+# --- Salience
 
-
-MIN_STORED_IMPORTANCE = 0.3
-"""A chunk of less importance is not stored."""
 
 _NOVELTY_SHARE = 0.6
 _SALIENCE_SHARE = 0.4
@@ -53,19 +50,19 @@ _NAMED_ENTITY = 0.3
 _NUMBER_OR_DATE = 0.2
 _PREFERENCE = 0.4
 _TECHNICAL_TERM = 0.1
-# Sums of such decimals are exact to this many digits, so that what should be 0.3 is kept.
+# Rounding hides binary fractions: an importance of exactly 0.3 must pass a threshold of 0.3.
 _DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True)
 class SalienceSignals:
-    """What a text holds.
+    """Signals of important content in a text.
 
     Attributes:
         named_entity: The name of a person, organisation, place or product.
-        number_or_date: A number, in figures or words, or a date.
-        preference: That somebody prefers something, or always does it.
-        technical_term: A word of a trade, or an identifier.
+        number_or_date: A number, in digits or words, or a date.
+        preference: A preference or a habit.
+        technical_term: A technical term or an identifier.
     """
 
     named_entity: bool = False
@@ -75,11 +72,11 @@ class SalienceSignals:
 
 
 def find_signals(text: str, *, tokens: int) -> SalienceSignals:
-    """Return what a text holds: guesses by words and shapes, English and German.
+    """Return the signals in a text, by words and their shapes, in English and German.
 
     Args:
         text: A chunk.
-        tokens: Its number of word pieces of the local embedder's tokenizer.
+        tokens: Number of its word pieces in the tokenizer of the local embedder.
     """
     return SalienceSignals(
         named_entity=has_named_entity(text),
@@ -101,29 +98,29 @@ def compute_salience(found: SalienceSignals) -> float:
 
 
 def compute_importance(novelty: float, salience: float) -> float:
-    """Return 0.6·novelty + 0.4·salience, for each of them 0..1."""
+    """Return 0.6·novelty + 0.4·salience, each 0..1."""
     return round(_NOVELTY_SHARE * novelty + _SALIENCE_SHARE * salience, _DIGITS)
 
 
 @dataclass(frozen=True, slots=True)
 class SalienceScoring:
-    """`chunks`: what is new, or says something that matters.
+    """Keeps chunks that are new or contain important content (`chunks`).
 
     Attributes:
-        kept_from: The least importance that is kept.
+        min_importance: Minimum importance of a chunk to be stored.
     """
 
-    min_importance: float = MIN_STORED_IMPORTANCE
+    min_importance: float
 
     def score_chunk(self, text: str, *, novelty: float, word_pieces: int) -> ChunkScore:
-        """Return what a chunk is worth."""
+        """Return the score of a chunk."""
         new = min(max(float(novelty), 0.0), 1.0)
         salient = compute_salience(find_signals(text, tokens=word_pieces))
         total = compute_importance(new, salient)
         return ChunkScore(new, salient, total, is_kept=total >= self.min_importance)
 
 
-# --- Routing: which kind of the profile `chunks` a text is, where the caller does not say
+# --- Routing to kinds
 
 
 WORKING = "working"
@@ -131,15 +128,15 @@ SEMANTIC = "semantic"
 EPISODIC = "episodic"
 PROCEDURAL = "procedural"
 KINDS = (PROCEDURAL, SEMANTIC, EPISODIC, WORKING)
-"""In the order in which they are rendered."""
+"""In rendering order."""
 
 
 def route(text: str, *, origin: Origin) -> str:
-    """Return the kind of a text: the first rule that holds.
+    """Return the kind of a text, by the first rule that applies.
 
-    A preference is procedural; what is about now or this session is working; a statement of a
-    subject, a predicate and an object is semantic; else episodic. Nobody but the user has
-    preferences here: of any other origin "I always …" is semantic.
+    A preference is procedural; a text about the present or this session is working; a statement
+    with subject, predicate and object is semantic; anything else is episodic. Only the user has
+    preferences: "I always …" of any other origin is semantic.
     """
     if has_preference(text):
         return restrict_kind(PROCEDURAL, origin)
@@ -155,14 +152,14 @@ def restrict_kind(kind: str, origin: Origin) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RoutingClassifier:
-    """`chunks`: the kind by routing; the importance of what is told by itself, as if all new."""
+    """Classifies by routing (`chunks`); explicitly stored texts count as entirely new."""
 
     def get_kind(self, text: str, origin: Origin) -> str:
-        """Return the kind that `route` makes of a text."""
+        """Return the kind by `route`."""
         return route(text, origin=origin)
 
     def classify(self, text: str, origin: Origin) -> tuple[str, float]:
-        """Return that, and 0.6 and 0.4 of the salience: of technical terms their shape counts."""
+        """Return the kind, and 0.6 + 0.4·salience; technical terms are recognised by shape only."""
         return self.get_kind(text, origin), compute_importance(
             1.0, compute_salience(find_signals(text, tokens=0))
         )

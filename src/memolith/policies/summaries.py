@@ -1,4 +1,4 @@
-"""Whether a summary may stand for its sources: nothing invented, little lost, nothing twice."""
+"""Check summaries against their sources, and build extractive summaries without a model."""
 
 from __future__ import annotations
 
@@ -22,19 +22,18 @@ from memolith.text.segmentation import sentences
 from memolith.text.synonyms import content_terms
 
 REPETITION_OVERLAP = 0.8
-"""The share of words that two sentences have in common from which one repeats the other. A
-guess."""
+"""Two sentences repeat each other from this share of common words on. A guess."""
 
 MIN_REPETITION_WORDS = 3
-"""Sentences of fewer words repeat nothing."""
+"""Sentences with fewer words are not compared."""
 
 LOOP_RUN_WORDS = 4
 MIN_LOOP_RUNS = 3
-"""A run of four words that stands there three times is a model going round in a circle. A guess."""
+"""A run of four words that occurs three times means that the model is looping. A guess."""
 
 
 class SummaryProblem(StrEnum):
-    """What is wrong with a summary."""
+    """A problem of a summary."""
 
     EMPTY = "empty"
     TOO_LONG = "too long"
@@ -45,16 +44,16 @@ class SummaryProblem(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SummaryLimits:
-    """What a summary is held to.
+    """Limits of a summary.
 
     Attributes:
-        max_words: The most words.
-        max_sentences: The most sentences; None: any number.
-        expected: The most names and numbers that one of this length is expected to keep. A guess:
-            two a sentence.
-        least_kept: The least share of the names and numbers (of as many as are expected) that it
-            keeps, 0..1. A guess.
-        most_invented: The most names, numbers and dates that stand in no source.
+        max_words: Maximum number of words.
+        max_sentences: Maximum number of sentences; None: no limit.
+        expected: Number of names and numbers that a summary of this length can preserve at most. A
+            guess: two per sentence.
+        min_kept_share: Minimum share of the names and numbers (at most `expected`) that it
+            preserves, 0..1. A guess.
+        max_invented: Maximum number of names, numbers and dates that no source contains.
     """
 
     max_words: int
@@ -66,13 +65,13 @@ class SummaryLimits:
 
 @dataclass(frozen=True, slots=True)
 class SummaryCheck:
-    """What came out of a check.
+    """The result of a check.
 
     Attributes:
-        problems: What is wrong, in the order of `Problem`; none: it may stand.
-        kept: How many names and numbers of the sources it keeps.
-        expected: How many it was expected to keep, at least.
-        invented: How many of its names, numbers and dates stand in no source.
+        problems: Problems in the order of `SummaryProblem`; empty if there are none.
+        kept: Number of names and numbers preserved from the sources.
+        expected: Minimum number to preserve.
+        invented: Number of its names, numbers and dates that no source contains.
     """
 
     problems: tuple[SummaryProblem, ...]
@@ -82,7 +81,7 @@ class SummaryCheck:
 
     @property
     def is_faithful(self) -> bool:
-        """Whether nothing is wrong."""
+        """Whether there are no problems."""
         return not self.problems
 
 
@@ -94,15 +93,14 @@ def check_summary(
     said_on: Sequence[date | None] = (),
     names: Iterable[str] = (),
 ) -> SummaryCheck:
-    """Return what is wrong with a summary. By words and numbers, not by meaning.
+    """Check a summary against its sources, by words and numbers, not by meaning.
 
     Args:
         summary: One paragraph, or a document in sections.
-        texts: What it stands for.
-        limits: What it is held to.
-        said_on: The day each text was said, where known, to tell what "yesterday" means; empty:
-            none is known.
-        names: Who spoke: they may be named without standing in a text.
+        texts: The sources.
+        limits: The limits to check.
+        said_on: The date of each text, None if unknown, to resolve "yesterday"; empty: all unknown.
+        names: Names of the speakers, which the sources need not contain.
     """
     said = "\n".join(line for line in summary.splitlines() if not line.rstrip().endswith(":"))
     if not count_words(said):
@@ -121,7 +119,7 @@ def check_summary(
 
 
 def has_repetition(text: str) -> bool:
-    """Tell whether a text says one thing twice, or goes round in a circle."""
+    """Return whether a text repeats a sentence, or loops."""
     said = [frozenset(content_terms(span.extract(text))) for span in sentences(text)]
     long = [terms for terms in said if len(terms) >= MIN_REPETITION_WORDS]
     return any(
@@ -130,7 +128,7 @@ def has_repetition(text: str) -> bool:
 
 
 def word_overlap(one: frozenset[str], other: frozenset[str]) -> float:
-    """Return the share of the words of two texts that both have, 0..1; 0 where there are none."""
+    """Return the Jaccard similarity of two sets of words, 0..1; 0 if both are empty."""
     return len(one & other) / len(one | other) if one or other else 0.0
 
 
@@ -149,35 +147,36 @@ def _is_too_long(said: str, limits: SummaryLimits) -> bool:
 
 
 def _count_kept(said: str, texts: Iterable[str], limits: SummaryLimits) -> tuple[int, int]:
-    """Return how many names and numbers are kept, and how many at least should be."""
+    """Return the number of preserved names and numbers, and the minimum number."""
     told = frozenset[str]().union(*map(names_and_numbers, texts))
     expected = limits.min_kept_share * min(len(told), limits.expected)
     return len(told & words_and_numbers(said)), int(expected)
 
 
-# --- Summaries with no model: the sentences that are nearest to what all are about
+# --- Extractive summaries
 
 
 EXTRACT_MARK = "[Extract]"
-"""What an extractive summary begins with."""
+"""Prefix of an extractive summary."""
 
 DUPLICATE_COSINE = 0.95
-"""The cosine from which a sentence says what another has said. A guess, and a high one: with the
-local embedder a mere change of names stays above it, and then the first is taken."""
+"""A sentence repeats another from this cosine on. A guess, and a high one: with the local embedder,
+sentences that differ only in names are above it, and only the first is used.
+"""
 
 MAX_CANDIDATES = 1_000
-"""The most sentences that are looked at, the first ones. A guess: thirty messages have less."""
+"""Maximum number of sentences considered, the first ones. A guess: thirty messages have fewer."""
 
 _MIN_SENTENCE_TERMS, _MAX_SENTENCE_WORDS = 2, 60
 
 
 @dataclass(frozen=True, slots=True)
 class SentenceCandidate:
-    """A sentence that may stand in a summary.
+    """A candidate sentence of a summary.
 
     Attributes:
         text: The sentence.
-        who: Who said it; empty where nobody did.
+        speaker: Name of the speaker, or "".
     """
 
     text: str
@@ -185,12 +184,12 @@ class SentenceCandidate:
 
 
 def find_candidates(messages: Iterable[tuple[str, str]]) -> tuple[SentenceCandidate, ...]:
-    """Return the sentences that state something, in order: no questions, no mere interjections.
+    """Return the statements in messages, in order, without questions and interjections.
 
-    A text that tries to instruct a model is left out.
+    Messages that try to instruct a model are skipped.
 
     Args:
-        said: Who spoke, and what they said, in order.
+        messages: Pairs of speaker and text, in order.
     """
     found = (
         SentenceCandidate(" ".join(sentence.split()), who)
@@ -209,18 +208,18 @@ def extract_summary(
     max_sentences: int = 5,
     max_words: int = 200,
 ) -> str:
-    """Return the sentences nearest to the centre of all, in order, none that repeats another.
+    """Return the sentences nearest to the centroid of all, in order, without repetitions.
 
-    It begins with `MARK`, and says who spoke. The same sentences give the same text.
+    The summary begins with `EXTRACT_MARK` and names the speakers. It is deterministic.
 
     Args:
-        among: The sentences.
-        vectors: One for each, shape (n, d); None: they are compared by their words.
-        max_sentences: The most sentences.
-        max_words: The most words, names of speakers and the mark aside.
+        candidates: The sentences.
+        vectors: One per sentence, shape (n, d); None: compare words instead.
+        max_sentences: Maximum number of sentences.
+        max_words: Maximum number of words, without speakers and mark.
 
     Returns:
-        The empty text where there is no sentence that fits.
+        The empty text if no sentence fits.
     """
     terms = [frozenset(content_terms(one.text)) for one in candidates]
     stored = None if vectors is None else quantise(vectors)
@@ -254,7 +253,7 @@ def _score_by_vectors(stored: NDArray[np.int8]) -> list[float]:
 
 
 def _score_by_terms(said: Sequence[frozenset[str]]) -> list[float]:
-    """Return how near each sentence is to the centre of all, each of length 1."""
+    """Return the cosine of each sentence to the centroid of all, by terms."""
     centre: defaultdict[str, float] = defaultdict(float)
     for terms in said:
         for term in terms:

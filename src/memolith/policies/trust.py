@@ -1,4 +1,4 @@
-"""How far what is stored is believed: by who said it, and whether it tries to instruct a model."""
+"""Trust in stored text: rank origins, restrict kinds by origin, and quarantine suspicious items."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from memolith.domain.memories import Memory, Origin, Trait
 from memolith.domain.messages import Role
 
 PERSONAL_KINDS = frozenset({"identity", "preference", "correction", "personal", "procedural"})
-"""What only a person can say of themselves; what an assistant or an import says is a claim."""
+"""Kinds that only a person can state about themselves; from an assistant or an import they are
+claims.
+"""
 
 _USER_ONLY_KINDS = frozenset({"procedural"})
-"""What steers an assistant in every answer: nobody else may claim it."""
+"""Kinds that influence every answer of an assistant; no other origin may have them."""
 
 _EXTERNAL_ORIGINS = frozenset({Origin.TOOL, Origin.DOCUMENT})
 
@@ -27,7 +29,9 @@ _RANKS = {
     Origin.DOCUMENT: 3,
     Origin.TOOL: 3,
 }
-"""Who is believed before whom. A summary is made of what is kept, by its least trusted source."""
+"""Trust ranks, most trusted first. A summary is made of stored text and limited by its least
+trusted source.
+"""
 
 
 _BY_ROLE: Mapping[Role | None, Origin] = {
@@ -38,29 +42,28 @@ _BY_ROLE: Mapping[Role | None, Origin] = {
 
 
 def is_outranked(origin: Origin, *, by: Origin) -> bool:
-    """Tell whether one origin is believed less than another."""
+    """Return whether one origin is less trusted than another."""
     return _RANKS[origin] > _RANKS[by]
 
 
 def get_least_trusted(*origins: Origin) -> Origin:
-    """Return the origin that is believed least, the first of equals."""
+    """Return the least trusted origin, the first of equals."""
     return max(origins, key=_RANKS.__getitem__)
 
 
 def get_origin(role: Role | None) -> Origin:
-    """Return the origin of what somebody of that role says in a conversation.
+    """Return the origin of messages with that role.
 
-    Another person's words are as trusted as a document's: they tell of themselves, not of the
-    user.
+    Another person's words are trusted like a document: they describe that person, not the user.
     """
     return _BY_ROLE.get(role, Origin.DOCUMENT)
 
 
 def resolve_origins(roles: Iterable[Role | None]) -> list[Origin]:
-    """Return the origin of what is said in an exchange, in order, by who says it.
+    """Return the origin of each message of an exchange, by its role.
 
-    An assistant who has heard tools or other people there may only repeat them, in whatever words:
-    it counts as the least trusted of them from then on.
+    After messages from tools or other people, an assistant may merely repeat them. From then on it
+    counts as the least trusted of them.
     """
     said, assistant = [], Origin.ASSISTANT
     for role in roles:
@@ -72,37 +75,37 @@ def resolve_origins(roles: Iterable[Role | None]) -> list[Origin]:
 
 
 def can_have_kind(origin: Origin, kind: str) -> bool:
-    """Tell whether a memory of that origin may be of that kind."""
+    """Return whether a memory of that origin may have that kind."""
     if kind in _USER_ONLY_KINDS:
         return origin is Origin.USER
     return kind not in PERSONAL_KINDS or origin not in _EXTERNAL_ORIGINS
 
 
 def get_trusted_kind(origin: Origin, kind: str, external_kinds: Mapping[Origin, str]) -> str:
-    """Return the kind that a text was judged to be, or what it is if it can't be believed.
+    """Return the kind of a text, replaced if its origin may not have it.
 
     Args:
-        origin: Who said it.
-        kind: As judged by the text alone.
-        outside_kinds: What is taken for what, by origin, where it speaks of the user.
+        origin: The origin of the text.
+        kind: The kind by the text alone.
+        external_kinds: The replacement by origin.
     """
     return kind if can_have_kind(origin, kind) else external_kinds.get(origin, kind)
 
 
 def is_claim(memory: Memory) -> bool:
-    """Tell whether a memory says of the user what the user did not say."""
+    """Return whether a memory is a personal statement that the user did not make."""
     return memory.kind in PERSONAL_KINDS and memory.origin is not Origin.USER
 
 
 def is_quarantined(traits: int, *, by_user: bool) -> bool:
-    """Tell whether an item waits for a review: suspicious, not of the user, not reviewed."""
+    """Return whether an item awaits review: suspicious, not from the user, not reviewed."""
     return not by_user and traits & (Trait.SUSPICIOUS | Trait.REVIEWED) == Trait.SUSPICIOUS
 
 
 def find_quarantined(
     traits: NDArray[np.int32], by_user: NDArray[np.bool_]
 ) -> NDArray[np.bool_] | None:
-    """Return which items wait for a review; None: not one."""
+    """Return a mask of the items that await review; None if there are none."""
     marked = (traits & int(Trait.SUSPICIOUS | Trait.REVIEWED)) == int(Trait.SUSPICIOUS)
     waiting: NDArray[np.bool_] = marked & ~by_user
     return waiting if waiting.any() else None

@@ -1,1 +1,1 @@
-"""Profiles: named sets of policies. One file a profile."""
+"""Built-in profiles: named sets of policies, one module per profile."""

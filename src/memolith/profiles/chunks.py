@@ -1,20 +1,21 @@
-"""`chunks`: text cut at its meaning, kept by novelty and salience, recalled within a budget."""
+"""The `chunks` profile: text split into semantic chunks, stored by novelty and salience."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Annotated
 
+from memolith.errors import InvalidConfiguration
 from memolith.policies.consolidation import ConsolidationPolicy, SessionCompressionPolicy
 from memolith.policies.decay import NoDecay
 from memolith.policies.learning import NoLearning
 from memolith.policies.merging import IdenticalTextMerging
-from memolith.policies.ranking.weighted import MIN_IMPORTANCE, ChunkReranking, CosineRanking
+from memolith.policies.ranking.weighted import ChunkReranking, CosineRanking
 from memolith.policies.rendering.formats import TaggedRendering
 from memolith.policies.salience import (
     EPISODIC,
     KINDS,
-    MIN_STORED_IMPORTANCE,
     PROCEDURAL,
     SEMANTIC,
     WORKING,
@@ -22,6 +23,7 @@ from memolith.policies.salience import (
     SalienceScoring,
 )
 from memolith.profiles.model import Profile
+from memolith.profiles.settings import DEFAULT_TOP_K, Count, Share, describe
 from memolith.text.chunking.chunks import ChunkSizes
 
 STANDARD_KINDS = {
@@ -46,35 +48,57 @@ OWN_KINDS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChunksSettings:
-    """The numbers of the profile; the defaults are its own.
+    """Settings of the `chunks` profile: `[memory.chunks]`."""
 
-    Attributes:
-        top_k: How many results where it is not said.
-        max_chunk_tokens: The most tokens of a chunk.
-        min_chunk_tokens: A chunk with fewer is merged with its neighbour.
-        min_stored_importance: The importance under which a chunk is not stored.
-        min_recalled_importance: The importance under which nothing is recalled.
-        similarity_weight: What the cosine weighs where the reranker can't be had.
-        text_weight: What the keywords weigh there.
-        importance_weight: What the importance weighs there.
-        compression_threshold: Over how many uncompressed sessions the oldest are compressed.
-        sessions_to_compress: How many of them; 0: half as many.
-    """
+    max_chunk_tokens: Annotated[Count, describe("maximum size of a chunk, in tokens")] = 300
+    min_chunk_tokens: Annotated[
+        int,
+        describe(
+            "size below which a chunk is merged with its neighbour, in tokens", ge=0, le=1_000_000
+        ),
+    ] = 50
+    min_stored_importance: Annotated[Share, describe("minimum importance of stored chunks")] = 0.3
+    min_recalled_importance: Annotated[
+        Share, describe("minimum importance of recalled memories")
+    ] = 0.2
+    reranker_enabled: Annotated[bool, describe("rerank results with a cross-encoder")] = False
+    reranker_model: Annotated[
+        str,
+        describe(
+            "cross-encoder: a folder, or the name of a model installed on this machine; "
+            "nothing is downloaded"
+        ),
+    ] = "cross-encoder/ms-marco-MiniLM-L-6-v2"
+    similarity_weight: Annotated[
+        Share, describe("weight of similarity if no reranker is available")
+    ] = 0.6
+    text_weight: Annotated[
+        Share, describe("weight of keyword matches if no reranker is available")
+    ] = 0.3
+    importance_weight: Annotated[
+        Share, describe("weight of importance if no reranker is available")
+    ] = 0.1
+    compression_threshold: Annotated[
+        Count, describe("number of uncompressed sessions above which the oldest are compressed")
+    ] = 10
+    sessions_to_compress: Annotated[
+        int,
+        describe(
+            "number of sessions compressed together; 0: half of the threshold",
+            ge=0,
+            le=1_000_000,
+        ),
+    ] = 0
 
-    top_k: int = 5
-    max_chunk_tokens: int = 300
-    min_chunk_tokens: int = 50
-    min_stored_importance: float = MIN_STORED_IMPORTANCE
-    min_recalled_importance: float = MIN_IMPORTANCE
-    similarity_weight: float = 0.6
-    text_weight: float = 0.3
-    importance_weight: float = 0.1
-    compression_threshold: int = 10
-    sessions_to_compress: int = 0
+    def __post_init__(self) -> None:
+        """Check that the minimum chunk size does not exceed the maximum."""
+        if self.min_chunk_tokens > self.max_chunk_tokens:
+            problem = "must not be greater than chunks.max_chunk_tokens"
+            raise InvalidConfiguration("chunks.min_chunk_tokens", problem)
 
 
-def chunks(settings: ChunksSettings = ChunksSettings()) -> Profile:
-    """Return the profile with these numbers."""
+def chunks(settings: ChunksSettings = ChunksSettings(), top_k: int = DEFAULT_TOP_K) -> Profile:
+    """Return the profile, configured by `settings`."""
     return Profile(
         name="chunks",
         description="documents and long texts",
@@ -106,12 +130,12 @@ def chunks(settings: ChunksSettings = ChunksSettings()) -> Profile:
         rendering=TaggedRendering(),
         pinned_kinds=frozenset({PROCEDURAL}),
         kinds_after_session=MappingProxyType({WORKING: EPISODIC}),
-        default_top_k=settings.top_k,
+        default_top_k=top_k,
     )
 
 
 def _build_sizes(min_tokens: int, max_tokens: int) -> ChunkSizes:
-    """Return sizes in which a block that is not cut may be as many times larger as by default."""
+    """Scale the hard limit of unsplittable blocks with the maximum chunk size."""
     usual = ChunkSizes()
     hard = max_tokens * usual.hard_max_tokens // usual.max_tokens
     return ChunkSizes(min_tokens, max_tokens, hard)

@@ -1,30 +1,32 @@
-"""`companion`: typed memories learned by cues with no model, Ebbinghaus forgetting."""
+"""The `companion` profile: typed memories learned by cues, without a model; Ebbinghaus decay."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Annotated
 
 from memolith.domain.memories import Origin
 from memolith.policies.classification import CueClassifier, get_companion_kind
-from memolith.policies.decay import DecayParameters, EbbinghausDecay
+from memolith.policies.decay import EbbinghausDecay
 from memolith.policies.learning import ExchangeLearning
 from memolith.policies.merging import SimilarityMerging
 from memolith.policies.ranking.weighted import FreshnessRanking
 from memolith.policies.rendering.formats import PriorityRendering
 from memolith.profiles.model import Profile
+from memolith.profiles.settings import (
+    DEFAULT_TOP_K,
+    DecayFactor,
+    DecayModifier,
+    Share,
+    describe,
+    describe_floor,
+    describe_modifier,
+    get_decay_parameters,
+)
 
-DECAY_PARAMETERS = {
-    "correction": DecayParameters(0.50, 0.35),
-    "fact": DecayParameters(0.70, 0.30),
-    "preference": DecayParameters(0.80, 0.25),
-    "context": DecayParameters(1.00, 0.10),
-    "tool_result": DecayParameters(1.00, 0.10),
-}
-"""How each kind fades; by priority."""
-
-KINDS = tuple(DECAY_PARAMETERS)
+KINDS = ("correction", "fact", "preference", "context", "tool_result")
+"""Highest priority first."""
 
 _OWN_KINDS = {
     "correction": "correction",
@@ -39,42 +41,51 @@ _OWN_KINDS = {
 }
 
 EXTERNAL_KINDS = MappingProxyType({Origin.TOOL: "tool_result", Origin.DOCUMENT: "context"})
-"""A text from outside that speaks of the user says nothing sure of them."""
+"""The kind of external text that makes claims about the user, by origin."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompanionSettings:
-    """The numbers of the profile; the defaults are its own.
+    """Settings of the `companion` profile: `[memory.companion]`, and four in `[memory]`."""
 
-    Attributes:
-        rag_threshold: The similarity under which nothing is recalled.
-        merge_threshold: The similarity over which memories are merged.
-        min_importance: The strength under which a cleanup lets memories fade.
-        decay_factor: What is left of a strength after a day without use.
-        rag_limit: How many memories are recalled, or stand in a prompt, where it is not said.
-        context_chars: The longest prompt text, in characters.
-        similarity_weight: What likeness weighs in recall.
-        importance_weight: What strength weighs.
-        freshness_weight: What freshness weighs.
-        fadings: How each kind fades.
-    """
+    rag_threshold: Annotated[
+        Share,
+        describe("minimum similarity of recalled memories", threshold="floor", is_top_level=True),
+    ] = 0.5
+    merge_threshold: Annotated[
+        Share,
+        describe(
+            "similarity above which memories are merged", threshold="merge", is_top_level=True
+        ),
+    ] = 0.85
+    min_importance: Annotated[
+        Share, describe("strength below which memories fade", is_top_level=True)
+    ] = 0.1
+    decay_factor: Annotated[
+        DecayFactor, describe("share of strength left after a day", is_top_level=True)
+    ] = 0.95
+    context_chars: Annotated[
+        int, describe("maximum length of a prompt context, in characters", ge=0, le=1_000_000)
+    ] = 2_000
+    similarity_weight: Annotated[Share, describe("weight of similarity in the recall score")] = 0.5
+    importance_weight: Annotated[Share, describe("weight of strength in the recall score")] = 0.2
+    freshness_weight: Annotated[Share, describe("weight of freshness in the recall score")] = 0.3
+    correction_decay_modifier: Annotated[DecayModifier, describe_modifier("corrections")] = 0.5
+    correction_importance_floor: Annotated[Share, describe_floor("corrections")] = 0.35
+    fact_decay_modifier: Annotated[DecayModifier, describe_modifier("facts")] = 0.7
+    fact_importance_floor: Annotated[Share, describe_floor("facts")] = 0.3
+    preference_decay_modifier: Annotated[DecayModifier, describe_modifier("preferences")] = 0.8
+    preference_importance_floor: Annotated[Share, describe_floor("preferences")] = 0.25
+    context_decay_modifier: Annotated[DecayModifier, describe_modifier("temporary context")] = 1.0
+    context_importance_floor: Annotated[Share, describe_floor("temporary context")] = 0.1
+    tool_result_decay_modifier: Annotated[DecayModifier, describe_modifier("tool results")] = 1.0
+    tool_result_importance_floor: Annotated[Share, describe_floor("tool results")] = 0.1
 
-    rag_threshold: float = 0.5
-    merge_threshold: float = 0.85
-    min_importance: float = 0.1
-    decay_factor: float = 0.95
-    rag_limit: int = 5
-    context_chars: int = 2_000
-    similarity_weight: float = 0.5
-    importance_weight: float = 0.2
-    freshness_weight: float = 0.3
-    decay_parameters: Mapping[str, DecayParameters] = field(
-        default_factory=lambda: MappingProxyType(DECAY_PARAMETERS)
-    )
 
-
-def companion(settings: CompanionSettings = CompanionSettings()) -> Profile:
-    """Return the profile with these numbers."""
+def companion(
+    settings: CompanionSettings = CompanionSettings(), top_k: int = DEFAULT_TOP_K
+) -> Profile:
+    """Return the profile, configured by `settings`."""
     judging = CueClassifier(get_companion_kind)
     return Profile(
         name="companion",
@@ -91,9 +102,9 @@ def companion(settings: CompanionSettings = CompanionSettings()) -> Profile:
             strength=settings.importance_weight,
             freshness=settings.freshness_weight,
         ),
-        decay=EbbinghausDecay(settings.decay_factor, settings.decay_parameters),
+        decay=EbbinghausDecay(settings.decay_factor, get_decay_parameters(settings, KINDS)),
         rendering=PriorityRendering(KINDS, settings.context_chars),
         external_kinds=EXTERNAL_KINDS,
         cleanup_threshold=settings.min_importance,
-        default_top_k=settings.rag_limit,
+        default_top_k=top_k,
     )

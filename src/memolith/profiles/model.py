@@ -1,4 +1,4 @@
-"""What a profile is: the kinds and policies of one way to remember, as one frozen value."""
+"""The `Profile` class: memory kinds and policies that define how memories are made and recalled."""
 
 from __future__ import annotations
 
@@ -26,51 +26,50 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """One way to remember.
+    """Memory kinds and policies that define how memories are made, recalled and forgotten.
 
     Attributes:
-        name: As an owner keeps it.
-        kinds: Its kinds of memories, in the order in which they are rendered.
-        standard_kinds: The kind of `standard` that each of them is, for a change of profile.
-        own_kinds: The kind of this profile that each kind of `standard` becomes.
-        judging: What a text makes where it is not said.
-        learning: What a conversation makes with no model.
-        extraction: In which words a model is asked for facts of it; None: it never is.
-        condensing: What is made shorter, and when.
-        merging: What becomes of a memory that is like another.
-        arbiter: What a memory that is new says of those that are known; None: nothing.
-        ranking: How results are ordered.
-        forgetting: How memories fade.
-        rendering: How they are shown to a model.
-        outside_kinds: What a text from outside is taken for, by its origin, where it speaks of
-            the user as only the user can.
-        keeping: What of a long text, and of a message, is worth keeping; None: all of it.
-        chunk_sizes: How large the chunks of a long text are.
-        max_memory_chars: The longest memory, in characters.
-        max_memory_bytes: Likewise, in bytes of UTF-8; None: no such limit.
-        redacts_lines: Whether a line that holds a secret goes as a whole.
-        episodes: Whether messages are recalled as they were said.
-        vectors: Whether texts are embedded at all.
-        keyed: The kinds that are stored under a key only.
-        lasting: How long memories of a kind last where it is not said; others for good.
-        capacity: The most active memories of an owner; None: any number.
-        cleanup_below: The strength under which a cleanup lets memories fade; None: under none.
-        first_kinds: Kinds that need no search: always recalled, first, at most half of the
-            results (rounded up).
-        context_kinds: The only kinds that are put in a prompt; None: all.
-        passing: The kind that memories of a kind become when their session ends.
-        limit: How many results where that is not said; None: of recall as many as the configuration
-            says, in a prompt as many as fit.
-        folds: Whether of results that say the same only one is returned, and memories near to
-            each other are linked.
-        reranking: What a reranker's word counts for, where there is one; None: it is not asked.
-        relevance: How likely it is that what was found answers the question, by the embedder's
-            name; with another one that is not told.
-        finds_keys: Whether keyword search finds memories by the words of their keys too.
-        compares_text: Whether a keyword search that finds nothing looks for the words as parts
-            of keys and contents.
-        decay_every_hours: How often stored strengths are computed anew.
-        told: When to choose it, in a phrase.
+        name: The name that owners store.
+        kinds: The kinds of memories, in rendering order.
+        classifier: Assigns kind and importance where the caller gives none.
+        learning: Extracts memories from conversations without a model.
+        merging: Compares a new memory with similar ones.
+        ranking: Scores search results.
+        decay: Computes strength over time.
+        rendering: Formats memories for a prompt.
+        standard_kinds: Maps own kinds to kinds of `standard`, to change the profile.
+        own_kinds: Maps kinds of `standard` to own kinds.
+        extraction: The schema of facts that a model extracts; None: no extraction.
+        consolidation: Summaries and compressions, and their triggers.
+        external_kinds: The kind of external text that makes claims about the user, by origin.
+        supersession: Finds memories that a new one supersedes, without a model; None: not done.
+        chunk_scoring: Selects the chunks and messages worth storing; None: all are stored.
+        chunk_sizes: Sizes of the chunks of a long text, in tokens.
+        max_memory_chars: Maximum length of a memory, in characters.
+        max_memory_bytes: Maximum size of a memory, in bytes of UTF-8; None: no limit.
+        redacts_lines: Whether a line with a secret is redacted as a whole.
+        recalls_messages: Whether `recall` also returns messages verbatim.
+        uses_vectors: Whether texts are embedded at all.
+        keyed_kinds: Kinds that require a key.
+        lifetimes: Default lifetime by kind; other kinds do not expire.
+        capacity: Maximum number of active memories per owner; None: no limit.
+        cleanup_threshold: Strength below which cleanup lets memories fade; None: no cleanup.
+        pinned_kinds: Kinds recalled without a search and listed first; at most half of the results,
+            rounded up.
+        context_kinds: The only kinds in prompt context; None: all.
+        kinds_after_session: The kind that a memory changes to when its session ends, by kind.
+        default_top_k: Default number of results. None: `recall` uses the configuration; prompt
+            context is limited by its token budget only.
+        merges_duplicates: Whether duplicate results are returned once, and similar memories are
+            linked.
+        reranking: Weight of a reranker's score; None: no reranking.
+        relevance_by_embedder: Estimates whether any result answers the question, by embedder name;
+            other embedders get no estimate.
+        searches_keys: Whether keyword search also matches the words of keys.
+        searches_substrings: Whether a keyword search without results retries with substrings of
+            keys and contents.
+        decay_interval_hours: Interval at which stored strengths are recomputed.
+        description: When to choose the profile, in one phrase.
     """
 
     name: str
@@ -113,7 +112,7 @@ class Profile:
     description: str = ""
 
     def should_embed(self, kind: str | None) -> bool:
-        """Tell whether texts of a kind get vectors; None: messages."""
+        """Return whether texts of a kind are embedded; None stands for messages."""
         if kind is None:
             return self.uses_vectors and self.recalls_messages
         return self.uses_vectors and kind not in self.pinned_kinds

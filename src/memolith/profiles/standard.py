@@ -1,18 +1,22 @@
-"""`standard`: verbatim episodes and typed memories, hybrid search, nothing destroyed."""
+"""The `standard` profile: verbatim episodes, typed memories and hybrid search.
+
+It deletes nothing: strength affects ranking only slightly, and old memories remain recallable.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Annotated
 
 from memolith.domain.memories import Origin
 from memolith.policies.classification import CueClassifier
 from memolith.policies.consolidation import (
-    LONG_CASCADE,
+    Cascade,
     ConsolidationPolicy,
     ConversationSummaryPolicy,
 )
-from memolith.policies.decay import DecayParameters, EbbinghausDecay
+from memolith.policies.decay import EbbinghausDecay
 from memolith.policies.extraction import STANDARD_SCHEMA
 from memolith.policies.learning import SentenceLearning
 from memolith.policies.merging import SameTextMerging
@@ -21,8 +25,19 @@ from memolith.policies.ranking.standard import StandardRanking
 from memolith.policies.rendering.formats import SectionedRendering
 from memolith.policies.supersession.arbiter import GrammarSupersession
 from memolith.profiles.model import Profile
+from memolith.profiles.settings import (
+    DEFAULT_TOP_K,
+    DecayFactor,
+    DecayModifier,
+    Share,
+    describe,
+    describe_floor,
+    describe_modifier,
+    get_decay_parameters,
+)
 
-DECAY_FACTOR = 0.95
+_SUMMARIES = Cascade(threshold=20, keep=10)
+"""Summaries merged into the base memory; the values are those of `tiers`."""
 
 HEADINGS = {
     "correction": "Corrections",
@@ -36,30 +51,45 @@ HEADINGS = {
     "tool_result": "Tool results",
 }
 
-DECAY_PARAMETERS = {
-    "correction": DecayParameters(0.50, 0.35),
-    "identity": DecayParameters(0.50, 0.35),
-    "fact": DecayParameters(0.70, 0.30),
-    "preference": DecayParameters(0.80, 0.25),
-    "project": DecayParameters(0.80, 0.10),
-    "event": DecayParameters(0.70, 0.10),
-    "summary": DecayParameters(0.70, 0.20),
-    "context": DecayParameters(1.00, 0.00),
-    "tool_result": DecayParameters(1.00, 0.00),
-}
-
 
 EXTERNAL_KINDS = MappingProxyType(
     {Origin.TOOL: "tool_result", Origin.DOCUMENT: "context"},
 )
-"""A text from outside that speaks of the user says nothing sure of them."""
+"""The kind of external text that makes claims about the user, by origin."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StandardSettings:
+    """Settings of the `standard` profile: `[memory.standard]`."""
+
+    decay_factor: Annotated[
+        DecayFactor, describe("share of strength left after a day without use")
+    ] = 0.95
+    correction_decay_modifier: Annotated[DecayModifier, describe_modifier("corrections")] = 0.5
+    correction_importance_floor: Annotated[Share, describe_floor("corrections")] = 0.35
+    identity_decay_modifier: Annotated[DecayModifier, describe_modifier("identity facts")] = 0.5
+    identity_importance_floor: Annotated[Share, describe_floor("identity facts")] = 0.35
+    preference_decay_modifier: Annotated[DecayModifier, describe_modifier("preferences")] = 0.8
+    preference_importance_floor: Annotated[Share, describe_floor("preferences")] = 0.25
+    fact_decay_modifier: Annotated[DecayModifier, describe_modifier("facts")] = 0.7
+    fact_importance_floor: Annotated[Share, describe_floor("facts")] = 0.3
+    project_decay_modifier: Annotated[DecayModifier, describe_modifier("project facts")] = 0.8
+    project_importance_floor: Annotated[Share, describe_floor("project facts")] = 0.1
+    event_decay_modifier: Annotated[DecayModifier, describe_modifier("events")] = 0.7
+    event_importance_floor: Annotated[Share, describe_floor("events")] = 0.1
+    context_decay_modifier: Annotated[DecayModifier, describe_modifier("temporary context")] = 1.0
+    context_importance_floor: Annotated[Share, describe_floor("temporary context")] = 0.0
+    tool_result_decay_modifier: Annotated[DecayModifier, describe_modifier("tool results")] = 1.0
+    tool_result_importance_floor: Annotated[Share, describe_floor("tool results")] = 0.0
+    summary_decay_modifier: Annotated[DecayModifier, describe_modifier("summaries")] = 0.7
+    summary_importance_floor: Annotated[Share, describe_floor("summaries")] = 0.2
 
 
 def standard(
-    decay_factor: float = DECAY_FACTOR,
-    decay_parameters: Mapping[str, DecayParameters] = MappingProxyType(DECAY_PARAMETERS),
+    settings: StandardSettings = StandardSettings(), top_k: int = DEFAULT_TOP_K
 ) -> Profile:
-    """Return the profile: what is left of a memory after a day, and how each kind fades."""
+    """Return the profile, configured by `settings`."""
+    del top_k
     return Profile(
         name="standard",
         description="always, unless one below is what you need",
@@ -69,7 +99,7 @@ def standard(
         extraction=STANDARD_SCHEMA,
         consolidation=ConsolidationPolicy(
             conversations=ConversationSummaryPolicy(),
-            summaries=LONG_CASCADE,
+            summaries=_SUMMARIES,
             kind="summary",
             runs_without_model=False,
         ),
@@ -77,7 +107,7 @@ def standard(
         supersession=GrammarSupersession(),
         ranking=StandardRanking(),
         relevance_by_embedder=RELEVANCE,
-        decay=EbbinghausDecay(decay_factor, decay_parameters),
+        decay=EbbinghausDecay(settings.decay_factor, get_decay_parameters(settings, HEADINGS)),
         rendering=SectionedRendering(HEADINGS),
         recalls_messages=True,
         merges_duplicates=True,

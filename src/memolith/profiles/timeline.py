@@ -1,9 +1,11 @@
-"""`timeline`: keyed knowledge and a timeline of compressed history, found by keywords alone."""
+"""The `timeline` profile: keyed knowledge, a timeline of compressed history, and keyword search."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import timedelta
 from types import MappingProxyType
+from typing import Annotated
 
 from memolith.policies.classification import FixedClassifier
 from memolith.policies.consolidation import (
@@ -17,9 +19,8 @@ from memolith.policies.merging import KeyedMerging
 from memolith.policies.ranking.weighted import KeywordRanking
 from memolith.policies.rendering.formats import KeyedRendering
 from memolith.profiles.model import Profile
+from memolith.profiles.settings import DEFAULT_TOP_K, Count, Days, TopK, describe
 
-RECALL_LIMIT = 5
-TIMELINE_RETENTION_DAYS = 90
 IMPORTANCE = 0.5
 
 STANDARD_KINDS = {"knowledge": "fact", "timeline": "summary"}
@@ -37,12 +38,36 @@ OWN_KINDS = {
 }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimelineSettings:
+    """Settings of the `timeline` profile: `[memory.timeline]`."""
+
+    recall_limit: Annotated[
+        TopK, describe("default number of recalled memories, also in prompt context")
+    ] = 5
+    timeline_retention_days: Annotated[Days, describe("lifetime of timeline entries, in days")] = 90
+    consolidation_turn_threshold: Annotated[
+        Count, describe("number of turns from which a history is compressed")
+    ] = DEFAULT_HISTORY_COMPRESSION.turns
+    idle_consolidation_minutes: Annotated[
+        Count, describe("idle minutes after which a history is compressed")
+    ] = int(DEFAULT_HISTORY_COMPRESSION.idle_minutes)
+    max_failures_before_degrade: Annotated[
+        Count, describe("consecutive failures after which messages are stored uncompressed")
+    ] = 3
+    consolidation_provider: Annotated[
+        str, describe("chat provider for compression, if not that of `[memory.chat]`")
+    ] = ""
+    consolidation_model: Annotated[
+        str, describe("model for compression, if not that of `[memory.chat]`")
+    ] = ""
+
+
 def timeline(
-    recall_limit: int = RECALL_LIMIT,
-    timeline_retention_days: int = TIMELINE_RETENTION_DAYS,
-    history: HistoryCompressionPolicy = DEFAULT_HISTORY_COMPRESSION,
+    settings: TimelineSettings = TimelineSettings(), top_k: int = DEFAULT_TOP_K
 ) -> Profile:
-    """Return the profile, with its source's own numbers under their own names."""
+    """Return the profile, configured by `settings`."""
+    del top_k
     return Profile(
         name="timeline",
         description="agents that manage their own memory with tools",
@@ -51,16 +76,22 @@ def timeline(
         own_kinds=MappingProxyType(OWN_KINDS),
         classifier=FixedClassifier("knowledge", IMPORTANCE),
         learning=NoLearning(),
-        consolidation=ConsolidationPolicy(history=history, kind="timeline"),
+        consolidation=ConsolidationPolicy(
+            history=HistoryCompressionPolicy(
+                turns=settings.consolidation_turn_threshold,
+                idle_minutes=settings.idle_consolidation_minutes,
+            ),
+            kind="timeline",
+        ),
         merging=KeyedMerging(),
         ranking=KeywordRanking(),
         decay=NoDecay(),
         rendering=KeyedRendering(),
         uses_vectors=False,
         keyed_kinds=frozenset({"knowledge"}),
-        lifetimes=MappingProxyType({"timeline": timedelta(days=timeline_retention_days)}),
+        lifetimes=MappingProxyType({"timeline": timedelta(days=settings.timeline_retention_days)}),
         context_kinds=frozenset({"knowledge"}),
-        default_top_k=recall_limit,
+        default_top_k=settings.recall_limit,
         searches_keys=True,
         searches_substrings=True,
     )

@@ -12,6 +12,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from memolith.config.profiles import get_source_thresholds
 from memolith.domain.memories import Origin, State
 from memolith.domain.reports import Audit, AuditCategory, AuditEntry, AuditExample
 from memolith.policies import arguments
@@ -19,7 +20,6 @@ from memolith.policies.arguments import DEFAULT_AUDIT_EXAMPLES
 from memolith.policies.audit import JunkKind, classify_junk
 from memolith.policies.embedding_models import (
     FITTED_THRESHOLDS,
-    SOURCE_THRESHOLDS,
     SimilarityThresholds,
 )
 from memolith.policies.evidence import read_sources
@@ -109,7 +109,7 @@ class Auditor:
 
 def get_thresholds(embedder: str) -> SimilarityThresholds:
     """Return the similarity thresholds for an embedding model."""
-    return FITTED_THRESHOLDS.get(embedder, SOURCE_THRESHOLDS)
+    return FITTED_THRESHOLDS.get(embedder) or get_source_thresholds()
 
 
 def audit_memories(

@@ -1,1 +1,1 @@
-"""For tests of Memolith and of what is built on it: fakes, contracts, builders, generators."""
+"""Test support for Memolith and its extensions: fakes, contracts, builders and strategies."""

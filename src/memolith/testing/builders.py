@@ -1,4 +1,4 @@
-"""Memories, messages and index entries for tests, made with few words."""
+"""Builders of memories, messages and index entries for tests."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ from memolith.policies.ranking.model import Candidates
 from memolith.ports.store import IndexEntry, Passage
 
 START = datetime(2024, 1, 1, 12, tzinfo=UTC)
-"""When the stories that tests tell begin."""
+"""Start of the timeline in tests."""
 
 DIMENSION = 8
 
 
 def at(seconds: float) -> datetime:
-    """Return the instant so many seconds after `START`."""
+    """Return the instant a number of seconds after `START`."""
     return START + timedelta(seconds=seconds)
 
 
 def record_id(number: int) -> str:
-    """Return the UUID of a number; they sort as the numbers do."""
+    """Return the UUID of a number; UUIDs sort like their numbers."""
     return str(UUID(int=number))
 
 
 def vector(*values: float) -> NDArray[np.int8]:
-    """Return a stored vector of `DIMENSION` that begins with these values."""
+    """Return a stored vector of `DIMENSION` that starts with the given values."""
     padded = np.zeros(DIMENSION)
     padded[: len(values)] = values
     return quantise(padded)
 
 
 def memory(number: int, content: str = "", *, owner_id: str = "alice", **fields: Any) -> Memory:
-    """Return a memory, made `number` seconds after `START` unless fields say otherwise."""
+    """Return a memory, created `number` seconds after `START` by default."""
     created_at = fields.pop("created_at", at(number))
     return Memory(
         id=record_id(number),
@@ -54,7 +54,7 @@ def memory(number: int, content: str = "", *, owner_id: str = "alice", **fields:
 
 
 def message(number: int, content: str = "", *, sequence: int, **fields: Any) -> Message:
-    """Return a message, said `number` seconds after `START` unless fields say otherwise."""
+    """Return a message, sent `number` seconds after `START` by default."""
     return Message(
         speaker=fields.pop("speaker", None),
         content=content or f"message {number}",
@@ -74,7 +74,7 @@ def passage(
     span: Span | None = None,
     digest: bytes | None = None,
 ) -> Passage:
-    """Return a passage with these terms, and a vector that begins with `near`, if given."""
+    """Return a passage with the given terms and, optionally, a vector that starts with `near`."""
     return Passage(
         span=span or Span(0, 1),
         tokens=sum((terms or {}).values()) + 2,
@@ -87,13 +87,13 @@ def passage(
 def entry(
     *passages: Passage, content_key: str = "", traits: Trait = Trait.NONE, words: int = 1
 ) -> IndexEntry:
-    """Return an index entry of these passages."""
+    """Return an index entry with the given passages."""
     tokens = sum(one.tokens for one in passages)
     return IndexEntry(Features(traits, words, tokens), passages, content_key)
 
 
 def short_entry(text: str, *near: float) -> IndexEntry:
-    """Return the entry of a text of one passage: its words are its terms, and its key."""
+    """Return the entry of a one-passage text: its words are its terms, and the text is its key."""
     words = text.split()
     terms = {word: words.count(word) for word in words}
     return entry(
@@ -104,7 +104,7 @@ def short_entry(text: str, *near: float) -> IndexEntry:
 
 
 def candidates(rows: int, **columns: Any) -> Candidates:
-    """Return that many equal candidates, each a session of its own, but for these columns."""
+    """Return equal candidates, each in its own session, with the given columns replaced."""
     values: dict[str, Any] = {
         "similarity": np.full(rows, 0.5),
         "best_similarity": np.full(rows, 0.5),

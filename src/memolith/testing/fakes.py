@@ -1,4 +1,4 @@
-"""A clock that stands until it is moved."""
+"""Fakes: a settable clock, a hashing embedder, a word counter and a scripted arbitrator."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from memolith.ports.models import TextRole
 
 
 class SettableClock:
-    """A `Clock` that tells the time it was given."""
+    """A `Clock` that only moves when set."""
 
     def __init__(self, now: datetime) -> None:
-        """Take the time, with its zone."""
+        """Set the time, which must have a time zone."""
         self._now = now
 
     def now(self) -> datetime:
-        """Return the time it stands at."""
+        """Return the set time."""
         return self._now
 
     def advance(self, by: timedelta) -> None:
-        """Move it."""
+        """Advance the clock."""
         self._now += by
 
 
-# --- An embedder without a model, for tests and for measuring everything else
+# --- Embedder and token counter
 
 
 _NAME = "hashing"
@@ -39,14 +39,14 @@ _WORD = re.compile(r"\w+")
 
 
 class HashingEmbedder:
-    """Gives texts that share words near vectors: each word has a fixed random direction.
+    """An embedder that gives texts with common words similar vectors.
 
-    Deterministic on every machine. Knows nothing of meaning: "cat" and "kitten" are as far
-    apart as any two words.
+    Each word has a fixed random direction, the same on every machine. There is no notion of
+    meaning: "cat" and "kitten" are as dissimilar as any two words.
     """
 
     def __init__(self, dimension: int = 384, name: str = _NAME) -> None:
-        """Make an embedder of vectors of that length; under another name, it is another model."""
+        """Set the length of vectors; another name makes it another model."""
         self._dimension = dimension
         self._name = name
         self._directions: dict[str, NDArray[np.float32]] = {}
@@ -83,27 +83,27 @@ class HashingEmbedder:
 
 
 class WordCounter:
-    """Counts words and marks as tokens: near to word pieces, and needs no model."""
+    """Counts words and punctuation marks: close to word pieces, without a model."""
 
     _piece = re.compile(r"\w{1,8}|[^\w\s]")
 
     def count(self, texts: Sequence[str]) -> list[int]:
-        """Return the number of pieces of each text."""
+        """Return the number of tokens of each text."""
         return [len(self._piece.findall(text)) for text in texts]
 
 
-# --- An arbitrator that says what a test tells it to
+# --- Arbitrator
 
 
 class ScriptedArbitrator:
-    """Gives its answers in turn; with none left it fails.
+    """An arbitrator that returns prepared answers in order and then fails.
 
     Attributes:
-        asked: What it was asked: the known text and the new one.
+        asked: The pairs it was asked about: known and new text.
     """
 
     def __init__(self, answers: Sequence[Verdict] = ()) -> None:
-        """Give these answers."""
+        """Set the answers."""
         self.asked: list[tuple[str, str]] = []
         self._answers = list(answers)
 
@@ -111,7 +111,7 @@ class ScriptedArbitrator:
         """Return the next answer.
 
         Raises:
-            ServiceFailed: There is none left.
+            ServiceFailed: No answer is left.
         """
         self.asked.append((existing, candidate))
         if not self._answers:

@@ -1,4 +1,4 @@
-"""What a store's contract says of transactions, threads and owners; see `store_contract`."""
+"""Store contract: transactions, owners, metadata and concurrency; see `store_contract`."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def profile_of(store: Store, owner_id: str) -> str | None:
 
 
 class _Interrupted(BaseException):
-    """What no store can know of: a key pressed, a thread stopped."""
+    """An interruption that no store can foresee, such as Ctrl+C."""
 
 
 class TransactionContract:
-    """What the port says of transactions."""
+    """Transactions."""
 
     @pytest.mark.parametrize("error", [ValueError, _Interrupted])
-    def test_an_error_in_the_block_undoes_all_of_it(
+    def test_exception_rolls_back_transaction(
         self, store: Store, error: type[BaseException]
     ) -> None:
         remember(store, memory(1, "tea"))
@@ -55,7 +55,7 @@ class TransactionContract:
         with store.read("alice") as snapshot:
             assert worded(snapshot, "tea") == [[1, 4]]
 
-    def test_an_error_caught_within_the_block_undoes_all_of_it_too(self, store: Store) -> None:
+    def test_store_error_caught_in_transaction_still_rolls_back(self, store: Store) -> None:
         remember(store, memory(1))
         with pytest.raises(Conflict), store.write("alice") as tx:
             tx.insert([(memory(2), short_entry("x"))])
@@ -65,7 +65,7 @@ class TransactionContract:
             assert listed(snapshot) == [record_id(1)]
             assert snapshot.counter == 1
 
-    def test_an_owner_nothing_was_written_to_is_not_kept(self, store: Store) -> None:
+    def test_empty_transaction_creates_no_owner(self, store: Store) -> None:
         with store.write("alice") as tx:
             tx.insert([])
             tx.log("s1", [])
@@ -75,7 +75,7 @@ class TransactionContract:
             tx.end_session("s1", at(1))
         assert store.owners() == []
 
-    def test_the_counter_grows_by_one_a_transaction_that_changes(self, store: Store) -> None:
+    def test_counter_increments_once_per_changing_transaction(self, store: Store) -> None:
         with store.write("alice") as tx:
             assert tx.counter == 0
             tx.insert([(memory(1), short_entry("x")), (memory(2), short_entry("y"))])
@@ -89,7 +89,7 @@ class TransactionContract:
         with store.read("alice") as snapshot:
             assert snapshot.counter == 2
 
-    def test_a_transaction_reads_what_it_wrote(self, store: Store) -> None:
+    def test_transaction_reads_its_own_writes(self, store: Store) -> None:
         with store.write("alice") as tx:
             tx.insert([(memory(1, "tea", key="k", tags=("a",)), short_entry("tea", 1))])
             tx.log("s1", [(message(2, "tea", sequence=1), short_entry("tea", 1))])
@@ -105,14 +105,14 @@ class TransactionContract:
             tx.amend(memory(1, "tea", key="other"))
             assert tx.find_by_key("k") is None
 
-    def test_a_transaction_searches_the_state_at_its_begin(self, store: Store) -> None:
+    def test_transaction_searches_the_state_at_its_start(self, store: Store) -> None:
         remember(store, memory(1, "tea"))
         with store.write("alice") as tx:
             tx.insert([(memory(2, "tea"), short_entry("tea", 1))])
             assert worded(tx, "tea")[0][:1] == [1]
             assert found(tx, near=(1,))[:1] == [1]
 
-    def test_a_profile_is_kept_at_the_first_write(self, store: Store) -> None:
+    def test_profile_is_stored_with_the_first_write(self, store: Store) -> None:
         assert profile_of(store, "alice") is None
         with store.write("alice") as tx:
             tx.adopt_profile("facts")
@@ -121,7 +121,7 @@ class TransactionContract:
         assert profile_of(store, "alice") == "facts"
         assert profile_of(store, "bob") is None
 
-    def test_a_profile_can_be_changed(self, store: Store) -> None:
+    def test_profile_can_be_changed(self, store: Store) -> None:
         with store.write("alice") as tx:
             tx.set_profile("facts")
         with store.write("alice") as tx:
@@ -133,7 +133,7 @@ class TransactionContract:
         assert profile_of(store, "alice") == "tiers"
         assert profile_of(store, "bob") is None
 
-    def test_touching_adds_counts_and_changes_nothing_else(self, store: Store) -> None:
+    def test_touch_adds_counts_and_changes_nothing_else(self, store: Store) -> None:
         remember(store, memory(1, access_count=2), memory(2))
         store.record_access(
             "alice", {record_id(1): (3, at(80)), record_id(9): (1, at(1)), "?": (1, at(1))}
@@ -153,15 +153,15 @@ class TransactionContract:
 
 
 class OwnersContract:
-    """What the port says of several owners."""
+    """Isolation of owners."""
 
-    def test_owners_are_listed_sorted(self, store: Store) -> None:
+    def test_owners_are_sorted(self, store: Store) -> None:
         names = [*HOSTILE, "b", "a", "B"]
         for name in names:
             remember(store, memory(1, owner_id=name), owner_id=name)
         assert store.owners() == sorted(names)
 
-    def test_owners_with_the_same_names_for_all_do_not_meet(self, store: Store) -> None:
+    def test_owners_with_equal_ids_are_isolated(self, store: Store) -> None:
         for owner, word in (("alice", "tea"), ("bob", "pot")):
             own = memory(1, word, owner_id=owner, key="k", tags=("t",), session_id="s1")
             remember(store, own, owner_id=owner)
@@ -185,7 +185,7 @@ class OwnersContract:
             assert worded(snapshot, "tea", "pot", "new") == [[1, 2], [], []]
             assert found(snapshot) == [1, 2]
 
-    def test_what_others_hold_changes_no_answer(self, store: Store) -> None:
+    def test_search_results_do_not_depend_on_other_owners(self, store: Store) -> None:
         texts = ["tea pot", "tea", "cup of tea", "water", "pot"]
 
         def fill(owner: str) -> None:
@@ -211,33 +211,33 @@ class OwnersContract:
 
 
 class MetaContract:
-    """What the port says of the store itself."""
+    """Metadata and the lifetime of a store."""
 
-    def test_a_new_store_knows_no_embedder(self, fresh_store: Store) -> None:
+    def test_new_store_has_no_embedder(self, fresh_store: Store) -> None:
         meta = fresh_store.meta
         assert (meta.embedder, meta.dimension) == (None, None)
         assert meta.schema >= 1
         assert meta.cipher
 
-    def test_the_embedder_is_kept(self, fresh_store: Store) -> None:
+    def test_embedder_is_stored(self, fresh_store: Store) -> None:
         fresh_store.adopt_embedder("one", 4)
         fresh_store.adopt_embedder("one", 4)
         assert (fresh_store.meta.embedder, fresh_store.meta.dimension) == ("one", 4)
 
-    def test_another_embedder_is_refused_once_there_are_vectors(self, store: Store) -> None:
+    def test_other_embedder_is_rejected_if_there_are_vectors(self, store: Store) -> None:
         remember(store, memory(1))
         for name, dimension in (("another", DIMENSION), ("builders", DIMENSION + 1)):
             with pytest.raises(WrongEmbeddingModel):
                 store.adopt_embedder(name, dimension)
         assert (store.meta.embedder, store.meta.dimension) == ("builders", DIMENSION)
 
-    def test_another_embedder_is_taken_while_there_are_no_vectors(self, store: Store) -> None:
+    def test_other_embedder_is_accepted_while_there_are_no_vectors(self, store: Store) -> None:
         with store.write("alice") as tx:
             tx.insert([(memory(1), short_entry("keywords only"))])
         store.adopt_embedder("another", 4)
         assert (store.meta.embedder, store.meta.dimension) == ("another", 4)
 
-    def test_a_closed_store_says_so(self, store: Store) -> None:
+    def test_closed_store_rejects_all_calls(self, store: Store) -> None:
         remember(store, memory(1))
         store.close()
         store.close()
@@ -248,9 +248,9 @@ class MetaContract:
 
 
 class ConcurrencyContract:
-    """What the port says of several at once."""
+    """Concurrent readers and writers."""
 
-    def test_a_snapshot_stands_still_while_others_write(self, store: Store) -> None:
+    def test_snapshot_is_unaffected_by_later_writes(self, store: Store) -> None:
         remember(store, memory(1, "tea"))
         say(store, message(5, "tea", sequence=1))
         with store.read("alice") as before, store.read("alice") as later:
@@ -272,7 +272,7 @@ class ConcurrencyContract:
                 numbers = snapshot.item_numbers([record_id(1)], NOW)
                 assert snapshot.usage_stats(numbers).access_count.tolist() == [0]
 
-    def test_a_reader_does_not_wait_for_a_writer(self, store: Store) -> None:
+    def test_readers_do_not_wait_for_writers(self, store: Store) -> None:
         remember(store, memory(1, "tea"))
         with store.write("alice") as tx:
             tx.insert([(memory(2, "tea"), short_entry("tea", 1))])
@@ -280,7 +280,7 @@ class ConcurrencyContract:
                 assert pool.submit(_ids_found, store).result(_PATIENCE_S) == [1]
         assert _ids_found(store) == [1, 2]
 
-    def test_writers_of_one_owner_come_one_after_the_other(self, store: Store) -> None:
+    def test_writers_of_one_owner_are_serialised(self, store: Store) -> None:
         def add_ten(worker: int) -> None:
             for turn in range(10):
                 with store.write("alice") as tx:
@@ -311,7 +311,7 @@ class ConcurrencyContract:
         _run(live)
         assert store.owners() == [f"owner{worker}" for worker in range(_THREADS)]
 
-    def test_readers_see_whole_transactions_only(self, store: Store) -> None:
+    def test_readers_see_only_complete_transactions(self, store: Store) -> None:
         done = threading.Event()
 
         def read() -> None:
@@ -340,7 +340,7 @@ def _ids_found(store: Store) -> list[int]:
 
 
 def _run(work: Callable[[int], None]) -> None:
-    """Do something in eight threads, and raise what went wrong in any."""
+    """Run a function in eight threads and raise the first error."""
     with ThreadPoolExecutor(_THREADS) as pool:
         for future in [pool.submit(work, worker) for worker in range(_THREADS)]:
             future.result(_PATIENCE_S)

@@ -1,4 +1,7 @@
-"""Hypothesis strategies for what a store holds and is asked: few values, so that they meet."""
+"""The contract of a store: Hypothesis strategies, snapshot dumps, and all tests as one class.
+
+The strategies draw from few values, so that generated records collide.
+"""
 
 from __future__ import annotations
 
@@ -48,17 +51,17 @@ WORDS = ("tea", "cup", "pot", "%", "é")
 KINDS = ("fact", "event", EPISODE)
 TAGS = ("a", "b")
 IDS = tuple(record_id(number) for number in range(1, 25))
-"""Few of each, so that they meet: both owners have the same, and some are of both kinds."""
+"""Few ids, so that they collide: both owners share them, and some serve both kinds of records."""
 
 small = st.integers(-3, 3)
 ids = st.sampled_from(IDS)
 memory_ids = st.sampled_from(IDS[:14])
 message_ids = st.sampled_from(IDS[10:])
 picks = st.sampled_from((None, *range(len(IDS))))
-"""Which of what is there a step is about; None: what the step says, there or not."""
+"""Index of the existing record a step is about; None for the step's own id."""
 
 steps = st.sampled_from((1, 1, 1, 1, 0, 2))
-"""How far above the last version the next one is."""
+"""Difference between the last version and the next one."""
 
 times = st.integers(0, 60).map(at)
 _terms = st.dictionaries(st.sampled_from(WORDS), st.integers(1, 3), max_size=4)
@@ -137,11 +140,11 @@ messages = st.builds(
 )
 
 
-# --- All that a snapshot says, in a form that compares bit for bit
+# --- Comparable dumps of a snapshot
 
 
 def records(snapshot: Snapshot) -> dict[str, Any]:
-    """Return all that a snapshot says of records."""
+    """Return everything that a snapshot returns about records."""
     states = frozenset(State)
     everything: dict[str, Any] = {"states": states, "kinds": None, "tags": (), "cursor": None}
     first = snapshot.page(**everything, limit=2)
@@ -198,7 +201,7 @@ def records(snapshot: Snapshot) -> dict[str, Any]:
 def searched(
     snapshot: Snapshot, scope: SearchFilter, near: tuple[int, int, int], limit: int
 ) -> dict[str, Any]:
-    """Return all that a snapshot says to a search."""
+    """Return everything that a snapshot returns for a search."""
     query = vector(*near)
     nearest = snapshot.nearest(query, limit, scope)
     own = snapshot.item_numbers(IDS, scope)
@@ -223,7 +226,7 @@ def searched(
 
 
 def plain(value: Any) -> Any:
-    """Return a value in which arrays are lists, so that `==` compares all of it, types too."""
+    """Return a value with arrays as lists, so that `==` compares values and types."""
     if isinstance(value, np.ndarray):
         return (value.dtype.name, value.tolist())
     if is_dataclass(value) and not isinstance(value, type):
@@ -235,7 +238,7 @@ def plain(value: Any) -> Any:
     return value
 
 
-# --- The contract of a store, as tests: every sentence of the port's docstrings has one
+# --- The contract: at least one test for every promise in the port's docstrings
 
 
 class StoreContract(
@@ -263,7 +266,7 @@ class StoreContract(
     MetaContract,
     ConcurrencyContract,
 ):
-    """All of it."""
+    """All tests of a store. Subclasses provide `fresh_store`."""
 
     @pytest.fixture
     def fresh_store(self) -> Iterator[Store]:
@@ -272,6 +275,6 @@ class StoreContract(
 
     @pytest.fixture
     def store(self, fresh_store: Store) -> Store:
-        """Return a new store that has adopted the builders' vectors."""
+        """Return a new store with the builders' embedder."""
         fresh_store.adopt_embedder("builders", DIMENSION)
         return fresh_store

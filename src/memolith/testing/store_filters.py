@@ -1,4 +1,4 @@
-"""What a store's contract says of what a search may return; see `store_contract`."""
+"""Store contract: search filters; see `store_contract`."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from memolith.testing.store_search import NOW, added, found, logged, worded
 
 
 class ScopeContract:
-    """What the port and `Scope` say of what a search may return."""
+    """Search filters."""
 
     @pytest.fixture
     def filled(self, store: Store) -> Store:
-        """A store with five memories and two messages that are all about tea."""
+        """Return a store with five memories and two messages, all about tea."""
         near = short_entry("tea", 1)
         added(
             store,
@@ -58,7 +58,7 @@ class ScopeContract:
             ({"as_of": at(499), "kinds": frozenset({"fact"}), "until": at(4)}, [1, 3]),
         ],
     )
-    def test_a_search_returns_what_the_scope_lets_through(
+    def test_search_respects_the_filter(
         self, filled: Store, choice: dict[str, Any], expected: list[int]
     ) -> None:
         scope = replace(NOW, **choice)
@@ -72,7 +72,7 @@ class ScopeContract:
         assert [n for n, kept in zip(range(1, 8), passed, strict=True) if kept] == expected
         assert within == [record_id(n) for n in expected]
 
-    def test_what_changes_within_a_version_changes_the_scope(self, filled: Store) -> None:
+    def test_amended_fields_are_filtered_by_their_new_values(self, filled: Store) -> None:
         with filled.read("alice") as snapshot:
             assert found(snapshot, replace(NOW, tags=("c",))) == []
         with filled.write("alice") as tx:
@@ -87,13 +87,13 @@ class ScopeContract:
             assert found(snapshot, replace(NOW, kinds=frozenset({"event"}))) == [1, 2]
             assert found(snapshot, replace(NOW, tags=("a",))) == [2]
 
-    def test_what_is_open_is_found_whatever_its_writers_clocksaid(self, store: Store) -> None:
+    def test_current_version_is_found_despite_clock_skew(self, store: Store) -> None:
         remember(store, memory(1, updated_at=at(5_000)))
         with store.read("alice") as snapshot:
             assert found(snapshot) == [1]
             assert found(snapshot, replace(NOW, as_of=at(999))) == []
 
-    def test_old_versions_are_found_as_of_their_time_only(self, store: Store) -> None:
+    def test_old_versions_are_found_only_as_of_their_time(self, store: Store) -> None:
         remember(store, memory(1, "tea"))
         with store.write("alice") as tx:
             tx.revise(memory(1, "pot", version=2, updated_at=at(60)), short_entry("pot", 0, 1))
@@ -106,14 +106,14 @@ class ScopeContract:
 
     @pytest.fixture
     def resting(self, store: Store) -> Store:
-        """A store with a memory in each state, in order, the first past its time."""
+        """Return a store with a memory in each state, in order; the first is expired."""
         remember(store, memory(1, "tea", expires_at=at(500)))
         for number, state in enumerate(State, start=2):
             tags = ("a",) if state is State.FADED else ()
             remember(store, memory(number, "tea", state=state, tags=tags, expires_at=at(900)))
         return store
 
-    def test_a_search_can_take_what_is_dormant(self, resting: Store) -> None:
+    def test_search_can_include_dormant_memories(self, resting: Store) -> None:
         active, superseded, expired, faded, evicted, forgotten = range(2, 8)
         scope = replace(NOW, now=at(600), dormant=True)
         with resting.read("alice") as snapshot:
@@ -147,7 +147,7 @@ class ScopeContract:
             assert worded(snapshot, "tea", "pot", scope=scope) == [[], [1]]
             assert snapshot.postings(["pot"], scope).document_frequency.tolist() == [0]
 
-    def test_what_was_revived_is_found_once_and_what_was_forgotten_not(self, store: Store) -> None:
+    def test_revived_memory_is_found_once_and_forgotten_one_is_not(self, store: Store) -> None:
         remember(store, memory(1, "tea", state=State.EVICTED), memory(2, "tea"))
         scope = replace(NOW, dormant=True)
         with store.read("alice") as snapshot:
@@ -163,8 +163,8 @@ class ScopeContract:
         with store.read("alice") as snapshot:
             assert found(snapshot, scope) == [1]
 
-    def test_what_is_suspicious_and_not_the_users_can_be_left_out(self, store: Store) -> None:
-        """As long as nobody has reviewed it."""
+    def test_suspicious_items_not_from_the_user_can_be_excluded(self, store: Store) -> None:
+        """Only unreviewed items are excluded."""
         plain = short_entry("tea", 1)
         marked = replace(plain, features=replace(plain.features, traits=Trait.SUSPICIOUS))
         traits = Trait.SUSPICIOUS | Trait.REVIEWED | Trait.PLACE
@@ -190,7 +190,7 @@ class ScopeContract:
             assert len(snapshot.items_with_traits(Trait.SUSPICIOUS | Trait.PLACE, NOW)) == 6
             assert snapshot.items_with_traits(Trait.QUESTION, NOW).tolist() == []
 
-    def test_what_an_active_summary_stands_for_is_hidden(self, store: Store) -> None:
+    def test_sources_of_an_active_summary_are_hidden(self, store: Store) -> None:
         remember(store, memory(1, compressed=True), memory(2, compressed=True), memory(3))
         remember(store, memory(4, kind="summary", updated_at=at(50)))
         with store.write("alice") as tx:
@@ -206,7 +206,7 @@ class ScopeContract:
             assert found(snapshot) == [1, 2, 3]
             assert found(snapshot, replace(NOW, as_of=at(69))) == [2, 3, 4]
 
-    def test_a_link_alone_reaches_the_next_search(self, store: Store) -> None:
+    def test_new_link_affects_the_next_search(self, store: Store) -> None:
         remember(store, memory(1, compressed=True), memory(2))
         with store.read("alice") as snapshot:
             assert found(snapshot) == [1, 2]

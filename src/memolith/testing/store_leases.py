@@ -1,4 +1,4 @@
-"""What a store's contract says of claims; see `memolith.ports.work`."""
+"""Store contract: leases of work; see `memolith.ports.work`."""
 
 from __future__ import annotations
 
@@ -48,20 +48,20 @@ def _owners(store: Store, work: WorkKind, seconds: float) -> list[str]:
 
 
 class ClaimsContract:
-    """Who may do what for an owner."""
+    """Leases of an owner's work."""
 
     @pytest.fixture
     def settled(self, store: Store) -> Store:
-        """Return a store in which Alice and Bob have something."""
+        """Return a store with data of Alice and Bob."""
         for owner in ("alice", "bob"):
             remember(store, memory(1, owner_id=owner), owner_id=owner)
         return store
 
-    def test_a_claim_says_whose_and_what_it_is(self, settled: Store) -> None:
+    def test_lease_contains_owner_and_kind_of_work(self, settled: Store) -> None:
         claim = _taken(settled, 0, _CONSOLIDATE)
         assert (claim.owner_id, claim.work, claim.attempts) == ("alice", _CONSOLIDATE, 0)
 
-    def test_an_owner_has_one_claim_of_each_kind_of_work(self, settled: Store) -> None:
+    def test_owner_has_one_lease_per_kind_of_work(self, settled: Store) -> None:
         tokens = {
             _taken(settled, 0, work, owner).token for work in WorkKind for owner in ("alice", "bob")
         }
@@ -71,14 +71,14 @@ class ClaimsContract:
             assert _take(settled, 9.999_999, work) is None
 
     @pytest.mark.parametrize("owner", ["nobody", *HOSTILE])
-    def test_an_owner_who_has_nothing_stored_has_no_work(self, store: Store, owner: str) -> None:
+    def test_owner_without_data_has_no_work(self, store: Store, owner: str) -> None:
         assert _take(store, 0, owner=owner) is None
         assert _owners(store, _CONSOLIDATE, 0) == []
         store.leases.retry(owner)
         assert store.owners() == []
 
     @pytest.mark.parametrize("owner", HOSTILE)
-    def test_any_owners_work_can_be_claimed(self, store: Store, owner: str) -> None:
+    def test_work_of_any_owner_id_can_be_leased(self, store: Store, owner: str) -> None:
         _let_wait(store, 1, owner)
         assert _owners(store, _LEARN, 0) == [owner]
         claim = _taken(store, 0, owner=owner)
@@ -86,7 +86,7 @@ class ClaimsContract:
         store.leases.fail(claim, retry_at=at(5))
         assert _taken(store, 5, owner=owner).attempts == 1
 
-    def test_a_claim_that_ran_out_is_taken_over_and_then_lost(self, settled: Store) -> None:
+    def test_expired_lease_is_lost_once_taken_over(self, settled: Store) -> None:
         first = _taken(settled, 0)
         second = _taken(settled, 10)
         assert not _holds(settled, first)
@@ -98,18 +98,18 @@ class ClaimsContract:
         assert _holds(settled, second)
         assert settled.leases.renew(second, now=at(11), lease_s=_LEASE_S)
 
-    def test_a_claim_that_ran_out_counts_until_it_is_taken_over(self, settled: Store) -> None:
+    def test_expired_lease_stays_valid_until_taken_over(self, settled: Store) -> None:
         claim = _taken(settled, 0)
         assert settled.leases.renew(claim, now=at(50), lease_s=_LEASE_S)
         assert _holds(settled, claim)
         assert _take(settled, 59) is None
         assert _taken(settled, 60).token != claim.token
 
-    def test_to_be_taken_over_is_no_failed_attempt(self, settled: Store) -> None:
+    def test_takeover_is_not_a_failed_attempt(self, settled: Store) -> None:
         settled.leases.fail(_taken(settled, 0), retry_at=at(0))
         assert [_taken(settled, n).attempts for n in (0, 10, 20)] == [1, 1, 1]
 
-    def test_a_released_claim_is_free_and_its_count_cleared(self, settled: Store) -> None:
+    def test_released_work_is_free_and_its_attempts_are_reset(self, settled: Store) -> None:
         settled.leases.fail(_taken(settled, 0), retry_at=at(0))
         claim = _taken(settled, 0)
         settled.leases.release(claim)
@@ -118,7 +118,9 @@ class ClaimsContract:
         settled.leases.fail(claim, retry_at=None)
         assert _taken(settled, 0).attempts == 0
 
-    def test_a_failed_claim_waits_until_its_time_and_counts_it(self, settled: Store) -> None:
+    def test_failed_work_waits_until_its_retry_time_and_counts_the_attempt(
+        self, settled: Store
+    ) -> None:
         claim = _taken(settled, 0)
         settled.leases.fail(claim, retry_at=at(5))
         assert not _holds(settled, claim)
@@ -129,7 +131,7 @@ class ClaimsContract:
         settled.leases.fail(again, retry_at=at(7))
         assert _taken(settled, 7).attempts == 2
 
-    def test_a_parked_claim_waits_for_a_word(self, settled: Store) -> None:
+    def test_parked_work_waits_for_an_explicit_retry(self, settled: Store) -> None:
         settled.leases.fail(_taken(settled, 0), retry_at=None)
         settled.leases.fail(_taken(settled, 0, owner="bob"), retry_at=None)
         assert _take(settled, 1e9) is None
@@ -137,18 +139,18 @@ class ClaimsContract:
         assert _taken(settled, 0).attempts == 0
         assert _take(settled, 1e9, owner="bob") is None
 
-    def test_unparking_lets_what_is_postponed_be_tried_at_once(self, settled: Store) -> None:
+    def test_retry_makes_postponed_work_due_at_once(self, settled: Store) -> None:
         settled.leases.fail(_taken(settled, 0), retry_at=at(100))
         settled.leases.retry("alice")
         assert _taken(settled, 1).attempts == 0
 
-    def test_unparking_leaves_to_others_what_they_hold(self, settled: Store) -> None:
+    def test_retry_does_not_take_leased_work(self, settled: Store) -> None:
         claim = _taken(settled, 0)
         settled.leases.retry("alice")
         assert _holds(settled, claim)
         assert _take(settled, 1) is None
 
-    def test_owners_are_sorted_and_the_claimed_left_out(self, settled: Store) -> None:
+    def test_owners_are_sorted_and_leased_ones_are_excluded(self, settled: Store) -> None:
         remember(settled, memory(1, owner_id="Zoe"), owner_id="Zoe")
         assert _owners(settled, _CONSOLIDATE, 0) == ["Zoe", "alice", "bob"]
         claim = _taken(settled, 0, _CONSOLIDATE)
@@ -160,7 +162,7 @@ class ClaimsContract:
         settled.leases.fail(_taken(settled, 20, _CONSOLIDATE), retry_at=None)
         assert _owners(settled, _CONSOLIDATE, 1e9) == ["Zoe", "bob"]
 
-    def test_owners_who_learn_are_those_with_messages_that_wait(self, settled: Store) -> None:
+    def test_owners_with_learning_work_have_due_messages(self, settled: Store) -> None:
         assert _owners(settled, _LEARN, 0) == []
         for n, owner in enumerate(("alice", "bob", "carol", "dave", "erin"), start=11):
             _let_wait(settled, n, owner)
@@ -178,7 +180,7 @@ class ClaimsContract:
         assert _owners(settled, _LEARN, 5) == ["alice"]
         assert _owners(settled, _CONSOLIDATE, 5) == ["alice", "bob", "carol", "dave", "erin"]
 
-    def test_unparking_lets_messages_be_tried_at_once(self, settled: Store) -> None:
+    def test_retry_makes_messages_due_at_once(self, settled: Store) -> None:
         for n in (11, 12, 13):
             _let_wait(settled, n, "alice")
         with settled.write("alice") as tx:
@@ -199,7 +201,7 @@ class ClaimsContract:
                 ids=[record_id(11), record_id(12)]
             )
 
-    def test_claims_move_no_counter_and_make_no_event(self, settled: Store) -> None:
+    def test_leases_change_no_counter_and_create_no_event(self, settled: Store) -> None:
         claim = _taken(settled, 0)
         settled.leases.renew(claim, now=at(1), lease_s=_LEASE_S)
         settled.leases.fail(claim, retry_at=at(1))
@@ -210,7 +212,7 @@ class ClaimsContract:
         assert history is not None
         assert history.events == ()
 
-    def test_erasing_an_owner_removes_the_claims(self, settled: Store) -> None:
+    def test_erasing_an_owner_removes_its_leases(self, settled: Store) -> None:
         claim = _taken(settled, 0)
         settled.leases.fail(_taken(settled, 0, _CONSOLIDATE), retry_at=None)
         settled.erase("alice", at(1))
@@ -224,7 +226,7 @@ class ClaimsContract:
         assert not _holds(settled, claim)
         assert _taken(settled, 1, _CONSOLIDATE).attempts == 0
 
-    def test_a_claim_is_held_in_its_owners_transactions_only(self, settled: Store) -> None:
+    def test_lease_is_held_only_in_transactions_of_its_owner(self, settled: Store) -> None:
         claim = _taken(settled, 0)
         with settled.write("bob") as tx:
             assert not tx.holds_lease(claim)
@@ -235,7 +237,7 @@ class ClaimsContract:
             assert not tx.holds_lease(replace(claim, token=b""))
             assert tx.holds_lease(claim)
 
-    def test_nobody_takes_a_claim_before_the_commit_of_who_holds_it(self, settled: Store) -> None:
+    def test_lease_is_not_taken_over_before_its_holder_commits(self, settled: Store) -> None:
         claim = _taken(settled, 0)
         with ThreadPoolExecutor(1) as pool:
             with settled.write("alice") as tx:
@@ -247,7 +249,7 @@ class ClaimsContract:
         assert not _holds(settled, claim)
         assert _holds(settled, second)
 
-    def test_of_many_threads_one_gets_a_claim(self, settled: Store) -> None:
+    def test_only_one_of_many_threads_gets_a_lease(self, settled: Store) -> None:
         with ThreadPoolExecutor(16) as pool:
             for turn in range(5):
                 found = list(pool.map(lambda _, t=turn: _take(settled, t * 10), range(16)))

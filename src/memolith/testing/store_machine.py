@@ -1,8 +1,8 @@
-"""A state machine that drives a store and the in-memory reference side by side.
+"""A Hypothesis state machine that compares a store with the in-memory reference.
 
-Whatever is written to both, every read and every search must give the same, bit for bit, and
-what one refuses the other must refuse with the same error. An adapter's tests subclass
-`StoreMachine`, say how to open their store, and let Hypothesis run it:
+Both receive the same writes. Every read and search must return identical results, and both must
+reject the same calls with the same error. An adapter's tests subclass `StoreMachine` and define how
+to open their store:
 
     class MyMachine(StoreMachine):
         def open_store(self) -> Store:
@@ -53,13 +53,13 @@ _CHANGES: dict[str, Callable[[Transaction, Sequence[str], datetime], None]] = {
 
 
 class WorkRules:
-    """Lets things wait, claims them, and says that they were done, in both stores."""
+    """Rules for pending work, leases and usage."""
 
     store: Store
     reference: Store
 
     def __init__(self) -> None:
-        """Begin without a claim."""
+        """Initialise without leases."""
         super().__init__()
         self._claims: list[tuple[WorkLease, WorkLease]] = []
 
@@ -77,7 +77,7 @@ class WorkRules:
         at_=some.times,
     )
     def say_what_was_done(self, owner: str, what: str, ids: Sequence[str], at_: Any) -> None:
-        """Let messages wait, or say what became of them or of memories."""
+        """Mark messages as pending, learned, failed or summarised, or change marks of memories."""
         self._write(owner, lambda tx: _CHANGES[what](tx, ids, at_))
 
     @rule(
@@ -88,12 +88,12 @@ class WorkRules:
         ),
     )
     def set_progress(self, owner: str, session: str, progress: ConsolidationProgress) -> None:
-        """Say how far a conversation was made shorter."""
+        """Set the consolidation progress of a session."""
         self._write(owner, lambda tx: tx.set_progress(session, progress))
 
     @rule(owner=some.owners, work=_works, at_=some.times)
     def take(self, owner: str, work: WorkKind, at_: Any) -> None:
-        """Take a claim."""
+        """Take a lease."""
         one, other = (s.leases.acquire(owner, work, now=at_, lease_s=_LEASE_S) for s in self._both)
         assert (one and one.attempts) == (other and other.attempts)
         if one is not None and other is not None:
@@ -101,7 +101,7 @@ class WorkRules:
 
     @rule(pick=st.integers(0, 9), at_=some.times, end=st.sampled_from(("keep", "release", "fail")))
     def end_or_keep(self, pick: int, at_: Any, end: str) -> None:
-        """Keep a claim, or give it back, whether it was lost or not."""
+        """Renew, release or fail a lease, even if it was lost."""
         if not self._claims:
             return
         pair = self._claims[pick % len(self._claims)]
@@ -118,7 +118,7 @@ class WorkRules:
 
     @rule(owner=some.owners)
     def retry(self, owner: str) -> None:
-        """Let everything be tried again."""
+        """Retry all failed work."""
         for store in self._both:
             store.leases.retry(owner)
 
@@ -130,7 +130,7 @@ class WorkRules:
 
     @invariant()
     def same_work(self) -> None:
-        """Compare whose work may be taken, and what was spent."""
+        """Compare due work and usage."""
         for work in WorkKind:
             for seconds in (10, 40, 1e6):
                 one, other = (s.leases.owners(work, now=at(seconds)) for s in self._both)
@@ -141,25 +141,25 @@ class WorkRules:
 
     @staticmethod
     def _holds(store: Store, claim: WorkLease) -> bool | None:
-        """Return whether a claim counts; None: its owner was erased."""
+        """Return whether a lease is valid; None if its owner was erased."""
         if store.is_erased(claim.owner_id):
             return None
         with store.write(claim.owner_id) as tx:
             return tx.holds_lease(claim)
 
 
-# --- A state machine that drives a store and the in-memory reference side by side
+# --- Records and searches
 
 
 class StoreMachine(WorkRules, RuleBasedStateMachine):
-    """Drives a store under test, and the reference, through the same steps."""
+    """Drives a store under test and the reference through the same steps."""
 
     def open_store(self) -> Store:
-        """Open the store under test: new at first, then as it was closed."""
+        """Open the store under test: new the first time, then with its previous content."""
         raise NotImplementedError
 
     def __init__(self) -> None:
-        """Begin with a new store and a new reference."""
+        """Create a store and a reference."""
         super().__init__()
         self._stack = ExitStack()
         self.reference: Store = InMemoryStore()
@@ -179,9 +179,9 @@ class StoreMachine(WorkRules, RuleBasedStateMachine):
         *,
         with_vectors: bool,
     ) -> None:
-        """Store something for each owner, so that later steps find it.
+        """Store records for each owner, so that later steps have something to change.
 
-        Where the builders' vectors are not adopted, entries with one are refused.
+        Without the builders' embedder, entries with vectors are rejected.
         """
         if with_vectors:
             self.adopt_embedder()
@@ -199,7 +199,7 @@ class StoreMachine(WorkRules, RuleBasedStateMachine):
 
     @rule()
     def adopt_embedder(self) -> None:
-        """Adopt the builders' vectors, perhaps again."""
+        """Adopt the builders' embedder, possibly again."""
         for store in (self.store, self.reference):
             store.adopt_embedder("builders", DIMENSION)
 
@@ -208,7 +208,7 @@ class StoreMachine(WorkRules, RuleBasedStateMachine):
         pairs=st.lists(st.tuples(some.memories, some.entries), min_size=1, max_size=3),
     )
     def insert(self, owner: str, pairs: Sequence[tuple[Memory, IndexEntry]]) -> None:
-        """Store memories."""
+        """Insert memories."""
         owned = [(replace(memory, owner_id=owner), own) for memory, own in pairs]
         self._write(owner, lambda tx: tx.insert(owned))
 
@@ -228,7 +228,7 @@ class StoreMachine(WorkRules, RuleBasedStateMachine):
         *,
         in_place: bool,
     ) -> None:
-        """Log messages; where they follow the last one, or anywhere."""
+        """Log messages after the last one, or at arbitrary positions."""
 
         def step(tx: Transaction) -> None:
             first = tx.next_sequence(session)
@@ -251,7 +251,7 @@ class StoreMachine(WorkRules, RuleBasedStateMachine):
     def revise(
         self, owner: str, memory: Memory, own: IndexEntry, step: int, pick: int | None
     ) -> None:
-        """Open another version of a memory."""
+        """Create a new version of a memory."""
 
         def write(tx: Transaction) -> None:
             id_ = _picked(_memory_ids_of(tx), pick, memory.id)
@@ -262,7 +262,7 @@ class StoreMachine(WorkRules, RuleBasedStateMachine):
 
     @rule(owner=some.owners, memory=some.memories, pick=some.picks)
     def amend(self, owner: str, memory: Memory, pick: int | None) -> None:
-        """Change a memory within its version."""
+        """Amend a memory within its version."""
 
         def write(tx: Transaction) -> None:
             id_ = _picked(_memory_ids_of(tx), pick, memory.id)
@@ -287,7 +287,7 @@ class StoreMachine(WorkRules, RuleBasedStateMachine):
         step: int,
         pick: int | None,
     ) -> None:
-        """Open another version of a message."""
+        """Create a new version of a message."""
 
         def write(tx: Transaction) -> None:
             id_ = _picked(_message_ids_of(tx), pick, said.id)
@@ -298,7 +298,7 @@ class StoreMachine(WorkRules, RuleBasedStateMachine):
 
     @rule(owner=some.owners, id_=some.message_ids, own=some.entries, pick=some.picks)
     def reindex(self, owner: str, id_: str, own: IndexEntry, pick: int | None) -> None:
-        """Index a message anew."""
+        """Reindex a message."""
 
         def write(tx: Transaction) -> None:
             tx.reindex(_picked(_message_ids_of(tx), pick, id_), own)
@@ -307,12 +307,12 @@ class StoreMachine(WorkRules, RuleBasedStateMachine):
 
     @rule(owner=some.owners, ids=st.lists(some.message_ids, max_size=6), at_=some.times)
     def close_messages(self, owner: str, ids: Sequence[str], at_: Any) -> None:
-        """Forget messages."""
+        """Close messages."""
         self._write(owner, lambda tx: tx.close_messages(ids, at_))
 
     @rule(owner=some.owners, ids=st.lists(some.ids, max_size=3), own=some.entries, pick=some.picks)
     def purge(self, owner: str, ids: Sequence[str], own: IndexEntry, pick: int | None) -> None:
-        """Remove records for good, and reword a message that is left."""
+        """Purge records, and rewrite a message that remains."""
 
         def write(tx: Transaction) -> None:
             tx.purge(ids)
@@ -332,13 +332,13 @@ class StoreMachine(WorkRules, RuleBasedStateMachine):
         turn=st.integers(0, 3),
     )
     def remove_sessions(self, owner: str, sessions: Sequence[str], turn: int) -> None:
-        """Remove conversations, one time in four."""
+        """Remove sessions, one time in four."""
         if not turn:
             self._write(owner, lambda tx: tx.remove_sessions(sessions))
 
     @rule(owner=some.owners, at_=some.times, readmitted=st.booleans())
     def erase(self, owner: str, at_: Any, *, readmitted: bool) -> None:
-        """Erase an owner, or let one who was erased come back."""
+        """Erase an owner, or readmit an erased one."""
         if readmitted:
             outcomes = [store.readmit(owner) for store in (self.store, self.reference)]
         else:
@@ -365,7 +365,7 @@ class StoreMachine(WorkRules, RuleBasedStateMachine):
         profile=st.none() | st.sampled_from(("standard", "facts", "tiers")),
     )
     def others(self, owner: str, session: str, at_: Any, id_: str, profile: str | None) -> None:
-        """End a session, record an event, and perhaps adopt or set a profile, all in one."""
+        """End a session, record an event and perhaps set a profile, in one transaction."""
 
         def write(tx: Transaction) -> None:
             tx.end_session(session, at_)
@@ -384,7 +384,7 @@ class StoreMachine(WorkRules, RuleBasedStateMachine):
         at_=some.times,
     )
     def touch(self, owner: str, ids: Sequence[str], count: int, at_: Any) -> None:
-        """Say that memories were recalled."""
+        """Count uses of memories."""
         for store in (self.store, self.reference):
             store.record_access(owner, dict.fromkeys(ids, (count, at_)))
 
@@ -393,7 +393,7 @@ class StoreMachine(WorkRules, RuleBasedStateMachine):
         strengths=st.dictionaries(some.memory_ids, st.floats(0, 1), max_size=5),
     )
     def set_strengths(self, owner: str, strengths: dict[str, float]) -> None:
-        """Store what is left of memories."""
+        """Store memory strengths."""
         own = list(strengths), list(strengths.values())
         self._write(owner, lambda tx: tx.set_strengths(*own))
 
@@ -407,7 +407,7 @@ class StoreMachine(WorkRules, RuleBasedStateMachine):
     def base_memory(
         self, owner: str, content: str, sources: Any, at_: Any, reworded: int | None
     ) -> None:
-        """Write the base memory, or reword a version of it that may not be there."""
+        """Write the base memory, or rewrite a version of it that may not exist."""
 
         def write(tx: Transaction) -> None:
             if reworded is None:
@@ -419,7 +419,7 @@ class StoreMachine(WorkRules, RuleBasedStateMachine):
 
     @rule(owner=some.owners, memory=some.memories, own=some.entries)
     def fail(self, owner: str, memory: Memory, own: IndexEntry) -> None:
-        """Write, and then fail: nothing of it may stay."""
+        """Write and then fail: nothing may remain."""
 
         def write(tx: Transaction) -> None:
             tx.close_messages(some.IDS, at(60))
@@ -437,7 +437,7 @@ class StoreMachine(WorkRules, RuleBasedStateMachine):
 
     @rule(owner=some.owners)
     def hold(self, owner: str) -> None:
-        """Take a snapshot of each and keep it for later."""
+        """Take a snapshot of each store and keep it."""
         if len(self._held) < _MOST_HELD:
             pair = [self._stack.enter_context(s.read(owner)) for s in (self.store, self.reference)]
             self._held.append((pair[0], pair[1]))
@@ -448,14 +448,14 @@ class StoreMachine(WorkRules, RuleBasedStateMachine):
         limit=st.integers(0, 9),
     )
     def compare_held(self, scope: SearchFilter, near: tuple[int, int, int], limit: int) -> None:
-        """Compare old snapshots: they have stood still."""
+        """Compare kept snapshots, which must not have changed."""
         for under_test, reference in self._held:
             self._same(under_test, reference, lambda one: searched(one, scope, near, limit))
             self._same(under_test, reference, records)
 
     @rule()
     def let_go(self) -> None:
-        """Let old snapshots go."""
+        """Close kept snapshots."""
         self._let_go()
 
     @rule(
@@ -481,7 +481,7 @@ class StoreMachine(WorkRules, RuleBasedStateMachine):
 
     @invariant()
     def same_searches(self) -> None:
-        """Compare a search every third time, so that indexes are a few writes behind."""
+        """Compare a search every third time, so that indexes lag a few writes behind."""
         self._turn += 1
         if self._turn % 3:
             return
@@ -492,7 +492,7 @@ class StoreMachine(WorkRules, RuleBasedStateMachine):
                 self._same(under_test, reference, lambda one: searched(one, scope, near, 5))
 
     def teardown(self) -> None:
-        """Close both."""
+        """Close both stores."""
         self._let_go()
         self.store.close()
         self.reference.close()
@@ -502,7 +502,7 @@ class StoreMachine(WorkRules, RuleBasedStateMachine):
         self._stack.close()
 
     def _write(self, owner: str, step: Callable[[Transaction], None]) -> None:
-        """Do a step in both stores: it must go well in both, or fail alike."""
+        """Run a step in both stores; it must succeed in both or fail alike."""
         outcomes: list[type[Exception] | None] = []
         for store in (self.store, self.reference):
             try:
@@ -551,4 +551,4 @@ def _picked(there: Sequence[str], pick: int | None, otherwise: str) -> str:
 
 
 class _FailedOnPurposeError(Exception):
-    """Raised within a transaction, to see it undone."""
+    """Raised within a transaction to test its rollback."""

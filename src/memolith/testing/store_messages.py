@@ -1,4 +1,4 @@
-"""What a store's contract says of messages: one test a sentence; see `store_contract`."""
+"""Store contract: messages, sessions, participants and the base memory; see `store_contract`."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from memolith.testing.store_records import HOSTILE, numbers_of, remember, say
 
 
 class MessagesContract:
-    """What the port says of messages, sessions and participants."""
+    """Messages, sessions and participants."""
 
-    def test_a_message_comes_back_as_it_went_in(self, store: Store) -> None:
+    def test_message_round_trips(self, store: Store) -> None:
         full = message(
             1, "hi", sequence=3, speaker="Bob", role=Role.PARTICIPANT, external_id="D1:3"
         )
@@ -27,7 +27,7 @@ class MessagesContract:
         with store.read("alice") as snapshot:
             assert snapshot.messages(ids=[record_id(1)]) == [full]
 
-    def test_messages_come_by_ids_in_their_order(self, store: Store) -> None:
+    def test_messages_by_id_are_in_the_requested_order(self, store: Store) -> None:
         say(store, *(message(n, sequence=n) for n in (1, 2, 3)))
         with store.read("alice") as snapshot:
             found = snapshot.messages(ids=[record_id(n) for n in (3, 9, 1, 3)] + ["?"])
@@ -35,7 +35,7 @@ class MessagesContract:
             assert numbers_of(snapshot.messages(ids=[record_id(2), record_id(1)], limit=1)) == [2]
             assert snapshot.messages(ids=[]) == []
 
-    def test_messages_of_a_session_come_by_sequence(self, store: Store) -> None:
+    def test_messages_of_a_session_are_ordered_by_sequence(self, store: Store) -> None:
         say(store, message(9, sequence=2), message(8, sequence=5))
         say(store, message(7, sequence=1, session_id="s2"), session_id="s2")
         say(store, message(6, sequence=3), message(5, sequence=7))
@@ -44,7 +44,7 @@ class MessagesContract:
             assert numbers_of(snapshot.messages(session_id="s1", after=2, limit=2)) == [6, 8]
             assert snapshot.messages(session_id="s3") == []
 
-    def test_messages_of_all_sessions_come_as_they_were_stored(self, store: Store) -> None:
+    def test_messages_of_all_sessions_are_in_storage_order(self, store: Store) -> None:
         say(store, message(9, sequence=2), message(3, sequence=1))
         say(store, message(7, sequence=1, session_id="s2"), session_id="s2")
         with store.write("alice") as tx:
@@ -53,7 +53,7 @@ class MessagesContract:
             assert numbers_of(snapshot.messages()) == [9, 3, 7]
             assert numbers_of(snapshot.messages(limit=2)) == [9, 3]
 
-    def test_recent_messages_are_the_last_oldest_first(self, store: Store) -> None:
+    def test_recent_messages_are_the_last_ones_oldest_first(self, store: Store) -> None:
         say(store, *(message(n, sequence=10 - n) for n in range(1, 5)))
         say(store, message(8, sequence=1, session_id="s2"), session_id="s2")
         say(store, message(9, sequence=20))
@@ -68,7 +68,7 @@ class MessagesContract:
             assert snapshot.recent_messages(3, session_id="s3") == []
             assert snapshot.recent_messages(0) == []
 
-    def test_a_forgotten_message_is_left_out(self, store: Store) -> None:
+    def test_forgotten_message_is_excluded(self, store: Store) -> None:
         say(store, message(1, sequence=1), message(2, sequence=2))
         with store.write("alice") as tx:
             tx.close_messages([record_id(1), record_id(9), "?"], at(50))
@@ -79,7 +79,7 @@ class MessagesContract:
             assert numbers_of(snapshot.messages(as_of=at(49))) == [1, 2]
             assert numbers_of(snapshot.messages(as_of=at(50))) == [2]
 
-    def test_a_forgotten_message_is_not_counted(self, store: Store) -> None:
+    def test_forgotten_message_is_not_counted(self, store: Store) -> None:
         say(store, message(1, sequence=1), message(2, sequence=2))
         say(store, message(3, sequence=1, session_id="s2"), session_id="s2")
         assert counts(store) == (3, [2, 1])
@@ -95,7 +95,7 @@ class MessagesContract:
             tx.purge([record_id(1), record_id(2)])
         assert counts(store) == (1, [1])
 
-    def test_messages_as_of_an_instant_come_in_the_version_valid_then(self, store: Store) -> None:
+    def test_messages_as_of_an_instant_have_the_version_valid_then(self, store: Store) -> None:
         first = message(1, "first", sequence=1)
         second = message(1, "second", sequence=1, version=2)
         say(store, first, message(2, sequence=2, said_at=at(70)))
@@ -109,7 +109,7 @@ class MessagesContract:
             assert numbers_of(snapshot.messages(as_of=at(70), limit=1)) == [1]
             assert snapshot.messages(as_of=at(0)) == []
 
-    def test_originals_are_as_they_were_said_with_the_newest_version(self, store: Store) -> None:
+    def test_originals_have_their_first_content_and_newest_version(self, store: Store) -> None:
         first = message(1, "first", sequence=1, external_id="D1:1")
         say(store, first, message(2, sequence=2))
         with store.write("alice") as tx:
@@ -120,7 +120,7 @@ class MessagesContract:
             found = snapshot.original_messages([record_id(2), record_id(9), "?", record_id(1)])
         assert found == [message(2, sequence=2), replace(first, version=2)]
 
-    def test_forgotten_messages_come_as_they_were_said_in_the_order_stored(
+    def test_forgotten_messages_have_their_first_content_in_storage_order(
         self, store: Store
     ) -> None:
         first = message(3, "first", sequence=1)
@@ -138,7 +138,7 @@ class MessagesContract:
         with store.read("alice") as snapshot:
             assert snapshot.forgotten_messages() == []
 
-    def test_a_forgotten_message_can_be_opened_again(self, store: Store) -> None:
+    def test_forgotten_message_can_be_restored(self, store: Store) -> None:
         say(store, message(1, "said", sequence=1))
         back = message(1, "said", sequence=1, version=2)
         with store.write("alice") as tx:
@@ -148,14 +148,14 @@ class MessagesContract:
             assert snapshot.messages() == [back]
             assert snapshot.messages(as_of=at(55)) == []
 
-    def test_a_message_revised_must_be_there_and_get_a_higher_version(self, store: Store) -> None:
+    def test_revision_needs_an_existing_message_and_a_higher_version(self, store: Store) -> None:
         say(store, message(1, sequence=1))
         with pytest.raises(NotFound), store.write("alice") as tx:
             tx.revise_message(message(2, sequence=1, version=2), short_entry("x"), at(9))
         with pytest.raises(Conflict), store.write("alice") as tx:
             tx.revise_message(message(1, sequence=1), short_entry("x"), at(9))
 
-    def test_only_an_open_message_can_be_indexed_anew(self, store: Store) -> None:
+    def test_only_a_current_message_can_be_reindexed(self, store: Store) -> None:
         say(store, message(1, sequence=1))
         with store.write("alice") as tx:
             tx.close_messages([record_id(1)], at(9))
@@ -163,26 +163,28 @@ class MessagesContract:
             with pytest.raises(NotFound), store.write("alice") as tx:
                 tx.reindex(record_id(number), short_entry("x"))
 
-    def test_messages_are_stored_at_the_time_given(self, store: Store) -> None:
+    def test_messages_are_stored_with_the_given_time(self, store: Store) -> None:
         with store.write("alice") as tx:
             tx.log("s1", [(message(1, sequence=1), short_entry("x"))], at=at(100))
         with store.read("alice") as snapshot:
             assert snapshot.messages(as_of=at(99)) == []
             assert snapshot.messages(as_of=at(100)) == [message(1, sequence=1)]
 
-    def test_a_place_in_a_session_is_given_once(self, store: Store) -> None:
+    def test_sequence_is_unique_in_a_session(self, store: Store) -> None:
         say(store, message(1, sequence=1))
         with pytest.raises(Conflict):
             say(store, message(2, sequence=1))
         say(store, message(3, sequence=1, session_id="s2"), session_id="s2")
 
-    def test_a_callers_id_is_given_once_a_session(self, store: Store) -> None:
+    def test_external_id_is_unique_in_a_session(self, store: Store) -> None:
         say(store, message(1, sequence=1, external_id="a"), message(2, sequence=2))
         with pytest.raises(Conflict):
             say(store, message(3, sequence=3, external_id="a"))
         say(store, message(4, sequence=1, external_id="a", session_id="s2"), session_id="s2")
 
-    def test_external_ids_are_known_by_session_forgotten_ones_too(self, store: Store) -> None:
+    def test_external_ids_are_per_session_and_include_forgotten_messages(
+        self, store: Store
+    ) -> None:
         say(store, message(1, sequence=1, external_id="a"), message(2, sequence=2))
         say(store, message(3, sequence=1, external_id="b", session_id="s2"), session_id="s2")
         with store.write("alice") as tx:
@@ -193,7 +195,7 @@ class MessagesContract:
             assert snapshot.external_ids("s3", ["a"]) == set()
             assert snapshot.external_ids("s1", []) == set()
 
-    def test_sessions_come_in_the_order_first_logged(self, store: Store) -> None:
+    def test_sessions_are_ordered_by_their_first_message(self, store: Store) -> None:
         remember(store, memory(90, session_id="s0"))
         say(store, message(1, sequence=1, session_id="z"), session_id="z")
         say(store, message(2, sequence=1, session_id="a", said_at=at(-9)), session_id="a")
@@ -209,7 +211,7 @@ class MessagesContract:
         assert (second.id, second.messages, second.started_at) == ("a", 1, at(-9))
         assert first.number != second.number
 
-    def test_a_session_ends_where_it_is_there(self, store: Store) -> None:
+    def test_only_an_existing_session_can_be_ended(self, store: Store) -> None:
         say(store, message(1, sequence=1))
         with store.write("alice") as tx:
             tx.end_session("s1", at(70))
@@ -220,7 +222,7 @@ class MessagesContract:
             assert snapshot.counter == 2
         assert session.ended_at == at(70)
 
-    def test_the_next_place_follows_the_last(self, store: Store) -> None:
+    def test_next_sequence_follows_the_last(self, store: Store) -> None:
         with store.write("alice") as tx:
             assert tx.next_sequence("s1") == 1
             tx.log("s1", [(message(1, sequence=4), short_entry("x"))])
@@ -229,7 +231,7 @@ class MessagesContract:
             assert tx.next_sequence("s1") == 5
             assert tx.next_sequence("s2") == 1
 
-    def test_participants_are_told_apart_by_name_and_role(self, store: Store) -> None:
+    def test_participants_differ_by_name_and_role(self, store: Store) -> None:
         say(
             store,
             message(1, sequence=1, speaker="Bob", role=Role.PARTICIPANT),
@@ -248,7 +250,7 @@ class MessagesContract:
         ]
         assert [one.number for one in found] == sorted({one.number for one in found})
 
-    def test_a_message_without_role_time_or_place_is_refused(self, store: Store) -> None:
+    def test_message_without_role_time_or_sequence_is_rejected(self, store: Store) -> None:
         for bad in (
             message(1, sequence=1, role=None),
             message(1, sequence=1, said_at=None),
@@ -260,13 +262,13 @@ class MessagesContract:
 
 
 def counts(store: Store) -> tuple[int, list[int]]:
-    """Return how many messages there are in all, and in each session."""
+    """Return the number of messages in total and in each session."""
     with store.read("alice") as snapshot:
         each = [session.messages for session in snapshot.sessions()]
         return snapshot.statistics().messages, each
 
 
-# --- What a store's contract says of the base memory; see `memolith.ports.snapshot`
+# --- Base memory
 
 
 def _write(
@@ -277,16 +279,16 @@ def _write(
 
 
 class BaseMemoryContract:
-    """The living document of an owner."""
+    """The base memory of an owner."""
 
-    def test_there_is_no_base_memory_at_first(self, store: Store) -> None:
+    def test_new_owner_has_no_base_memory(self, store: Store) -> None:
         remember(store, memory(1))
         with store.read("alice") as snapshot:
             assert snapshot.base_memory() is None
             assert snapshot.base_memory(as_of=at(5)) is None
             assert snapshot.base_memories() == []
 
-    def test_a_new_base_memory_closes_the_old_one_and_keeps_it(self, store: Store) -> None:
+    def test_new_base_memory_closes_and_keeps_the_old_version(self, store: Store) -> None:
         sources = (Source(record_id(7), "memory"), Source(record_id(8), "message", "D1:1"))
         _write(store, "likes tea", 10, sources=sources)
         _write(store, "likes coffee", 20)
@@ -297,14 +299,14 @@ class BaseMemoryContract:
             assert snapshot.base_memories() == [first, second]
             assert snapshot.counter == 2
 
-    def test_the_base_memory_as_of_an_instant_is_the_one_valid_then(self, store: Store) -> None:
+    def test_base_memory_as_of_an_instant_is_the_version_valid_then(self, store: Store) -> None:
         for seconds in (10, 20, 30):
             _write(store, f"at {seconds}", seconds)
         with store.read("alice") as snapshot:
             then = [snapshot.base_memory(as_of=at(n)) for n in (9, 10, 19, 20, 99)]
         assert [one and one.content for one in then] == [None, "at 10", "at 10", "at 20", "at 30"]
 
-    def test_a_base_memory_never_begins_before_the_one_before(self, store: Store) -> None:
+    def test_base_memory_never_starts_before_its_predecessor(self, store: Store) -> None:
         _write(store, "first", 20)
         _write(store, "second", 10)
         with store.read("alice") as snapshot:
@@ -313,7 +315,7 @@ class BaseMemoryContract:
         assert (first.valid_from, first.valid_to, second.valid_from) == (at(20), at(20), at(20))
         assert then == second
 
-    def test_a_base_memorys_times_come_back_in_utc(self, store: Store) -> None:
+    def test_base_memory_times_are_in_utc(self, store: Store) -> None:
         zone = timezone(timedelta(hours=2))
         with store.write("alice") as tx:
             tx.set_base_memory("x", sources=(), at=at(5).astimezone(zone))
@@ -323,7 +325,7 @@ class BaseMemoryContract:
         assert only.valid_from.utcoffset() == timedelta(0)
 
     @pytest.mark.parametrize("text", HOSTILE)
-    def test_any_base_memory_comes_back_and_is_its_owners_own(
+    def test_base_memory_round_trips_and_belongs_to_one_owner(
         self, store: Store, text: str
     ) -> None:
         _write(store, text, 1, owner=text)
@@ -334,7 +336,7 @@ class BaseMemoryContract:
         with store.read("carol") as snapshot:
             assert snapshot.base_memory() is None
 
-    def test_a_transaction_sees_its_own_base_memory(self, store: Store) -> None:
+    def test_transaction_sees_its_own_base_memory(self, store: Store) -> None:
         with store.write("alice") as tx:
             tx.set_base_memory("first", sources=(), at=at(1))
             tx.set_base_memory("second", sources=(), at=at(2))
@@ -343,12 +345,12 @@ class BaseMemoryContract:
             assert seen.content == "second"
             assert len(tx.base_memories()) == 2
 
-    def test_a_source_of_the_base_memory_is_a_uuid(self, store: Store) -> None:
+    def test_base_memory_source_must_be_a_uuid(self, store: Store) -> None:
         with pytest.raises(InvalidInput), store.write("alice") as tx:
             tx.set_base_memory("x", sources=(Source("?"),), at=at(1))
         assert store.owners() == []
 
-    def test_what_is_purged_is_no_source_of_a_base_memory(self, store: Store) -> None:
+    def test_purged_record_is_removed_from_base_memory_sources(self, store: Store) -> None:
         remember(store, memory(1))
         say(store, message(2, sequence=1), message(3, sequence=2))
         sources = (Source(record_id(1), "memory"), Source(record_id(2)), Source(record_id(3)))
@@ -360,7 +362,7 @@ class BaseMemoryContract:
             left = [one.sources for one in snapshot.base_memories()]
         assert left == [(Source(record_id(3)),)] * 2
 
-    def test_what_a_base_memory_said_can_be_replaced_for_good(self, store: Store) -> None:
+    def test_base_memory_content_can_be_rewritten_permanently(self, store: Store) -> None:
         source = (Source(record_id(7), "memory"),)
         for seconds in (10, 20, 30):
             _write(store, f"at {seconds}", seconds, sources=source)
@@ -376,14 +378,14 @@ class BaseMemoryContract:
             ]
             assert snapshot.counter == 4
 
-    def test_a_version_that_is_not_there_cant_be_replaced(self, store: Store) -> None:
+    def test_missing_base_memory_version_cannot_be_rewritten(self, store: Store) -> None:
         _write(store, "first", 10)
         with pytest.raises(NotFound), store.write("alice") as tx:
             tx.rewrite_base_memory({1: "less", 2: "new"})
         with store.read("alice") as snapshot:
             assert [one.content for one in snapshot.base_memories()] == ["first"]
 
-    def test_an_erased_owners_base_memory_is_gone(self, store: Store) -> None:
+    def test_erasing_an_owner_removes_the_base_memory(self, store: Store) -> None:
         _write(store, "first", 10)
         store.erase("alice", at(20))
         with store.read("alice") as snapshot:

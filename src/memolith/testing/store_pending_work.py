@@ -1,4 +1,4 @@
-"""What a store's contract says of what is still to be done; see `memolith.ports.work`."""
+"""Store contract: pending work; see `memolith.ports.work`."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def _waiting(snapshot: Snapshot, seconds: float = 0, limit: int = 99) -> list[in
 
 
 class WaitingContract:
-    """What is still to be done for an owner, and what became of it."""
+    """Pending work of an owner, and its results."""
 
     @pytest.fixture
     def said(self, store: Store) -> Store:
-        """Return a store in which Alice said 13, 11, 12 and 10 in that order; Bob said 11."""
+        """Return a store with Alice's messages 13, 11, 12 and 10, in that order, and Bob's 11."""
         for session, numbers in (("s1", (13, 11)), ("s2", (12, 10))):
             said = [message(n, sequence=k) for k, n in enumerate(numbers, start=1)]
             say(store, *said, session_id=session)
@@ -45,12 +45,12 @@ class WaitingContract:
 
     @pytest.fixture
     def waiting(self, said: Store) -> Store:
-        """Return such a store in which all that Alice said waits to be learned from."""
+        """Return such a store with all of Alice's messages pending."""
         with _write(said) as tx:
             tx.mark_pending(_ids(10, 11, 12, 13))
         return said
 
-    def test_nothing_waits_at_first(self, said: Store) -> None:
+    def test_nothing_is_pending_initially(self, said: Store) -> None:
         with said.read("alice") as snapshot:
             assert _waiting(snapshot) == []
             assert snapshot.attempts(_ids(11, 12)) == 0
@@ -65,7 +65,7 @@ class WaitingContract:
             assert snapshot.pending_work() == PendingWork()
             assert snapshot.progress("s1") == ConsolidationProgress()
 
-    def test_what_waits_comes_in_the_order_stored(self, waiting: Store) -> None:
+    def test_pending_messages_are_in_storage_order(self, waiting: Store) -> None:
         with waiting.read("alice") as snapshot:
             found = snapshot.pending_messages(9, now=at(0))
             assert found == snapshot.messages()
@@ -73,7 +73,7 @@ class WaitingContract:
             assert _waiting(snapshot, limit=3) == [13, 11, 12]
             assert _waiting(snapshot, limit=0) == []
 
-    def test_nobody_elses_messages_wait(self, waiting: Store) -> None:
+    def test_pending_messages_of_other_owners_are_not_returned(self, waiting: Store) -> None:
         with waiting.read("bob") as snapshot:
             assert _waiting(snapshot) == []
             assert snapshot.count_unsummarised_messages() == 1
@@ -85,7 +85,7 @@ class WaitingContract:
             assert _waiting(snapshot) == [13, 11, 12, 10]
             assert snapshot.count_unsummarised_messages() == 4
 
-    def test_what_was_learned_waits_no_longer(self, waiting: Store) -> None:
+    def test_learned_messages_are_not_pending(self, waiting: Store) -> None:
         with _write(waiting) as tx:
             tx.schedule_retry(_ids(11), retry_at=at(0))
             tx.mark_learned(_ids(11, 13), at(5))
@@ -94,13 +94,13 @@ class WaitingContract:
         with waiting.read("alice") as snapshot:
             assert _waiting(snapshot, 1e9) == [12, 10]
 
-    def test_what_was_learned_can_be_let_wait_again(self, waiting: Store) -> None:
+    def test_learned_message_can_be_marked_pending_again(self, waiting: Store) -> None:
         with _write(waiting) as tx:
             tx.mark_learned(_ids(11, 12, 13), at(5))
             tx.mark_pending(_ids(11))
             assert _waiting(tx) == [11, 10]
 
-    def test_to_let_wait_what_waits_changes_nothing(self, waiting: Store) -> None:
+    def test_marking_a_pending_message_again_changes_nothing(self, waiting: Store) -> None:
         with _write(waiting) as tx:
             tx.schedule_retry(_ids(11), retry_at=at(50))
             tx.schedule_retry(_ids(12), retry_at=None)
@@ -110,9 +110,9 @@ class WaitingContract:
             assert _waiting(snapshot) == [13, 10]
             assert snapshot.attempts(_ids(11)) == 1
             assert snapshot.pending_work().dead_letters == 1
-            assert snapshot.counter == 4  # the last changed nothing
+            assert snapshot.counter == 4  # the last call changed nothing
 
-    def test_a_postponed_message_waits_until_its_time(self, waiting: Store) -> None:
+    def test_postponed_message_is_pending_from_its_retry_time(self, waiting: Store) -> None:
         there = timezone(timedelta(hours=-3))
         with _write(waiting) as tx:
             tx.schedule_retry(_ids(13, 12), retry_at=at(20).astimezone(there))
@@ -121,7 +121,7 @@ class WaitingContract:
             assert _waiting(snapshot, 20) == [13, 11, 12, 10]
             assert numbers_of(snapshot.pending_messages(9, now=at(20).astimezone(there)))[0] == 13
 
-    def test_attempts_are_counted_and_the_most_returned(self, waiting: Store) -> None:
+    def test_attempts_are_counted_and_the_maximum_is_returned(self, waiting: Store) -> None:
         with _write(waiting) as tx:
             for _ in range(3):
                 tx.schedule_retry(_ids(11), retry_at=at(1))
@@ -133,7 +133,7 @@ class WaitingContract:
             assert snapshot.attempts([*_NOT_THERE]) == 0
             assert snapshot.attempts([]) == 0
 
-    def test_a_parked_message_is_left_out_until_it_is_tried_again(self, waiting: Store) -> None:
+    def test_dead_letter_is_excluded_until_retried(self, waiting: Store) -> None:
         with _write(waiting) as tx:
             tx.schedule_retry(_ids(11), retry_at=None)
             assert _waiting(tx, 1e9) == [13, 12, 10]
@@ -144,7 +144,7 @@ class WaitingContract:
             tx.mark_learned(_ids(11), at(9))
             assert tx.pending_work().dead_letters == 0
 
-    def test_only_what_waits_is_postponed(self, waiting: Store) -> None:
+    def test_only_pending_messages_can_be_postponed(self, waiting: Store) -> None:
         with _write(waiting) as tx:
             tx.mark_learned(_ids(11), at(5))
         with _write(waiting) as tx:
@@ -154,9 +154,9 @@ class WaitingContract:
             assert _waiting(snapshot) == [13, 12, 10]
             assert snapshot.attempts(_ids(11)) == 0
             assert snapshot.pending_work().dead_letters == 0
-            assert snapshot.counter == 4  # the last changed nothing
+            assert snapshot.counter == 4  # the last call changed nothing
 
-    def test_the_backlog_says_how_much_waits_and_since_when(self, waiting: Store) -> None:
+    def test_pending_work_reports_count_and_age(self, waiting: Store) -> None:
         with _write(waiting) as tx:
             tx.schedule_retry(_ids(11), retry_at=at(1e9))
             tx.schedule_retry(_ids(12), retry_at=None)
@@ -165,7 +165,7 @@ class WaitingContract:
         with waiting.read("alice") as snapshot:
             assert snapshot.pending_work() == PendingWork(2, 0, at(11))
 
-    def test_the_oldest_is_from_when_it_was_stored_whatever_was_changed(self, store: Store) -> None:
+    def test_age_of_pending_work_counts_from_storage(self, store: Store) -> None:
         with _write(store) as tx:
             tx.log("s1", [(message(11, sequence=1), short_entry("x"))], at=at(500))
             tx.mark_pending(_ids(11))
@@ -175,7 +175,7 @@ class WaitingContract:
             tx.reindex(record_id(11), short_entry("z"))
             assert tx.pending_work().oldest_at == at(500)
 
-    def test_the_backlog_names_other_work_that_is_stuck(self, waiting: Store) -> None:
+    def test_pending_work_names_other_stuck_work(self, waiting: Store) -> None:
         for work in WorkKind:
             claim = waiting.leases.acquire("alice", work, now=at(0), lease_s=9)
             assert claim is not None
@@ -194,9 +194,7 @@ class WaitingContract:
         with waiting.read("bob") as snapshot:
             assert snapshot.pending_work().failed_kinds == ()
 
-    def test_a_forgotten_message_does_not_wait_and_does_again_when_restored(
-        self, waiting: Store
-    ) -> None:
+    def test_forgotten_message_is_pending_again_once_restored(self, waiting: Store) -> None:
         with _write(waiting) as tx:
             tx.schedule_retry(_ids(12), retry_at=at(30))
             tx.mark_learned(_ids(10), at(1))
@@ -214,7 +212,7 @@ class WaitingContract:
             assert tx.attempts(_ids(12)) == 1
             assert tx.count_unsummarised_messages() == 4
 
-    def test_forgotten_messages_are_left_out(self, waiting: Store) -> None:
+    def test_forgotten_messages_are_excluded(self, waiting: Store) -> None:
         with _write(waiting) as tx:
             tx.mark_learned(_ids(13), at(1))
             tx.close_messages(_ids(10, 11, 12, 13), at(20))
@@ -224,7 +222,7 @@ class WaitingContract:
             tx.mark_summarised(_ids(11, 12), at(21))
             tx.mark_pending(_ids(13))
         with _write(waiting) as tx:
-            assert tx.counter == 4  # the last changed nothing
+            assert tx.counter == 4  # the last call changed nothing
             for n, (session, sequence) in {13: ("s1", 1), 11: ("s1", 2), 12: ("s2", 1)}.items():
                 again = message(n, session_id=session, sequence=sequence, version=2)
                 tx.revise_message(again, short_entry("x"), at(25))
@@ -232,7 +230,7 @@ class WaitingContract:
             assert numbers_of(tx.unsummarised_messages()) == [13, 11, 12]
 
     @pytest.mark.parametrize("id_", _NOT_THERE)
-    def test_what_is_not_there_is_left_out(self, waiting: Store, id_: str) -> None:
+    def test_missing_messages_are_ignored(self, waiting: Store, id_: str) -> None:
         remember(waiting, memory(0xA))
         with _write(waiting) as tx:
             before = tx.counter
@@ -243,7 +241,7 @@ class WaitingContract:
                 tx.mark_summarised(ids, at(1))
                 tx.add_mark(ids, ProcessingFlag.INCORPORATED)
                 tx.remove_mark(ids, ProcessingFlag.INCORPORATED)
-            tx.add_mark(_ids(11), ProcessingFlag.INCORPORATED)  # no memory
+            tx.add_mark(_ids(11), ProcessingFlag.INCORPORATED)  # not a memory
         with waiting.read("alice") as snapshot:
             assert snapshot.counter == before
             assert _waiting(snapshot) == [13, 11, 12, 10]
@@ -251,7 +249,7 @@ class WaitingContract:
             tx.mark_learned([id_], at(1))
         assert waiting.owners() == ["alice", "bob"]
 
-    def test_what_is_not_summarised_comes_in_the_order_stored(self, said: Store) -> None:
+    def test_unsummarised_messages_are_in_storage_order(self, said: Store) -> None:
         with said.read("alice") as snapshot:
             assert snapshot.unsummarised_messages() == snapshot.messages()
             assert numbers_of(snapshot.unsummarised_messages(3)) == [13, 11, 12]
@@ -263,7 +261,7 @@ class WaitingContract:
         with said.read("alice") as snapshot:
             assert numbers_of(snapshot.unsummarised_messages(1)) == [11]
 
-    def test_what_is_not_summarised_of_one_session_is_told_apart(self, said: Store) -> None:
+    def test_unsummarised_messages_can_be_limited_to_a_session(self, said: Store) -> None:
         with said.read("alice") as snapshot:
             assert numbers_of(snapshot.unsummarised_messages(session_id="s1")) == [13, 11]
             assert numbers_of(snapshot.unsummarised_messages(1, session_id="s2")) == [12]
@@ -280,20 +278,20 @@ class WaitingContract:
         with said.read("bob") as snapshot:
             assert snapshot.count_unsummarised_by_session() == {"s1": 1}
 
-    def test_a_summary_can_be_undone(self, said: Store) -> None:
+    def test_summarised_mark_can_be_removed(self, said: Store) -> None:
         with _write(said) as tx:
             tx.mark_summarised(_ids(13, 12), at(60))
         with _write(said) as tx:
             tx.mark_summarised(_ids(12), None)
             assert numbers_of(tx.unsummarised_messages()) == [11, 12, 10]
 
-    def test_a_summarised_message_stays_so_whatever_it_says_later(self, said: Store) -> None:
+    def test_revised_message_stays_summarised(self, said: Store) -> None:
         with _write(said) as tx:
             tx.mark_summarised(_ids(13), at(60))
             tx.revise_message(message(13, "y", sequence=1, version=2), short_entry("y"), at(70))
             assert numbers_of(tx.unsummarised_messages()) == [11, 12, 10]
 
-    def test_memories_without_a_mark_come_oldest_first(self, store: Store) -> None:
+    def test_memories_without_a_mark_are_oldest_first(self, store: Store) -> None:
         for number, created in ((2, 5), (9, 1), (7, 5), (3, 9)):
             remember(store, memory(number, created_at=at(created)))
         remember(store, memory(4, kind="event"), memory(5, state=State.FADED))
@@ -330,7 +328,7 @@ class WaitingContract:
                 snapshot.memories_without_mark(ProcessingFlag.INCORPORATED, _FACTS)
             ) == [2]
 
-    def test_a_memorys_later_versions_have_its_marks(self, store: Store) -> None:
+    def test_later_versions_keep_the_marks_of_a_memory(self, store: Store) -> None:
         remember(store, memory(1), memory(2))
         with _write(store) as tx:
             tx.add_mark(_ids(1), ProcessingFlag.INCORPORATED)
@@ -338,7 +336,7 @@ class WaitingContract:
             tx.amend(memory(1, version=2, tags=("a",), updated_at=at(9)))
             assert numbers_of(tx.memories_without_mark(ProcessingFlag.INCORPORATED, _FACTS)) == [2]
 
-    def test_progress_is_kept_by_session(self, said: Store) -> None:
+    def test_progress_is_stored_per_session(self, said: Store) -> None:
         there = timezone(timedelta(hours=2))
         progress = ConsolidationProgress(2, 1, at(9))
         with _write(said) as tx:
@@ -354,7 +352,7 @@ class WaitingContract:
             assert tx.progress("s1") == ConsolidationProgress()
 
     @pytest.mark.parametrize("name", HOSTILE)
-    def test_progress_is_kept_of_a_session_that_was_never_logged(
+    def test_progress_can_be_stored_for_a_session_without_messages(
         self, store: Store, name: str
     ) -> None:
         with _write(store) as tx:
@@ -369,7 +367,7 @@ class WaitingContract:
             assert [one.id for one in snapshot.sessions()] == [name]
             assert snapshot.progress(name).consolidated_to == 7
 
-    def test_a_session_that_was_removed_has_made_no_progress(self, said: Store) -> None:
+    def test_removed_session_has_no_progress(self, said: Store) -> None:
         with _write(said) as tx:
             tx.set_progress("s1", ConsolidationProgress(2, 0, at(9)))
             tx.remove_sessions(["s1"])
@@ -378,7 +376,7 @@ class WaitingContract:
         with said.read("alice") as snapshot:
             assert snapshot.progress("s1") == ConsolidationProgress()
 
-    def test_what_is_removed_for_good_leaves_nothing_to_do(self, waiting: Store) -> None:
+    def test_purged_messages_leave_no_pending_work(self, waiting: Store) -> None:
         remember(waiting, memory(1))
         with _write(waiting) as tx:
             tx.schedule_retry(_ids(11, 12), retry_at=None)
@@ -397,16 +395,14 @@ class WaitingContract:
                 snapshot.memories_without_mark(ProcessingFlag.INCORPORATED, _FACTS)
             ) == [1]
 
-    def test_a_reworded_message_waits_as_before(self, waiting: Store) -> None:
+    def test_rewritten_message_stays_pending(self, waiting: Store) -> None:
         with _write(waiting) as tx:
             tx.schedule_retry(_ids(13), retry_at=at(5))
             tx.rewrite_message(record_id(13), [(message(13, "z", sequence=1), short_entry("z"))])
             assert _waiting(tx, 4) == [11, 12, 10]
             assert _waiting(tx, 5) == [13, 11, 12, 10]
 
-    def test_saying_what_was_done_makes_no_version_but_moves_the_counter(
-        self, waiting: Store
-    ) -> None:
+    def test_work_marks_increment_the_counter_without_a_new_version(self, waiting: Store) -> None:
         remember(waiting, memory(1))
         steps: tuple[Callable[[Transaction], None], ...] = (
             lambda tx: tx.schedule_retry(_ids(11), retry_at=at(1)),
@@ -429,7 +425,7 @@ class WaitingContract:
             assert snapshot.message_revisions(_ids(11)) == wordings
             assert snapshot.history(record_id(1)) == history
 
-    def test_what_was_done_is_undone_where_the_transaction_fails(self, waiting: Store) -> None:
+    def test_work_marks_are_rolled_back_with_the_transaction(self, waiting: Store) -> None:
         remember(waiting, memory(1))
         with pytest.raises(ZeroDivisionError), _write(waiting) as tx:
             tx.mark_learned(_ids(11), at(1))
@@ -446,7 +442,7 @@ class WaitingContract:
             assert snapshot.count_unsummarised_messages() == 4
             assert snapshot.progress("s1") == ConsolidationProgress()
 
-    def test_a_snapshot_stands_still(self, waiting: Store) -> None:
+    def test_snapshot_is_unaffected_by_later_work_marks(self, waiting: Store) -> None:
         with waiting.read("alice") as snapshot:
             assert snapshot.counter == 3
             assert _waiting(snapshot) == [13, 11, 12, 10]

@@ -1,4 +1,4 @@
-"""What a store's contract says of records: one test a sentence; see `store_contract`."""
+"""Store contract: memories and reviews; see `store_contract`."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ HOSTILE = (
     "line\nbreak\ttab",
     "x" * 256,
 )
-"""Texts that have broken other stores."""
+"""Texts that broke other stores."""
 
 
 def remember(store: Store, *memories: Memory, owner_id: str = "alice") -> None:
@@ -70,14 +70,14 @@ def listed(snapshot: Snapshot, **options: object) -> list[str]:
 
 
 def numbers_of(records: Sequence[Memory | Message]) -> list[int]:
-    """Return the numbers that records were built with."""
+    """Return the numbers of records; see `builders.record_id`."""
     return [int(one.id.replace("-", ""), 16) for one in records]
 
 
 class MemoriesContract:
-    """What the port says of memories."""
+    """Memories."""
 
-    def test_an_owner_never_written_to_has_nothing(self, store: Store) -> None:
+    def test_unknown_owner_has_no_data(self, store: Store) -> None:
         with store.read("nobody") as snapshot:
             assert snapshot.counter == 0
             assert snapshot.memories([record_id(1)]) == []
@@ -88,7 +88,7 @@ class MemoriesContract:
             assert listed(snapshot) == []
         assert store.owners() == []
 
-    def test_a_memory_comes_back_as_it_went_in(self, store: Store) -> None:
+    def test_memory_round_trips(self, store: Store) -> None:
         full = memory(
             1,
             "likes tea",
@@ -114,7 +114,7 @@ class MemoriesContract:
             assert snapshot.memories([record_id(1)]) == [full]
             assert snapshot.memories([record_id(2)]) == [memory(2)]
 
-    def test_times_come_back_in_utc(self, store: Store) -> None:
+    def test_times_are_in_utc(self, store: Store) -> None:
         zone = timezone(timedelta(hours=2))
         remember(store, memory(1, created_at=at(0).astimezone(zone)))
         say(store, message(2, sequence=1, said_at=at(5).astimezone(zone)))
@@ -126,14 +126,14 @@ class MemoriesContract:
         assert said.at is not None
         assert said.at.utcoffset() == timedelta(0)
 
-    def test_memories_come_in_the_order_of_the_ids(self, store: Store) -> None:
+    def test_memories_are_in_the_order_of_the_ids(self, store: Store) -> None:
         remember(store, *(memory(n) for n in (3, 1, 2)))
         wanted = [record_id(n) for n in (2, 3, 2, 1)]
         with store.read("alice") as snapshot:
             assert [found.id for found in snapshot.memories(wanted)] == wanted
 
     @pytest.mark.parametrize("id_", ["", "x", record_id(7), record_id(1).upper(), "%", "\0"])
-    def test_ids_without_a_memory_are_left_out(self, store: Store, id_: str) -> None:
+    def test_ids_without_a_memory_are_ignored(self, store: Store, id_: str) -> None:
         remember(store, memory(0xABC))
         say(store, message(7, sequence=1))
         with store.read("alice") as snapshot:
@@ -142,7 +142,7 @@ class MemoriesContract:
             assert snapshot.memories([id_, record_id(0xABC)]) == [memory(0xABC)]
 
     @pytest.mark.parametrize("text", HOSTILE)
-    def test_any_text_comes_back(self, store: Store, text: str) -> None:
+    def test_any_text_round_trips(self, store: Store, text: str) -> None:
         kept = memory(
             1, text, owner_id=text, kind=text, key=text, summary=text, tags=(text,), session_id=text
         )
@@ -160,33 +160,35 @@ class MemoriesContract:
             assert listed(snapshot, tags=("%",)) == []
 
     @pytest.mark.parametrize("id_", ["", "7", record_id(1).upper() + " ", "{" + record_id(1) + "}"])
-    def test_an_id_that_is_no_uuid_is_refused(self, store: Store, id_: str) -> None:
+    def test_id_must_be_a_uuid(self, store: Store, id_: str) -> None:
         with pytest.raises(InvalidInput):
             remember(store, replace(memory(1), id=id_))
         assert store.owners() == []
 
-    def test_an_id_is_given_once(self, store: Store) -> None:
+    def test_id_is_unique(self, store: Store) -> None:
         remember(store, memory(1))
         with pytest.raises(Conflict):
             remember(store, memory(2), memory(1, "another"))
         with store.read("alice") as snapshot:
             assert snapshot.memories([record_id(1), record_id(2)]) == [memory(1)]
 
-    def test_by_key_finds_the_active_memory(self, store: Store) -> None:
+    def test_find_by_key_returns_the_active_memory(self, store: Store) -> None:
         gone = memory(1, key="k", state=State.SUPERSEDED)
         remember(store, gone, memory(2, key="k"), memory(3, key="K"))
         with store.read("alice") as snapshot:
             assert snapshot.find_by_key("k") == memory(2, key="k")
             assert snapshot.find_by_key("other") is None
 
-    def test_a_key_is_unique_among_active_memories(self, store: Store) -> None:
+    def test_key_is_unique_among_active_memories(self, store: Store) -> None:
         remember(store, memory(1, key="k"))
         with pytest.raises(Conflict):
             remember(store, memory(2, key="k"))
         remember(store, memory(3, key="k"), owner_id="bob")
         remember(store, memory(4, key="k", state=State.FORGOTTEN))
 
-    def test_by_content_finds_memories_then_messages_oldest_first(self, store: Store) -> None:
+    def test_find_by_content_returns_memories_then_messages_oldest_first(
+        self, store: Store
+    ) -> None:
         say(store, message(11, "same", sequence=1), message(10, "same", sequence=2))
         remember(store, memory(3, "same", created_at=at(9)), memory(4, "other"))
         remember(store, memory(5, "same", created_at=at(1)), memory(2, "same", created_at=at(9)))
@@ -194,7 +196,7 @@ class MemoriesContract:
             assert numbers_of(snapshot.find_by_content("same")) == [5, 2, 3, 11, 10]
             assert snapshot.find_by_content("sam") == []
 
-    def test_what_says_a_text_in_a_scope_is_found_memories_first(self, store: Store) -> None:
+    def test_find_by_content_with_a_filter_returns_memories_first(self, store: Store) -> None:
         say(store, message(10, "same", sequence=1), message(11, "same", sequence=2))
         remember(store, memory(3, "same"), memory(4, "other"), memory(2, "same"))
         say(store, message(12, "same", session_id="s2", sequence=1), session_id="s2")
@@ -219,7 +221,7 @@ class MemoriesContract:
         with store.read("bob") as snapshot:
             assert len(snapshot.items_with_content("same", 9, now)) == 0
 
-    def test_by_content_leaves_out_what_is_not_valid(self, store: Store) -> None:
+    def test_find_by_content_excludes_invalid_records(self, store: Store) -> None:
         remember(store, memory(1, "same"), memory(2, "same", state=State.EXPIRED))
         say(store, message(3, "same", sequence=1))
         with store.write("alice") as tx:
@@ -229,7 +231,7 @@ class MemoriesContract:
             assert snapshot.find_by_content("same") == []
             assert numbers_of(snapshot.find_by_content("new")) == [1]
 
-    def test_by_content_can_find_what_is_dormant(self, store: Store) -> None:
+    def test_find_by_content_can_include_dormant_memories(self, store: Store) -> None:
         states = [state for state in State for _ in range(2)]
         remember(store, *(memory(n, "same", state=state) for n, state in enumerate(states)))
         remember(store, memory(20, "old", state=State.FADED))
@@ -248,7 +250,7 @@ class MemoriesContract:
             assert found == [*active, *expired, *faded, *evicted, 20, 30]
             assert snapshot.find_by_content("old", dormant=True) == []
 
-    def test_a_revision_opens_a_version_and_keeps_the_old_one(self, store: Store) -> None:
+    def test_revision_creates_a_version_and_keeps_the_old_one(self, store: Store) -> None:
         first = memory(1, "first", key="k", tags=("old",), kind="fact")
         second = replace(
             first, content="second", tags=("new",), kind="event", version=2, updated_at=at(60)
@@ -267,7 +269,7 @@ class MemoriesContract:
         spans = [(version.valid_from, version.valid_to) for version in history.versions]
         assert spans == [(at(1), at(60)), (at(60), None)]
 
-    def test_a_version_begins_when_the_one_before_ends_at_the_earliest(self, store: Store) -> None:
+    def test_version_starts_no_earlier_than_its_predecessor_ends(self, store: Store) -> None:
         remember(store, memory(1, updated_at=at(50)))
         with store.write("alice") as tx:
             tx.revise(memory(1, "two", version=2, updated_at=at(40)), short_entry("two"))
@@ -280,14 +282,14 @@ class MemoriesContract:
         spans = [(version.valid_from, version.valid_to) for version in history.versions]
         assert spans == [(at(50), at(50)), (at(50), at(90)), (at(90), None)]
 
-    def test_a_revision_needs_a_memory_and_a_higher_version(self, store: Store) -> None:
+    def test_revision_needs_an_existing_memory_and_a_higher_version(self, store: Store) -> None:
         remember(store, memory(1))
         with pytest.raises(NotFound), store.write("alice") as tx:
             tx.revise(memory(2, version=2), short_entry("x"))
         with pytest.raises(Conflict), store.write("alice") as tx:
             tx.revise(memory(1, version=1), short_entry("x"))
 
-    def test_amending_keeps_content_and_version(self, store: Store) -> None:
+    def test_amend_keeps_content_and_version(self, store: Store) -> None:
         remember(store, memory(1, "kept", tags=("a",), sources=(Source(record_id(5)),)))
         changed = memory(
             1,
@@ -316,7 +318,7 @@ class MemoriesContract:
             assert listed(snapshot, tags=("b", "c")) == [kept.id]
             assert listed(snapshot, tags=("a",)) == []
 
-    def test_amending_to_inactive_closes_the_version(self, store: Store) -> None:
+    def test_amend_to_inactive_closes_the_version(self, store: Store) -> None:
         remember(store, memory(1, key="k"))
         gone = memory(1, state=State.SUPERSEDED, superseded_by=record_id(2), updated_at=at(60))
         with store.write("alice") as tx:
@@ -330,7 +332,7 @@ class MemoriesContract:
         (version,) = history.versions
         assert (version.valid_from, version.valid_to) == (at(1), at(60))
 
-    def test_a_version_shows_the_memory_as_it_was_while_valid(self, store: Store) -> None:
+    def test_version_has_the_memory_as_it_was_while_valid(self, store: Store) -> None:
         remember(store, memory(1))
         gone = memory(1, state=State.SUPERSEDED, superseded_by=record_id(2), updated_at=at(60))
         with store.write("alice") as tx:
@@ -338,14 +340,14 @@ class MemoriesContract:
         with store.read("alice") as snapshot:
             assert snapshot.memories([record_id(1)], as_of=at(59)) == [memory(1)]
 
-    def test_amending_does_not_make_active(self, store: Store) -> None:
+    def test_amend_cannot_reactivate(self, store: Store) -> None:
         remember(store, memory(1, state=State.FORGOTTEN))
         with pytest.raises(Conflict), store.write("alice") as tx:
             tx.amend(memory(1))
         with pytest.raises(NotFound), store.write("alice") as tx:
             tx.amend(memory(2))
 
-    def test_a_revision_makes_active_again(self, store: Store) -> None:
+    def test_revision_reactivates(self, store: Store) -> None:
         remember(store, memory(1, "one"))
         back = memory(1, "one", version=2, updated_at=at(90))
         with store.write("alice") as tx:
@@ -357,13 +359,13 @@ class MemoriesContract:
             assert snapshot.memories([record_id(1)], as_of=at(75)) == []
             assert snapshot.memories([record_id(1)], as_of=at(59)) == [memory(1, "one")]
 
-    def test_a_page_is_newest_first_by_creation_then_id(self, store: Store) -> None:
+    def test_page_is_newest_first_by_creation_then_id(self, store: Store) -> None:
         for number, created in ((2, 5), (9, 1), (7, 5), (3, 9), (1, 5)):
             remember(store, memory(number, created_at=at(created)))
         with store.read("alice") as snapshot:
             assert listed(snapshot) == [record_id(n) for n in (3, 7, 2, 1, 9)]
 
-    def test_pages_follow_each_other(self, store: Store) -> None:
+    def test_pages_are_contiguous(self, store: Store) -> None:
         remember(store, *(memory(n, created_at=at(n % 3)) for n in range(1, 8)))
         seen: list[str] = []
         cursor = None
@@ -376,7 +378,7 @@ class MemoriesContract:
             assert seen == listed(snapshot)
         assert cursor is None
 
-    def test_a_page_is_stable_while_newer_memories_come(self, store: Store) -> None:
+    def test_pages_are_stable_while_memories_are_added(self, store: Store) -> None:
         remember(store, *(memory(n) for n in range(1, 5)))
         with store.read("alice") as snapshot:
             page = snapshot.page(states=ALL, kinds=None, tags=(), limit=2, cursor=None)
@@ -386,14 +388,14 @@ class MemoriesContract:
         assert numbers_of(rest.memories) == [2, 1]
         assert rest.total == 5
 
-    def test_a_page_can_begin_at_an_offset(self, store: Store) -> None:
+    def test_page_can_start_at_an_offset(self, store: Store) -> None:
         remember(store, *(memory(n) for n in range(1, 6)))
         with store.read("alice") as snapshot:
             page = snapshot.page(states=ALL, kinds=None, tags=(), limit=2, cursor=None, offset=2)
         assert numbers_of(page.memories) == [3, 2]
         assert page.cursor is not None
 
-    def test_a_page_filters(self, store: Store) -> None:
+    def test_page_filters(self, store: Store) -> None:
         remember(
             store,
             memory(1, kind="fact", tags=("a", "b")),
@@ -413,7 +415,7 @@ class MemoriesContract:
             )
         assert page.total == 2
 
-    def test_a_cursor_of_another_owner_is_refused(self, store: Store) -> None:
+    def test_cursor_of_another_owner_is_rejected(self, store: Store) -> None:
         for owner in ("alice", "bob"):
             remember(store, memory(1), memory(2), owner_id=owner)
         with store.read("alice") as snapshot:
@@ -423,12 +425,12 @@ class MemoriesContract:
         assert refused.value.field == "cursor"
 
     @pytest.mark.parametrize("cursor", ["", "x", "AAAA", "!" * 44, "é", "A" * 43 + "="])
-    def test_a_cursor_that_no_page_gave_is_refused(self, store: Store, cursor: str) -> None:
+    def test_malformed_cursor_is_rejected(self, store: Store, cursor: str) -> None:
         remember(store, memory(1))
         with store.read("alice") as snapshot, pytest.raises(InvalidInput):
             snapshot.page(states=ALL, kinds=None, tags=(), limit=1, cursor=cursor)
 
-    def test_events_come_back_oldest_first(self, store: Store) -> None:
+    def test_events_are_oldest_first(self, store: Store) -> None:
         remember(store, memory(1))
         one = Event(record_id(1), Action.REMEMBERED, at(9), "user", 1)
         two = Event(record_id(1), Action.UPDATED, at(3), "import", 2, {"a": "1", "b": "é"})
@@ -440,7 +442,7 @@ class MemoriesContract:
         assert history is not None
         assert history.events == (one, two)
 
-    def test_derived_finds_memories_by_their_sources_in_any_state(self, store: Store) -> None:
+    def test_derived_finds_memories_in_any_state_by_source(self, store: Store) -> None:
         first, second = Source(record_id(50)), Source(record_id(51), "message", "D1:1")
         remember(
             store,
@@ -455,7 +457,7 @@ class MemoriesContract:
             record_id(51): [3],
         }
 
-    def test_links_already_there_stay(self, store: Store) -> None:
+    def test_existing_links_are_kept(self, store: Store) -> None:
         link = Link(record_id(1), record_id(2), "near")
         with store.write("alice") as tx:
             tx.link([link, link])
@@ -464,7 +466,7 @@ class MemoriesContract:
         with store.read("alice") as snapshot:
             assert snapshot.counter == 1
 
-    def test_vectors_are_found_by_their_digests(self, store: Store) -> None:
+    def test_vectors_are_found_by_digest(self, store: Store) -> None:
         known, unknown, other = b"k" * 16, b"u" * 16, b"o" * 16
         with store.write("alice") as tx:
             tx.insert(
@@ -481,12 +483,12 @@ class MemoriesContract:
         with store.read("bob") as snapshot:
             assert snapshot.vectors([known]) == {}
 
-    def test_a_vector_of_another_length_is_refused(self, store: Store) -> None:
+    def test_vector_of_another_length_is_rejected(self, store: Store) -> None:
         bad = replace(passage(), vector=np.ones(DIMENSION + 1, dtype=np.int8))
         with pytest.raises(InvalidInput), store.write("alice") as tx:
             tx.insert([(memory(1), entry(bad))])
 
-    def test_statistics_count_what_is_there(self, store: Store) -> None:
+    def test_statistics_count_all_records(self, store: Store) -> None:
         with store.write("alice") as tx:
             tx.insert(
                 [
@@ -509,7 +511,7 @@ class MemoriesContract:
         assert (found.messages, found.sessions, found.vectors) == (2, 2, 5)
 
 
-# --- What a store's contract says of reviews: one test a sentence; see `store_contract`
+# --- Reviews
 
 
 def _suspicious(text: str) -> IndexEntry:
@@ -525,9 +527,9 @@ def _is_reviewed(store: Store, number: int) -> bool:
 
 
 class ReviewContract:
-    """What somebody has looked at stays looked at while it says the same."""
+    """Reviews, which hold as long as the content does not change."""
 
-    def test_a_reviewed_memory_stays_so_while_it_says_the_same(self, store: Store) -> None:
+    def test_memory_stays_reviewed_while_its_content_is_unchanged(self, store: Store) -> None:
         first = memory(1, "obey")
         remember(store, first)
         with store.write("alice") as tx:
@@ -543,7 +545,7 @@ class ReviewContract:
                 tx.revise(said, _suspicious(content))
             assert _is_reviewed(store, 1) is (content == "obey")
 
-    def test_a_reviewed_message_stays_so_while_it_says_the_same(self, store: Store) -> None:
+    def test_message_stays_reviewed_while_its_content_is_unchanged(self, store: Store) -> None:
         say(store, message(1, "obey", sequence=1), message(2, "obey", sequence=2))
         with store.write("alice") as tx:
             tx.reindex(record_id(1), _suspicious("obey").mark_reviewed())
@@ -560,7 +562,7 @@ class ReviewContract:
                 tx.revise_message(said, _suspicious(content), at(20 + version))
             assert _is_reviewed(store, 1) is (content == "obey")
 
-    def test_a_reviewed_message_stays_so_where_it_is_not_reworded(self, store: Store) -> None:
+    def test_message_stays_reviewed_if_a_rewrite_keeps_its_content(self, store: Store) -> None:
         say(store, message(1, "obey", sequence=1))
         with store.write("alice") as tx:
             tx.reindex(record_id(1), _suspicious("obey").mark_reviewed())
@@ -570,7 +572,7 @@ class ReviewContract:
                 tx.rewrite_message(record_id(1), [(said, _suspicious(content))])
             assert _is_reviewed(store, 1) is (content == "obey")
 
-    def test_what_is_harmless_is_not_marked(self, store: Store) -> None:
+    def test_harmless_records_are_not_marked_reviewed(self, store: Store) -> None:
         first = memory(1, "tea")
         with store.write("alice") as tx:
             tx.insert([(first, short_entry("tea").mark_reviewed())])

@@ -1,4 +1,4 @@
-"""What a store's contract says of making its vectors anew; see `store_contract`."""
+"""Store contract: re-embedding; see `store_contract`."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ _ALL = 1_000
 
 
 def other_vector(*values: float) -> NDArray[np.int8]:
-    """Return a vector of `OTHER` that begins with these values."""
+    """Return a vector of `OTHER` that starts with the given values."""
     return quantise(np.array([*values, *[0.0] * (OTHER.dimension - len(values))]))
 
 
 def by_length(bare: UnembeddedPassage) -> NDArray[np.int8]:
-    """Return a vector whose direction tells how long a text is."""
+    """Return a vector whose direction depends on the length of the text."""
     return other_vector(1, len(bare.text))
 
 
 def vectors_of(store: Store) -> SupportsReembedding:
-    """Return a store as one whose vectors can be made anew."""
+    """Return a store as one that supports re-embedding."""
     assert isinstance(store, SupportsReembedding)
     return store
 
@@ -54,7 +54,7 @@ def vectors_of(store: Store) -> SupportsReembedding:
 def give(
     store: Store, make: Make = by_length, *, owner_id: str = "alice", limit: int = _ALL
 ) -> int:
-    """Give some of an owner's passages new vectors; return how many."""
+    """Store new vectors for some of an owner's passages; return how many."""
     bare = vectors_of(store).passages_missing_vectors(owner_id, limit)
     vectors = {each.position: make(each) for each in bare.passages}
     assert vectors_of(store).add_vectors(owner_id, bare, vectors)
@@ -62,13 +62,13 @@ def give(
 
 
 def give_all(store: Store, make: Make = by_length) -> None:
-    """Give all owners' passages new vectors."""
+    """Store new vectors for all owners' passages."""
     for owner_id in vectors_of(store).owners_missing_vectors():
         give(store, make, owner_id=owner_id)
 
 
 def reembed(store: Store, make: Make = by_length) -> None:
-    """Do all of it, and expect the new model from then on."""
+    """Re-embed the store, and expect the new model from then on."""
     vectors_of(store).begin_reembedding(OTHER)
     give_all(store, make)
     assert vectors_of(store).switch_vectors()
@@ -77,7 +77,7 @@ def reembed(store: Store, make: Make = by_length) -> None:
 
 
 def remove_unused(store: Store) -> None:
-    """Remove what is not in use."""
+    """Remove all unused vectors."""
     for owner_id in store.owners():
         after: int | None = 0
         while after is not None:
@@ -86,7 +86,7 @@ def remove_unused(store: Store) -> None:
 
 
 def nearest(snapshot: Snapshot, query: NDArray[np.int8]) -> list[int]:
-    """Return the records nearest to a query, by their numbers."""
+    """Return the numbers of the records nearest to a query."""
     items = snapshot.items(snapshot.nearest(query, 9, NOW))
     return [int(id_[-12:], 16) for id_ in items.record_id]
 
@@ -106,9 +106,9 @@ def fill(store: Store) -> None:
 
 
 class ReembeddingContract:
-    """What the port says of making vectors anew."""
+    """Re-embedding."""
 
-    def test_the_new_vectors_are_in_use_from_the_switch_on(self, store: Store) -> None:
+    def test_new_vectors_are_used_after_the_switch(self, store: Store) -> None:
         fill(store)
         vectors_of(store).begin_reembedding(OTHER)
         give_all(store)
@@ -124,7 +124,7 @@ class ReembeddingContract:
         assert (store.meta.embedder, store.meta.dimension) == ("other", OTHER.dimension)
         assert store.meta.digest_name == "builders"
 
-    def test_what_is_stored_after_the_switch_is_of_the_new_model(self, store: Store) -> None:
+    def test_records_stored_after_the_switch_use_the_new_model(self, store: Store) -> None:
         fill(store)
         reembed(store)
         with store.write("alice") as tx:
@@ -135,9 +135,7 @@ class ReembeddingContract:
         with pytest.raises(InvalidInput), store.write("alice") as tx:
             tx.insert([(memory(6), short_entry("old", 1))])
 
-    def test_who_expects_the_model_of_before_is_refused_from_the_switch_on(
-        self, store: Store
-    ) -> None:
+    def test_old_model_is_rejected_after_the_switch(self, store: Store) -> None:
         fill(store)
         vectors_of(store).begin_reembedding(OTHER)
         give_all(store)
@@ -164,7 +162,7 @@ class ReembeddingContract:
             tx.insert([(memory(9, "keywords"), short_entry("keywords"))])
         assert store.owners() == ["alice", "bob"]
 
-    def test_a_snapshot_stands_still_while_vectors_are_switched(self, store: Store) -> None:
+    def test_snapshot_is_unaffected_by_the_switch(self, store: Store) -> None:
         fill(store)
         vectors_of(store).begin_reembedding(OTHER)
         give_all(store)
@@ -173,20 +171,20 @@ class ReembeddingContract:
             assert vectors_of(store).switch_vectors()
             assert nearest(before, vector(1, 0.2)) == [1, 3, 2]
 
-    def test_another_model_than_the_stores_is_not_expected(self, store: Store) -> None:
+    def test_expecting_another_model_is_rejected(self, store: Store) -> None:
         remember(store, memory(1))
         store.expect_embedder("builders", None)
         for name, dimension in (("builders", DIMENSION + 1), ("another", None)):
             with pytest.raises(WrongEmbeddingModel, match="memolith reembed --model"):
                 store.expect_embedder(name, dimension)
 
-    def test_a_model_whose_vectors_are_being_made_is_named_so(self, store: Store) -> None:
+    def test_error_names_the_model_being_embedded(self, store: Store) -> None:
         remember(store, memory(1))
         vectors_of(store).begin_reembedding(OTHER)
         with pytest.raises(WrongEmbeddingModel, match="finish the change"):
             store.expect_embedder(OTHER.name, OTHER.dimension)
 
-    def test_there_is_no_switch_while_a_passage_has_no_new_vector(self, store: Store) -> None:
+    def test_switch_requires_a_new_vector_for_every_passage(self, store: Store) -> None:
         fill(store)
         vectors_of(store).begin_reembedding(OTHER)
         assert vectors_of(store).owners_missing_vectors() == ["alice", "bob"]
@@ -199,7 +197,7 @@ class ReembeddingContract:
         give_all(store)
         assert vectors_of(store).switch_vectors()
 
-    def test_a_switch_waits_for_who_is_writing(self, store: Store) -> None:
+    def test_switch_waits_for_writers(self, store: Store) -> None:
         fill(store)
         vectors_of(store).begin_reembedding(OTHER)
         give_all(store)
@@ -209,7 +207,7 @@ class ReembeddingContract:
                 switched = pool.submit(vectors_of(store).switch_vectors)
             assert not switched.result(_PATIENCE_S)
 
-    def test_passages_are_given_as_they_stand_in_their_texts(self, store: Store) -> None:
+    def test_missing_passages_have_the_text_of_their_span(self, store: Store) -> None:
         long = entry(
             passage({"one": 1}, [1], span=Span(0, 3)), passage({"two": 1}, [1], span=Span(4, 7))
         )
@@ -227,7 +225,7 @@ class ReembeddingContract:
         assert vectors_of(store).count_missing_vectors("alice") == len(said_by)
 
     @pytest.mark.parametrize("limit", [1, 2, 3])
-    def test_what_has_its_vector_is_not_given_again(self, store: Store, limit: int) -> None:
+    def test_embedded_passages_are_not_listed_as_missing(self, store: Store, limit: int) -> None:
         fill(store)
         vectors_of(store).begin_reembedding(OTHER)
         taken: list[int] = []
@@ -237,7 +235,7 @@ class ReembeddingContract:
         assert sum(taken) == 3
         assert max(taken) == limit
 
-    def test_the_vector_of_the_same_text_is_known(self, store: Store) -> None:
+    def test_vector_of_an_equal_text_is_reused(self, store: Store) -> None:
         same = [
             entry(passage({"tea": 1}, [1], span=Span(0, 3), digest=b"d" * 16)) for _ in range(2)
         ]
@@ -259,14 +257,14 @@ class ReembeddingContract:
                 b"d" * 16: by_length(bare).tolist()
             }
 
-    def test_vectors_of_another_length_are_refused(self, store: Store) -> None:
+    def test_vectors_of_another_length_are_rejected(self, store: Store) -> None:
         fill(store)
         vectors_of(store).begin_reembedding(OTHER)
         with pytest.raises(InvalidInput):
             give(store, lambda _: vector(1))
         assert vectors_of(store).count_missing_vectors("alice") == 3
 
-    def test_passages_that_were_removed_meanwhile_get_none(self, store: Store) -> None:
+    def test_vectors_of_removed_passages_are_ignored(self, store: Store) -> None:
         fill(store)
         vectors_of(store).begin_reembedding(OTHER)
         bare = vectors_of(store).passages_missing_vectors("alice", _ALL)
@@ -281,7 +279,7 @@ class ReembeddingContract:
         with store.read("alice") as snapshot:
             assert nearest(snapshot, other_vector(1, 10)) == [2, 3]
 
-    def test_one_model_at_a_time(self, store: Store) -> None:
+    def test_only_one_model_is_embedded_at_a_time(self, store: Store) -> None:
         fill(store)
         assert vectors_of(store).reembedding_model is None
         with pytest.raises(Conflict):
@@ -293,7 +291,7 @@ class ReembeddingContract:
         with pytest.raises(Conflict, match="other"):
             vectors_of(store).begin_reembedding(EmbeddingModel("third", 4))
 
-    def test_what_is_given_up_leaves_nothing(self, store: Store) -> None:
+    def test_cancelled_reembedding_leaves_no_vectors(self, store: Store) -> None:
         fill(store)
         vectors_of(store).begin_reembedding(OTHER)
         bare = vectors_of(store).passages_missing_vectors("bob", _ALL)
@@ -313,7 +311,7 @@ class ReembeddingContract:
         with store.read("alice") as snapshot:
             assert nearest(snapshot, vector(1, 0.2)) == [1, 3, 2]
 
-    def test_vectors_can_be_made_anew_again_and_again(self, store: Store) -> None:
+    def test_store_can_be_reembedded_repeatedly(self, store: Store) -> None:
         fill(store)
         reembed(store)
         vectors_of(store).begin_reembedding(EmbeddingModel("builders", DIMENSION))
@@ -327,12 +325,12 @@ class ReembeddingContract:
             assert nearest(snapshot, vector(1, 10)) == [2, 1, 3]
             assert snapshot.statistics().vectors == 3
 
-    def test_a_store_without_vectors_takes_the_model(self, store: Store) -> None:
+    def test_store_without_vectors_adopts_the_model(self, store: Store) -> None:
         reembed(store)
         assert store.meta.embedder == OTHER.name
         assert store.meta.digest_name == "builders"
 
-    def test_who_is_asked_to_wait_writes_after_that(self, store: Store) -> None:
+    def test_paused_writers_continue_after_resume(self, store: Store) -> None:
         fill(store)
         vectors_of(store).pause_writers()
         with ThreadPoolExecutor(1) as pool:

@@ -1,4 +1,4 @@
-"""The contract of removing for good; see `memolith.ports.snapshot`."""
+"""Store contract: purge, erasure, memory statistics and strengths; see `store_contract`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NOW = SearchFilter(now=at(99))
 
 
 def _fill(store: Store, owner: str = "alice") -> None:
-    """Store three messages in a session, the second reworded, and two memories of them."""
+    """Store three messages in a session, the second with two versions, and two memories of them."""
     sources = (Source(record_id(11)), Source(record_id(12)))
     with store.write(owner) as tx:
         said = [message(n, f"said {n}", sequence=n - 10) for n in (11, 12, 13)]
@@ -34,7 +34,7 @@ def _fill(store: Store, owner: str = "alice") -> None:
 
 
 def _words(snapshot: Snapshot) -> set[str]:
-    """Return the keywords that are found, now or at any time."""
+    """Return the keywords that a search finds, now or as of any time."""
     words = ("tea", "cup", "said", "less", "new", "11", "12", "13")
     scopes = (_NOW, SearchFilter(now=at(99), as_of=at(15)))
     return {
@@ -45,9 +45,9 @@ def _words(snapshot: Snapshot) -> set[str]:
 
 
 class RemovalContract:
-    """Purging and rewording."""
+    """Purging records and rewriting messages."""
 
-    def test_a_purged_memory_leaves_nothing_behind(self, store: Store) -> None:
+    def test_purged_memory_leaves_no_trace(self, store: Store) -> None:
         _fill(store)
         with store.write("alice") as tx:
             tx.purge([record_id(1), record_id(77)])
@@ -72,7 +72,7 @@ class RemovalContract:
             )
             assert page.memories == ()
 
-    def test_who_referred_to_it_lets_go(self, store: Store) -> None:
+    def test_references_to_purged_records_are_removed(self, store: Store) -> None:
         _fill(store)
         with store.write("alice") as tx:
             sources = (Source(record_id(1), "memory"), Source(record_id(13)))
@@ -85,7 +85,7 @@ class RemovalContract:
             assert (two.state, two.superseded_by) == (State.SUPERSEDED, None)
             assert three.sources == (Source(record_id(13)),)
 
-    def test_a_purged_message_leaves_its_place_empty(self, store: Store) -> None:
+    def test_purged_message_leaves_a_gap_in_the_sequence(self, store: Store) -> None:
         _fill(store)
         with store.write("alice") as tx:
             tx.purge([record_id(13), record_id(12)])
@@ -102,7 +102,7 @@ class RemovalContract:
         with store.read("alice") as snapshot:
             assert snapshot.sessions() == []
 
-    def test_who_has_said_nothing_else_is_no_longer_a_participant(self, store: Store) -> None:
+    def test_speaker_without_messages_is_not_a_participant(self, store: Store) -> None:
         speakers = ("Ann", "Bob", "Ann", "Cid")
         said = [message(n, sequence=n, speaker=who) for n, who in enumerate(speakers, start=1)]
         with store.write("alice") as tx:
@@ -119,7 +119,7 @@ class RemovalContract:
             tx.log("s1", [(message(5, sequence=5, speaker="Bob"), short_entry("x"))])
             assert [one.name for one in tx.participants()] == ["Bob"]
 
-    def test_a_removed_session_is_gone_with_its_messages(self, store: Store) -> None:
+    def test_removed_session_is_gone_with_its_messages(self, store: Store) -> None:
         _fill(store)
         _fill(store, "bob")
         with store.write("alice") as tx:
@@ -165,7 +165,7 @@ class RemovalContract:
             assert len(snapshot.nearest(vector(1), 9, scope)) == 0
             assert len(snapshot.nearest(vector(1), 9, _NOW)) == 2
 
-    def test_a_session_logged_under_a_removed_name_is_another(self, store: Store) -> None:
+    def test_session_id_can_be_reused_after_removal(self, store: Store) -> None:
         _fill(store)
         with store.read("alice") as snapshot:
             (old,) = snapshot.sessions()
@@ -186,7 +186,7 @@ class RemovalContract:
         with store.read("alice") as snapshot:
             assert snapshot.counter == 2
 
-    def test_another_owners_records_stay(self, store: Store) -> None:
+    def test_records_of_other_owners_are_kept(self, store: Store) -> None:
         _fill(store)
         _fill(store, "bob")
         with store.write("alice") as tx:
@@ -196,7 +196,7 @@ class RemovalContract:
             assert len(snapshot.memories([record_id(1), record_id(2)])) == 2
             assert snapshot.derived_memories([record_id(11)]).keys() == {record_id(11)}
 
-    def test_wordings_are_all_versions_with_their_times(self, store: Store) -> None:
+    def test_message_revisions_are_all_versions_with_their_times(self, store: Store) -> None:
         _fill(store)
         with store.read("alice") as snapshot:
             first, second = snapshot.message_revisions([record_id(12), record_id(77)])[
@@ -212,7 +212,7 @@ class RemovalContract:
             assert snapshot.find_adjacent_message(record_id(12), 1) == record_id(13)
             assert snapshot.find_adjacent_message(record_id(11), -1) is None
 
-    def test_reworded_versions_keep_times_and_place(self, store: Store) -> None:
+    def test_rewritten_versions_keep_times_and_sequence(self, store: Store) -> None:
         _fill(store)
         with store.write("alice") as tx:
             versions = [
@@ -229,7 +229,7 @@ class RemovalContract:
             assert [each.valid_from for each in both] == [at(12), at(20)]
             assert _words(snapshot) == {"tea", "cup", "said", "new", "11", "13"}
 
-    def test_a_version_that_is_not_given_is_removed(self, store: Store) -> None:
+    def test_omitted_version_is_removed(self, store: Store) -> None:
         _fill(store)
         with store.write("alice") as tx:
             first = message(12, "new", sequence=2)
@@ -240,7 +240,7 @@ class RemovalContract:
             assert [each.content for each in then] == ["new"]
             assert snapshot.original_messages([record_id(12)])[0].version == 1
 
-    def test_what_is_not_there_cant_be_reworded(self, store: Store) -> None:
+    def test_missing_message_or_version_cannot_be_rewritten(self, store: Store) -> None:
         _fill(store)
         entry = short_entry("new")
         with pytest.raises(NotFound), store.write("alice") as tx:
@@ -252,7 +252,7 @@ class RemovalContract:
         with store.read("alice") as snapshot:
             assert "new" not in _words(snapshot)
 
-    def test_a_purge_that_fails_changes_nothing(self, store: Store) -> None:
+    def test_failed_purge_is_rolled_back(self, store: Store) -> None:
         _fill(store)
         with pytest.raises(ZeroDivisionError), store.write("alice") as tx:
             tx.purge([record_id(1), record_id(12)])
@@ -264,7 +264,7 @@ class RemovalContract:
 class ErasureContract:
     """Erasing owners."""
 
-    def test_an_erased_owner_has_nothing_and_is_not_listed(self, store: Store) -> None:
+    def test_erased_owner_has_no_data_and_is_not_listed(self, store: Store) -> None:
         _fill(store)
         _fill(store, "bob")
         assert store.erase("alice", at(50))
@@ -277,7 +277,7 @@ class ErasureContract:
         with store.read("bob") as snapshot:
             assert "tea" in _words(snapshot)
 
-    def test_nothing_is_written_for_an_erased_owner(self, store: Store) -> None:
+    def test_writes_for_an_erased_owner_are_rejected(self, store: Store) -> None:
         _fill(store)
         store.erase("alice", at(50))
         assert store.is_erased("alice")
@@ -287,14 +287,14 @@ class ErasureContract:
         store.record_access("alice", {record_id(1): (1, at(60))})
         assert store.owners() == []
 
-    def test_erasing_again_changes_nothing(self, store: Store) -> None:
+    def test_erase_is_idempotent(self, store: Store) -> None:
         _fill(store)
         assert store.erase("alice", at(50))
         assert not store.erase("alice", at(51))
         assert not store.erase("carol", at(52))
         assert store.is_erased("carol")
 
-    def test_who_is_readmitted_begins_with_nothing(self, store: Store) -> None:
+    def test_readmitted_owner_starts_empty(self, store: Store) -> None:
         _fill(store)
         store.erase("alice", at(50))
         assert store.readmit("alice")
@@ -306,7 +306,7 @@ class ErasureContract:
             assert "tea" in _words(snapshot)
 
 
-# --- What a store's contract says of looking after memories; see `memolith.ports.snapshot`
+# --- Memory statistics and strengths
 
 
 _ACTIVE = frozenset({State.ACTIVE})
@@ -317,9 +317,9 @@ def _micros(seconds: float) -> int:
 
 
 class UpkeepContract:
-    """How memories stand, and what is left of them."""
+    """Memory statistics and strengths."""
 
-    def test_vitals_say_all_that_decides_whether_a_memory_lives_on(self, store: Store) -> None:
+    def test_memory_stats_contain_all_inputs_of_decay(self, store: Store) -> None:
         one = memory(
             1,
             kind="preference",
@@ -352,7 +352,7 @@ class UpkeepContract:
         assert got.session[0] == session.number
         assert got.session[1] not in (session.number, -1)
 
-    def test_vitals_come_oldest_first_by_creation_then_id(self, store: Store) -> None:
+    def test_memory_stats_are_oldest_first_by_creation_then_id(self, store: Store) -> None:
         for number, created in ((2, 5), (9, 1), (7, 5), (3, 9), (1, 5)):
             remember(store, memory(number, created_at=at(created)))
         with store.read("alice") as snapshot:
@@ -360,7 +360,7 @@ class UpkeepContract:
         assert list(got.id) == [record_id(n) for n in (9, 1, 2, 7, 3)]
         assert got.session.tolist() == [-1] * 5
 
-    def test_vitals_are_of_the_states_asked_for(self, store: Store) -> None:
+    def test_memory_stats_are_limited_to_the_given_states(self, store: Store) -> None:
         remember(store, *(memory(n, state=state) for n, state in enumerate(State, start=1)))
         remember(store, memory(1, owner_id="bob"), owner_id="bob")
         with store.read("alice") as snapshot:
@@ -372,7 +372,7 @@ class UpkeepContract:
         with store.read("nobody") as snapshot:
             assert snapshot.memory_stats(states=ALL).strength.dtype == np.float64
 
-    def test_a_transaction_sees_its_own_writes_in_vitals(self, store: Store) -> None:
+    def test_transaction_sees_its_own_writes_in_memory_stats(self, store: Store) -> None:
         remember(store, memory(1), memory(2))
         with store.write("alice") as tx:
             tx.insert([(memory(3), short_entry("x"))])
@@ -409,7 +409,7 @@ class UpkeepContract:
             assert snapshot.memory_stats(states=ALL).strength.tolist() == [0.5]
 
     @pytest.mark.parametrize("id_", ["", "?", record_id(9), record_id(0xA).upper()])
-    def test_strengths_of_what_is_not_there_are_left_out(self, store: Store, id_: str) -> None:
+    def test_strengths_of_missing_memories_are_ignored(self, store: Store, id_: str) -> None:
         remember(store, memory(0xA))
         with store.write("alice") as tx:
             tx.set_strengths([id_, record_id(0xA), record_id(0xA)], [0.1, 0.2, 0.3])
@@ -420,7 +420,7 @@ class UpkeepContract:
             assert snapshot.memory_stats(states=ALL).strength.tolist() == [0.3]
         assert store.owners() == ["alice"]
 
-    def test_strengths_stay_as_they_were_where_the_transaction_fails(self, store: Store) -> None:
+    def test_strengths_are_rolled_back_with_the_transaction(self, store: Store) -> None:
         remember(store, memory(1))
         with pytest.raises(ZeroDivisionError), store.write("alice") as tx:
             tx.set_strengths([record_id(1)], [0.1])

@@ -1,4 +1,4 @@
-"""What a store's contract says of searching: one test a sentence; see `store_contract`."""
+"""Store contract: searches; see `store_contract`."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def found(
     near: tuple[float, ...] = (1,),
     limit: int = EVERYTHING,
 ) -> list[int]:
-    """Return the numbers of the records that are nearest, in order."""
+    """Return the numbers of the nearest records, in order."""
     numbers = snapshot.nearest(vector(*near), limit, scope)
     return [int(id_.replace("-", ""), 16) for id_ in snapshot.items(numbers).record_id]
 
 
 def worded(snapshot: Snapshot, *terms: str, scope: SearchFilter = NOW) -> list[list[int]]:
-    """Return the records in which each term stands."""
+    """Return the records that contain each term."""
     postings = snapshot.postings(terms, scope)
     numbers = postings.passages[postings.slot] >> PART_BITS
     records = [int(id_.replace("-", ""), 16) for id_ in snapshot.items(numbers).record_id]
@@ -53,21 +53,21 @@ def worded(snapshot: Snapshot, *terms: str, scope: SearchFilter = NOW) -> list[l
 
 
 def added(store: Store, *pairs: tuple[Memory, IndexEntry]) -> None:
-    """Store memories with these entries."""
+    """Store memories with the given entries."""
     with store.write("alice") as tx:
         tx.insert(pairs)
 
 
 def logged(store: Store, *pairs: tuple[Message, IndexEntry]) -> None:
-    """Log messages with these entries, in the session of the first."""
+    """Log messages with the given entries, in the session of the first."""
     with store.write("alice") as tx:
         tx.log(pairs[0][0].session_id, pairs)
 
 
 class NearnessContract:
-    """What the port says of vectors."""
+    """Vector search."""
 
-    def test_the_nearest_come_first_and_at_most_so_many(self, store: Store) -> None:
+    def test_nearest_are_ordered_and_limited(self, store: Store) -> None:
         added(
             store,
             (memory(1), short_entry("a", 1, 3)),
@@ -80,7 +80,7 @@ class NearnessContract:
             assert found(snapshot, limit=2) == [2, 3]
             assert found(snapshot, limit=0) == []
 
-    def test_only_what_is_near_enough_is_found(self, store: Store) -> None:
+    def test_min_cosine_excludes_distant_items(self, store: Store) -> None:
         near = {1: (1, 0), 2: (1, 1), 3: (0, 1), 4: (-1, 0), 5: (1, 0.1)}
         added(store, *((memory(n), short_entry("x", *at)) for n, at in near.items()))
         with store.read("alice") as snapshot:
@@ -98,14 +98,14 @@ class NearnessContract:
             assert enough(0.0, query=(0,)) == [1, 2, 3, 4, 5]
             assert enough(0.1, query=(0,)) == []
 
-    def test_ties_go_to_the_lower_number(self, store: Store) -> None:
+    def test_ties_are_broken_by_the_lower_number(self, store: Store) -> None:
         added(store, *((memory(n), short_entry("x", 1, 1)) for n in (5, 3, 9, 1, 7)))
         added(store, (memory(2), short_entry("x", 1)), (memory(8), short_entry("x", 1)))
         with store.read("alice") as snapshot:
             assert found(snapshot) == [2, 8, 5, 3, 9, 1, 7]
             assert found(snapshot, limit=4) == [2, 8, 5, 3]
 
-    def test_an_item_is_as_near_as_its_nearest_passage_and_comes_once(self, store: Store) -> None:
+    def test_item_is_ranked_once_by_its_nearest_passage(self, store: Store) -> None:
         added(
             store,
             (memory(1), entry(passage(near=(0, 1)), passage(near=(1, 0.1)), passage(near=(1, 2)))),
@@ -115,13 +115,13 @@ class NearnessContract:
             assert found(snapshot) == [1, 2]
             assert found(snapshot, limit=2) == [1, 2]
 
-    def test_items_without_a_vector_are_never_near(self, store: Store) -> None:
+    def test_items_without_a_vector_are_never_found(self, store: Store) -> None:
         added(store, (memory(1), entry(passage({"a": 1}))), (memory(2), entry()))
         added(store, (memory(3), entry(passage(), passage(near=(1,)))))
         with store.read("alice") as snapshot:
             assert found(snapshot) == [3]
 
-    def test_a_zero_vector_is_at_right_angles_to_all(self, store: Store) -> None:
+    def test_zero_vector_is_orthogonal_to_all(self, store: Store) -> None:
         added(
             store,
             (memory(1), short_entry("a", 0)),
@@ -132,13 +132,13 @@ class NearnessContract:
             assert found(snapshot) == [2, 1, 3]
             assert found(snapshot, near=(0,)) == [1, 2, 3]
 
-    def test_a_query_of_another_length_is_refused(self, store: Store) -> None:
+    def test_query_of_another_length_is_rejected(self, store: Store) -> None:
         added(store, (memory(1), short_entry("a", 1)))
         query = np.ones(DIMENSION - 1, dtype=np.int8)
         with store.read("alice") as snapshot, pytest.raises(InvalidInput):
             snapshot.nearest(query, 1, NOW)
 
-    def test_similarities_are_the_cosines_of_every_passage_in_order(self, store: Store) -> None:
+    def test_similarities_are_the_cosines_of_all_passages_in_order(self, store: Store) -> None:
         rng = np.random.default_rng(7)
         rows = [tuple(row) for row in rng.normal(size=(6, DIMENSION))]
         added(
@@ -157,7 +157,7 @@ class NearnessContract:
         expected = cosines(np.stack([vector(*rows[place]) for place in order]), query)
         assert got.cosine.tolist() == expected.tolist()
 
-    def test_each_query_of_a_snapshot_is_compared_by_itself(self, store: Store) -> None:
+    def test_queries_of_a_snapshot_are_independent(self, store: Store) -> None:
         added(store, (memory(1), short_entry("a", 1)), (memory(2), short_entry("b", -1)))
         with store.read("alice") as snapshot:
             numbers = snapshot.item_numbers([record_id(1), record_id(2)], NOW)
@@ -167,9 +167,7 @@ class NearnessContract:
             assert snapshot.nearest(other, 1, NOW).tolist() == numbers[1:].tolist()
             assert snapshot.similarities(one, numbers).cosine.tolist() == [1.0, -1.0]
 
-    def test_the_centroid_is_the_mean_direction_of_the_memories_in_scope(
-        self, store: Store
-    ) -> None:
+    def test_centroid_is_the_mean_direction_of_matching_memories(self, store: Store) -> None:
         rng = np.random.default_rng(3)
         rows = [tuple(row) for row in rng.normal(size=(4, DIMENSION))]
         added(
@@ -190,9 +188,7 @@ class NearnessContract:
         assert events is not None
         assert events.tolist() == pytest.approx(unit[2].tolist())
 
-    def test_without_a_vector_that_points_somewhere_there_is_no_centroid(
-        self, store: Store
-    ) -> None:
+    def test_no_centroid_without_nonzero_vectors(self, store: Store) -> None:
         with store.read("alice") as snapshot:
             assert snapshot.centroid(NOW) is None
         added(store, (memory(1), entry(passage(near=(0,)))), (memory(2), entry(passage({"a": 1}))))
@@ -201,7 +197,7 @@ class NearnessContract:
             assert snapshot.centroid(NOW) is None
             assert snapshot.centroid(replace(NOW, kinds=frozenset({EPISODE}))) is None
 
-    def test_nothing_asked_is_nothing_answered(self, store: Store) -> None:
+    def test_empty_query_returns_empty_results(self, store: Store) -> None:
         added(store, (memory(1), short_entry("a", 1)))
         nothing = np.array([], dtype=np.int64)
         with store.read("alice") as snapshot:
@@ -216,9 +212,9 @@ class NearnessContract:
 
 
 class PostingsContract:
-    """What the port says of keywords."""
+    """Keyword search."""
 
-    def test_postings_say_where_terms_stand_and_how_often(self, store: Store) -> None:
+    def test_postings_contain_passages_and_frequencies(self, store: Store) -> None:
         added(
             store,
             (memory(1), entry(passage({"tea": 2, "cup": 1}), passage({"cup": 3}))),
@@ -236,7 +232,7 @@ class PostingsContract:
         assert got.document_frequency.tolist() == [2, 0, 2]
         assert (got.total, got.mean_length) == (4, 8 / 4)
 
-    def test_frequencies_count_all_valid_passages_whatever_the_scope(self, store: Store) -> None:
+    def test_frequencies_count_all_valid_passages_despite_the_filter(self, store: Store) -> None:
         added(
             store,
             (memory(1), entry(passage({"tea": 1}))),
@@ -248,7 +244,7 @@ class PostingsContract:
         assert len(got.passages) == 1
         assert (got.document_frequency.tolist(), got.total, got.mean_length) == ([3], 3, 2.0)
 
-    def test_frequencies_follow_what_is_closed_and_opened(self, store: Store) -> None:
+    def test_frequencies_follow_closed_and_new_versions(self, store: Store) -> None:
         remember(store, memory(1, "tea pot"), memory(2, "tea"), memory(3, "tea cup big"))
         with store.read("alice") as snapshot:
             assert snapshot.postings(["tea"], NOW).document_frequency.tolist() == [3]
@@ -263,7 +259,7 @@ class PostingsContract:
             assert then.document_frequency.tolist() == [3, 1]
             assert (then.total, then.mean_length) == (3, 2.0)
 
-    def test_terms_are_the_owners_own(self, store: Store) -> None:
+    def test_terms_belong_to_one_owner(self, store: Store) -> None:
         remember(store, memory(1, "tea"))
         remember(store, memory(2, "tea"), memory(3, "tea tea"), owner_id="bob")
         with store.read("alice") as snapshot:
@@ -271,7 +267,7 @@ class PostingsContract:
         assert (got.document_frequency.tolist(), got.total) == ([1], 1)
 
     @pytest.mark.parametrize("term", ["a\0b", "%", "_", "'", "é", "🙂", "x" * 300])
-    def test_any_term_is_found_and_no_other(self, store: Store, term: str) -> None:
+    def test_any_term_is_found_exactly(self, store: Store, term: str) -> None:
         added(
             store,
             (memory(1), entry(passage({term: 1}))),
@@ -282,11 +278,11 @@ class PostingsContract:
 
 
 class SubstringsContract:
-    """What the port says of looking into texts."""
+    """Substring search."""
 
     @staticmethod
     def contained(store: Store, *words: str, scope: SearchFilter = NOW) -> dict[int, int]:
-        """Return how many of the texts each memory holds."""
+        """Return how many of the texts each memory contains."""
         with store.read("alice") as snapshot:
             numbers, counts = snapshot.find_containing(words, scope)
             assert numbers.tolist() == sorted(numbers.tolist())
@@ -296,7 +292,7 @@ class SubstringsContract:
             for id_, count in zip(records, counts, strict=True)
         }
 
-    def test_texts_are_found_within_keys_and_contents_of_memories(self, store: Store) -> None:
+    def test_substrings_are_found_in_keys_and_contents_of_memories(self, store: Store) -> None:
         remember(
             store,
             memory(1, "Likes green teapots", key="drink"),
@@ -310,18 +306,18 @@ class SubstringsContract:
         assert self.contained(store, "water") == {}
         assert self.contained(store) == {}
 
-    def test_case_does_not_count(self, store: Store) -> None:
+    def test_substring_search_ignores_case(self, store: Store) -> None:
         remember(store, memory(1, "Die STRASSE", key="ÉTÉ"), memory(2, "straße"))
         assert self.contained(store, "Straße") == {1: 1, 2: 1}
         assert self.contained(store, "strasse", "été") == {1: 2, 2: 1}
 
     @pytest.mark.parametrize("text", ["%", "_", "\\", "*", "?", "[a-z]", ".", "'", "a\0b", "🙂"])
-    def test_every_character_stands_for_itself(self, store: Store, text: str) -> None:
+    def test_substring_search_has_no_wildcards(self, store: Store, text: str) -> None:
         remember(store, memory(1, f"so{text}so"), memory(2, "so so"), memory(3, "x", key=text))
         assert self.contained(store, text) == {1: 1, 3: 1}
         assert self.contained(store, f"o{text}s") == {1: 1}
 
-    def test_only_what_the_scope_lets_through_is_looked_into(self, store: Store) -> None:
+    def test_substring_search_respects_the_filter(self, store: Store) -> None:
         remember(
             store,
             memory(1, "tea", tags=("a",)),
@@ -337,7 +333,7 @@ class SubstringsContract:
         assert self.contained(store, "tea", scope=replace(NOW, dormant=True)) == {2: 1, 4: 1, 6: 1}
         assert self.contained(store, "tea", scope=replace(NOW, kinds=frozenset({"fact"}))) == {}
 
-    def test_it_looks_into_all_of_many(self, store: Store) -> None:
+    def test_substring_search_covers_many_memories(self, store: Store) -> None:
         with store.write("alice") as tx:
             pairs = [(memory(n, f"tea {n}"), entry()) for n in range(1, 1_203)]
             tx.insert(pairs)
@@ -346,9 +342,9 @@ class SubstringsContract:
 
 
 class ItemsContract:
-    """What the port says of columns."""
+    """Columns of items."""
 
-    def test_items_say_what_they_are(self, store: Store) -> None:
+    def test_items_have_the_fields_of_their_records(self, store: Store) -> None:
         features = entry(passage({"a": 4}), traits=Trait.QUESTION | Trait.PLACE, words=17)
         said = message(9, sequence=4, speaker="Bob", role=Role.PARTICIPANT)
         logged(store, (said, features))
@@ -376,7 +372,7 @@ class ItemsContract:
         assert got.words.tolist() == [1, 17, 1]
         assert got.tokens.tolist() == [0, 6, 0]
 
-    def test_uses_are_as_of_now(self, store: Store) -> None:
+    def test_usage_stats_are_current(self, store: Store) -> None:
         remember(store, memory(1, importance=0.3), memory(2, importance=0.9))
         say(store, message(3, sequence=1, said_at=at(33)))
         ids = [record_id(n) for n in (3, 1, 2)]
@@ -398,7 +394,7 @@ class ItemsContract:
             got = snapshot.usage_stats(snapshot.item_numbers(ids, NOW))
         assert (got.updated_at / 1e6 - at(0).timestamp()).tolist() == [33, 1, 90]
 
-    def test_an_old_version_is_used_as_its_memory_is(self, store: Store) -> None:
+    def test_old_version_shares_the_usage_of_its_memory(self, store: Store) -> None:
         remember(store, memory(1))
         with store.write("alice") as tx:
             new = memory(1, "new", version=2, importance=0.9, access_count=4, updated_at=at(60))
@@ -409,7 +405,7 @@ class ItemsContract:
         assert (got.importance.tolist(), got.access_count.tolist()) == ([0.9], [4])
         assert (got.updated_at / 1e6 - at(0).timestamp()).tolist() == [60]
 
-    def test_numbers_follow_the_scope(self, store: Store) -> None:
+    def test_item_numbers_respect_the_filter(self, store: Store) -> None:
         remember(store, memory(1, "one"), memory(2, kind="event"))
         with store.write("alice") as tx:
             tx.revise(memory(1, "two", version=2, updated_at=at(60)), short_entry("two", 1))
@@ -424,7 +420,7 @@ class ItemsContract:
         assert then[1] not in (now[1], -1)
         assert facts == [-1, now[1], -1, -1, now[1]]
 
-    def test_neighbours_are_the_messages_beside_in_the_session(self, store: Store) -> None:
+    def test_neighbours_are_adjacent_messages_of_the_session(self, store: Store) -> None:
         say(store, message(1, sequence=1), message(2, sequence=2))
         say(store, message(3, sequence=1, session_id="s2"), session_id="s2")
         say(store, message(4, sequence=5))
@@ -439,7 +435,7 @@ class ItemsContract:
         assert before == [two, -1, -1, three, one, -1]
         assert after == [-1, two, -1, -1, four, five]
 
-    def test_neighbours_are_valid_at_the_instant_and_nothing_else(self, store: Store) -> None:
+    def test_neighbours_are_filtered_only_by_validity(self, store: Store) -> None:
         say(store, *(message(n, sequence=n) for n in (1, 2, 3, 4)))
         with store.write("alice") as tx:
             tx.close_messages([record_id(2), record_id(3)], at(50))
@@ -454,7 +450,7 @@ class ItemsContract:
             assert snapshot.neighbours(old, 1, then).tolist() == [*old[1:].tolist(), -1]
             assert snapshot.neighbours(old[1:3], 1, NOW).tolist() == [now[1], now[1]]
 
-    def test_a_message_indexed_anew_keeps_its_place_and_its_time(self, store: Store) -> None:
+    def test_reindexed_message_keeps_its_sequence_and_time(self, store: Store) -> None:
         say(store, *(message(n, f"word{n}", sequence=n) for n in (1, 2, 3)))
         with store.write("alice") as tx:
             tx.reindex(record_id(2), short_entry("other word2", 0, 1))
@@ -471,7 +467,7 @@ class ItemsContract:
                 assert postings.document_frequency.tolist() == [1]
                 assert postings.total == 3
 
-    def test_passages_give_span_and_tokens(self, store: Store) -> None:
+    def test_passages_have_span_and_tokens(self, store: Store) -> None:
         first, second = passage({"a": 1}, span=Span(0, 9)), passage({"b": 5}, span=Span(9, 12))
         added(store, (memory(1), entry(first, second)), (memory(2), entry()))
         with store.read("alice") as snapshot:

@@ -1,22 +1,20 @@
-"""Minimal edits that change what a sentence says, to test that two facts stay two.
+"""Minimal edits that change the meaning of a sentence, to test that two facts stay separate.
 
-`swaps("Anna owes Bob 20 euros.")` gives "Bob owes Anna 20 euros.", "Anna does not owe Bob 20
-euros.", "Anna owes Bob 21 euros." and so on: texts that look almost alike, to a reader in a hurry
-and to an embedding, and say something else. A memory that takes one of them for the other has
-lost a fact.
+`swaps("Anna owes Bob 20 euros.")` returns "Bob owes Anna 20 euros.", "Anna does not owe Bob 20
+euros.", "Anna owes Bob 21 euros." and so on. These texts look similar, also to an embedding, but
+say something else. A memory that confuses them loses a fact.
 
-English and German; the language is the one with more of its listed words in the sentence,
-English where they tie. The edits go by word lists and patterns, not by a parser, so
+Supports English and German. The language is the one with more of its listed words in the sentence,
+or English in a tie. The edits use word lists and patterns instead of a parser. Limits:
 
-- grammar may suffer ("my brothers lives here"): what counts is that it says something else;
-- what is not in the lists is left alone: rare verbs and names, passives, clauses exchanged
-  around "because", idioms, comma against no comma ("Let's eat, Grandma"), words that differ by
-  the case of their first letter alone ("Turkey", "turkey"; German "Sie", "sie"), German
-  articles ("der See", "die See");
-- a sentence that is the same both ways round in the world ("Anna is engaged to Bob") may be
-  turned round all the same: only what is joined by "and", "or", "with", a form of "be" or a
-  few symmetric verbs is known to be symmetric;
-- in a sentence of two languages, one is taken for both.
+- Grammar may suffer ("my brothers lives here"); only the meaning matters.
+- Anything not in the lists is unchanged: rare verbs and names, passives, clauses exchanged around
+  "because", idioms, commas ("Let's eat, Grandma"), words that differ only in the case of their
+  first letter ("Turkey", "turkey"; German "Sie", "sie"), and German articles ("der See", "die
+  See").
+- A symmetric sentence ("Anna is engaged to Bob") may be reversed. Known symmetric forms are "and",
+  "or", "with", forms of "be" and a few verbs.
+- A sentence in two languages is treated as one of them.
 """
 
 from __future__ import annotations
@@ -34,8 +32,10 @@ from corpora.meaning_edits.words import WORDS, Language, language_of, listed
 __all__ = ["KINDS", "MARK_KINDS", "Swap", "language_of", "swaps"]
 
 MARK_KINDS: Final = frozenset({"case", "decimal", "question", "sign", "symbol"})
-"""The kinds whose two sentences may differ in nothing but the case of a whole word, a sign, a
-symbol or the final mark. Sentences of any other kind differ in their words."""
+"""Kinds whose sentences may differ only in the case of a word, a sign, a symbol or the final mark.
+
+Sentences of other kinds differ in their words.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +43,9 @@ class Swap:
     """One edit.
 
     Attributes:
-        kind: What was changed; one of `KINDS`.
-        original: The sentence as given.
-        changed: The sentence that says something else.
+        kind: Kind of the change; one of `KINDS`.
+        original: The given sentence.
+        changed: The sentence with another meaning.
     """
 
     kind: str
@@ -56,9 +56,9 @@ class Swap:
 def swaps(sentence: str) -> list[Swap]:
     """Return the edits of a sentence that change its meaning, each changed text once.
 
-    The order is that of `KINDS`, then of place; the same sentence always gives the same list.
-    No edit differs from the sentence in case, punctuation, articles or contractions alone, except
-    those of `MARK_KINDS`. The list is empty where nothing is known to change.
+    The order is that of `KINDS`, then of position, and deterministic. No edit differs from the
+    sentence only in case, punctuation, articles or contractions, except those of `MARK_KINDS`. The
+    list is empty if no rule applies.
 
     >>> [swap.changed for swap in swaps("Turn left at nine.")]
     ['Turn right at nine.', 'Turn left at eight.']
@@ -132,7 +132,7 @@ KINDS: Final = (
     "roles", "order", "from_to", "negation", "plural", *_WORD_KINDS, "decimal", "sign", "case",
     "symbol", "question",
 )  # fmt: skip
-"""All kinds of edits, in the order in which `swaps` gives them."""
+"""All kinds of edits, in the order of `swaps`."""
 
 
 def _rules(language: Language) -> dict[str, Rule]:

@@ -1,4 +1,4 @@
-"""What all edits share: replacing a part of a sentence, and whole words from a list."""
+"""Helpers of all edits: replacing part of a sentence, and words from a list."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from typing import Final
 from corpora.meaning_edits.words import Exchanges
 
 Rule = Callable[[str], Iterator[str]]
-"""Yields the changed sentences of one kind; they may hold the sentence itself."""
+"""Yields the changed sentences of one kind; may include the sentence itself."""
 
 _PROPER: Final = frozenset({"weekday", "month", "name"})
-_SHOUTED: Final = frozenset({"time", "unit"})  # AM and USD; but US is no pronoun
+_SHOUTED: Final = frozenset({"time", "unit"})  # AM and USD; but US is not a pronoun
 _LOWER: Final = frozenset({"modality", "tense"})  # capitalised, "Will" and "May" are names
 _LEFT, _RIGHT = r"(?<![\w'’-])", r"(?!\w|['’]t\b|-\w)"
 
 
 def at_start(sentence: str, place: int) -> bool:
-    """Tell whether a sentence, or one that is quoted in it, begins at a place."""
+    """Return whether a sentence, or one quoted in it, starts at a position."""
     before = sentence[:place].rstrip()
     return not before or before[-1] in ".!?:\"„“'(-\n"
 
 
 def like(model: str, word: str) -> str:
-    """Give a word the capitals of another."""
+    """Return a word with the capitalisation of another."""
     if len(model) > 1 and model.isupper():
         return word.upper()
     return word[0].upper() + word[1:] if model[0].isupper() else word
@@ -46,7 +46,7 @@ def any_of(words: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def _may_stand(kind: str, sentence: str, match: re.Match[str]) -> bool:
-    """Tell whether a word's capitals fit its kind: names have one, modal verbs none."""
+    """Return whether a word's capitals fit its kind: names have them, modal verbs do not."""
     is_capital = match.group()[0].isupper()
     if len(match.group()) > 1 and match.group().isupper() and not sentence.isupper():
         return kind in _SHOUTED
@@ -56,7 +56,7 @@ def _may_stand(kind: str, sentence: str, match: re.Match[str]) -> bool:
 
 
 def word_rule(kind: str, exchanges: Exchanges, fixed: str = "") -> Rule:
-    """Return the rule that exchanges words one at a time, outside of what `fixed` matches."""
+    """Return the rule that exchanges one word at a time, except where `fixed` matches."""
 
     def rule(sentence: str) -> Iterator[str]:
         blocked = [match.span() for match in re.finditer(fixed, sentence)] if fixed else []

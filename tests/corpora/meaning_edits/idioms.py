@@ -1,4 +1,4 @@
-"""Phrases in which listed words are left alone."""
+"""Phrases in which listed words are not changed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 from corpora.meaning_edits.words import Language
 
-# What follows the object "her"; what follows the possessive "her" is a thing.
+# Words after the object "her", and things after the possessive "her".
 _NO_THING = (
     r"\s*(?:$|[^\w\s]|(?:in|on|at|to|and|or|but|the|a|an|is|was|for|about|with|from|that|when|if|"
     r"because|yesterday|today|tomorrow|my|his|not|so|again|twice|once)\b)"
@@ -91,5 +91,7 @@ FIXED: Final[Mapping[Language, Mapping[str, str]]] = {
         ),
     },
 }
-"""For a kind, a pattern of phrases whose words that kind leaves as they are: idioms, and the
-other meanings of the words ("all right", "she left", "a few")."""
+"""Patterns by kind of edit for phrases that it leaves unchanged.
+
+These are idioms and other meanings of the words ("all right", "she left", "a few").
+"""

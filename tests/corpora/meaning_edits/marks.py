@@ -1,4 +1,4 @@
-"""Edits to marks that carry meaning: the case of acronyms, symbols, the question mark."""
+"""Edits to meaningful marks: the case of acronyms, symbols, the question mark."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _OTHER_BITS: Final = {"MB": "Mb", "Mb": "MB", "GB": "Gb", "Gb": "GB", "MW": "mW"
 
 
 def case(sentence: str) -> Iterator[str]:
-    """Change the case of an acronym that is a word too, and of a unit's prefix (MB, Mb)."""
+    """Change the case of an acronym that is also a word, and of a unit's prefix (MB, Mb)."""
     if sentence.isupper():
         return
     for match in _ACRONYMS.finditer(sentence):
@@ -44,7 +44,7 @@ _SYMBOLS: Final[tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]] = (
 
 
 def symbol(sentence: str) -> Iterator[str]:
-    """Exchange C++, C and C#, currencies, relations, faces; take a percent sign away."""
+    """Exchange C++, C and C#, currencies, relations and faces; remove a percent sign."""
     for pattern, replacements in _SYMBOLS:
         for match in pattern.finditer(sentence):
             for new in replacements:
@@ -63,7 +63,7 @@ _TAG_WORDS: Final = re.compile(
 
 
 def question(sentence: str) -> Iterator[str]:
-    """Make a statement a question by its mark alone, and back; not where word order tells."""
+    """Turn a statement into a question by its mark alone, and back, unless word order decides."""
     text = sentence.rstrip()
     if not _STATEMENT.match(text) or _TAG_WORDS.search(text) or text[-1] in '…:;,"“)':
         return

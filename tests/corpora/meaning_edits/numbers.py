@@ -30,7 +30,7 @@ _LAST_SAFE_DAY: Final = 28  # exists in every month
 _LONGEST_MONTH: Final = 31
 _MONTHS: Final = 12
 _NOON: Final = 12
-_PHONE_DIGITS: Final = 7  # from here on an integer is a name, not an amount: a guess
+_PHONE_DIGITS: Final = 7  # longer integers are names, not amounts: a guess
 
 
 def _next_digit(text: str) -> str:
@@ -39,7 +39,7 @@ def _next_digit(text: str) -> str:
 
 
 def _transposed(text: str) -> str | None:
-    """Exchange the first two neighbouring digits that differ, making no leading zero."""
+    """Exchange the first two adjacent digits that differ, without a leading zero."""
     for match in re.finditer(r"(?=(\d)[.,]?(\d))", text):
         first, second = match.span(1)[0], match.span(2)[0]
         if text[first] != text[second] and not (first == 0 and text[second] == "0"):
@@ -50,7 +50,7 @@ def _transposed(text: str) -> str | None:
 
 
 def _taken(sentence: str) -> list[tuple[int, int]]:
-    """Return the spans of dates and clock times, which are no plain numbers."""
+    """Return the spans of dates and clock times, which are not plain numbers."""
     patterns = (_ISO, _DOTTED, _SLASHED, _CLOCK, _ORDINAL)
     return [match.span() for pattern in patterns for match in pattern.finditer(sentence)]
 
@@ -63,7 +63,7 @@ def _plain(sentence: str) -> Iterator[re.Match[str]]:
 
 
 def _in_row(sentence: str, match: re.Match[str]) -> bool:
-    """Tell whether a number is one group of several, as in a phone number."""
+    """Return whether a number is one of several groups, as in a phone number."""
     before, after = sentence[: match.start()], sentence[match.end() :]
     return bool(re.search(r"\d[ /-]$", before) or re.match(r"[ /-]\d", after))
 
@@ -73,14 +73,14 @@ def _is_free(sentence: str, match: re.Match[str]) -> bool:
 
 
 def _is_amount(sentence: str, match: re.Match[str]) -> bool:
-    """Tell whether a number counts something, rather than naming it or telling the time."""
+    """Return whether a number is a count, rather than a name or a time."""
     text = match.group()
     is_whole = text.isdigit() and text[0] != "0" and len(text) < _PHONE_DIGITS
     return is_whole and _is_free(sentence, match)
 
 
 def numbers(sentence: str) -> Iterator[str]:
-    """Change a digit, exchange two, add a zero; exchange two numbers; 1.2 to 1.20 in a version."""
+    """Change a digit, exchange two, add a zero, exchange two numbers, or change 1.2 to 1.20."""
     for match in _plain(sentence):
         text = match.group()
         if _YEAR.fullmatch(text):
@@ -107,7 +107,7 @@ def _exchanged_numbers(sentence: str) -> Iterator[str]:
 
 
 def decimals(sentence: str) -> Iterator[str]:
-    """Drop the decimal point (3.5 to 35), or put one in (35 to 3.5)."""
+    """Drop the decimal point (3.5 to 35), or insert one (35 to 3.5)."""
     for match in _plain(sentence):
         text = match.group()
         if sentence[: match.start()][-1:].isalpha() or not _is_free(sentence, match):
@@ -119,7 +119,7 @@ def decimals(sentence: str) -> Iterator[str]:
 
 
 def signs(sentence: str) -> Iterator[str]:
-    """Take a sign away, turn it round, or put a minus before a temperature or a percentage."""
+    """Remove or invert a sign, or put a minus before a temperature or a percentage."""
     for match in _SIGN.finditer(sentence):
         sign, start = match.group(1), match.start()
         yield put(sentence, start, start + 1, "-" if sign == "+" else "")

@@ -1,4 +1,4 @@
-"""Edits to who does what to whom, in which order, and which way."""
+"""Edits to roles, order and direction."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _NOUN_PHRASE: Final = re.compile(
 
 @cache
 def _no_names() -> frozenset[str]:
-    """Words that a sentence may begin with and that name nobody."""
+    """Return words that may start a sentence and are not names."""
     new = {word for kinds in WORDS.values() for kind, exchanges in kinds.items()
            for words in exchanges.values() for entry in words for word in entry.split()
            if word[0].islower() or kind in {"weekday", "month", "unit"}}  # fmt: skip
@@ -71,7 +71,7 @@ def _noun_phrases(sentence: str) -> Iterator[tuple[int, int]]:
 
 
 def _same_class(sentence: str) -> Iterator[list[tuple[int, int]]]:
-    """Yield spans in order of place, those that may change places together."""
+    """Yield lists of exchangeable spans, ordered by position."""
     noun_phrases = list(_noun_phrases(sentence)) if language_of(sentence) == "en" else []
     yield sorted([*_names(sentence), *noun_phrases])
     for kind in ("weekday", "month"):
@@ -90,7 +90,7 @@ def _exchanged(sentence: str, one: tuple[int, int], other: tuple[int, int]) -> s
 
 
 def _between(sentence: str, spans: list[tuple[int, int]]) -> list[str]:
-    """Return the words between the first and the last span that are in none of them."""
+    """Return the words between the first and the last span, without those in spans."""
     gaps = (sentence[one[1] : other[0]] for one, other in pairwise(spans))
     return [word for gap in gaps for word in re.findall(r"[\w&]+", gap.lower())]
 
@@ -117,7 +117,7 @@ _ORDERS: Final = (
 
 
 def order(sentence: str) -> Iterator[str]:
-    """Turn "first X, then Y" round."""
+    """Reverse "first X, then Y"."""
     for pattern in _ORDERS:
         if match := pattern.search(sentence):
             yield _exchanged(sentence, match.span("x"), match.span("y"))
@@ -143,7 +143,7 @@ _WAYS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
 
 
 def from_to(sentence: str) -> Iterator[str]:
-    """Turn a way round: "from" for "to", both at once where both are there."""
+    """Reverse a direction: exchange "from" and "to", both if both occur."""
     if (match := _FROM_TO.search(sentence)) and match.group(1) != match.group(3):
         one, other = like(match.group(1), match.group(3).lower()), match.group(1).lower()
         yield put(sentence, *match.span(), f"{one} {match.group(2)} {other}")

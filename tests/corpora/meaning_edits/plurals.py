@@ -1,4 +1,4 @@
-"""Edits from one to several and back."""
+"""Edits between singular and plural."""
 
 from __future__ import annotations
 

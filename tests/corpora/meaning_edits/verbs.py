@@ -1,4 +1,4 @@
-"""Edits to verbs: negation in and out, and tense."""
+"""Edits to verbs: negation and tense."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _PLURAL_SUBJECTS: Final = frozenset({"i", "you", "we", "they"})
 
 
 def _finite_verbs(sentence: str) -> Iterator[tuple[re.Match[str], str, tuple[str, str, str]]]:
-    """Yield subject and verb, the form's name and all three forms."""
+    """Yield subject and verb, the name of the form, and all three forms."""
     starts = (place.start() for place in re.finditer(r"(?<!\S)\w", sentence))
     for match in filter(None, (_SUBJECT_VERB.match(sentence, start) for start in starts)):
         if _INVERTED.search(sentence, 0, match.start()):
@@ -51,7 +51,7 @@ def _finite_verbs(sentence: str) -> Iterator[tuple[re.Match[str], str, tuple[str
 
 
 def english_tense(sentence: str) -> Iterator[str]:
-    """Put a finite verb into another tense."""
+    """Change the tense of a finite verb."""
     for match, form, (base, _, past) in _finite_verbs(sentence):
         if re.match(r" (?:not|n['’]t)\b", sentence[match.end() :]) is None:
             yield put(sentence, *match.span(3), f"will {base}" if form == "past" else past)
@@ -79,7 +79,7 @@ _NOT_HERE: Final = re.compile(
 
 
 def english_negation(sentence: str) -> Iterator[str]:
-    """Take a negation out, or put one in after an auxiliary or by "do"."""
+    """Remove a negation, or insert one after an auxiliary or with "do"."""
     tag = _TAG.search(sentence)
     end = tag.start() if tag else len(sentence)
     for match in _NEGATIVE.finditer(sentence, 0, end):
@@ -113,7 +113,7 @@ _GERMAN_VERB: Final = re.compile(
 
 
 def german_negation(sentence: str) -> Iterator[str]:
-    """Take "nicht" or the k of "kein" out, or put one in."""
+    """Remove "nicht" or the k of "kein", or insert one."""
     for match in re.finditer(r" nicht\b(?! nur)", sentence):
         yield put(sentence, *match.span(), "")
     for match in _KEIN.finditer(sentence):

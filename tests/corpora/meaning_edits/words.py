@@ -1,8 +1,8 @@
-"""The words that are exchanged.
+"""Words to exchange.
 
-All lists are this project's own choice; they hold what people write about themselves, not a
-whole dictionary. Entries are lower case unless the word never is; several words may be one
-entry. `a/b` goes both ways, `a>b` one way.
+The lists are this project's own choice: words that people use about themselves, not a whole
+dictionary. Entries are lower case unless the word never is, and may have several words. `a/b` works
+both ways, `a>b` one way.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final, Literal
 Language = Literal["en", "de"]
 
 Exchanges = Mapping[str, tuple[str, ...]]
-"""For a word, in lower case, the words to put in its place."""
+"""Replacements of a lower-case word."""
 
 
 def _entries(text: str) -> Iterator[tuple[str, str]]:
@@ -34,7 +34,7 @@ def listed(text: str) -> frozenset[str]:
 
 
 def exchanges(text: str) -> Exchanges:
-    """Read entries `a/b` (both ways) and `a>b` (one way), parted by commas."""
+    """Read comma-separated entries `a/b` (both ways) and `a>b` (one way)."""
     found: dict[str, tuple[str, ...]] = {}
     for old, new in _entries(text):
         known = found.get(old.lower(), ())
@@ -43,7 +43,7 @@ def exchanges(text: str) -> Exchanges:
 
 
 def _round(text: str) -> str:
-    """Return entries in which each word gives way to the next, and the last to the first."""
+    """Return entries that replace each word by the next, and the last by the first."""
     words = text.split()
     following = [*words[1:], words[0]]
     return ", ".join(f"{old}>{new}" for old, new in zip(words, following, strict=True))
@@ -252,7 +252,7 @@ GERMAN_CUES: Final = listed(
 )
 
 
-# Base form, third person, past. Regular verbs are made by rule from the second list.
+# Base form, third person, past. Regular verbs are derived from the second list.
 _IRREGULAR = """go goes went, have has had, do does did, make makes made, take takes took,
 come comes came, see sees saw, know knows knew, get gets got, give gives gave, find finds found,
 think thinks thought, tell tells told, eat eats ate, drink drinks drank, drive drives drove,
@@ -267,7 +267,7 @@ own trust remember support attend manage borrow repair train believe hope miss c
 
 
 def _regular(base: str) -> tuple[str, str, str]:
-    """Conjugate a regular English verb; the doubling of a last consonant is listed.
+    """Conjugate a regular English verb; verbs that double the last consonant are listed.
 
     >>> _regular("stop"), _regular("watch")
     (('stop', 'stops', 'stopped'), ('watch', 'watches', 'watched'))
@@ -286,7 +286,7 @@ def _verbs() -> dict[str, tuple[str, str, str]]:
 ENGLISH_VERBS: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(_verbs())
 """Base form: base form, third person singular, simple past."""
 
-# Stems of weak verbs: all forms by rule.
+# Stems of weak verbs, with regular forms.
 _WEAK = """arbeit wohn lern lieb hass kauf verkauf spiel reis koch brauch mach sag frag zahl leb
 rauch such hör tanz mal sammel"""
 _STRONG = """esse isst aß essen aßen, trinke trinkt trank trinken tranken,
@@ -310,7 +310,7 @@ def _german_past() -> dict[str, str]:
 
 
 GERMAN_PAST: Final[Mapping[str, str]] = MappingProxyType(_german_past())
-"""A present form (ich, er, wir): the simple past of the same person."""
+"""Simple past of a present form (ich, er, wir) of the same person."""
 
 
 def _single_words(tables: Mapping[str, Exchanges]) -> frozenset[str]:
@@ -324,7 +324,7 @@ _ONLY_ENGLISH: Final = _IN_ENGLISH - _IN_GERMAN
 
 
 def language_of(sentence: str) -> Language:
-    """Tell German from English by the words that only one of them has; English where they tie."""
+    """Return the language by words that only one of the two has; English in a tie."""
     words = re.findall(r"[\w']+", sentence.lower())
     german = sum(word in _ONLY_GERMAN or bool(re.search("[äöüß]", word)) for word in words)
     return "de" if german > sum(word in _ONLY_ENGLISH for word in words) else "en"

@@ -1,1 +1,1 @@
-"""Labelled texts, and the thresholds that an embedder needs to tell them apart."""
+"""Labelled texts, and the fit of an embedder's similarity thresholds."""

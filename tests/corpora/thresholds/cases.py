@@ -1,4 +1,4 @@
-"""The labelled texts: facts, what says the same, what does not, and questions."""
+"""Labelled texts: facts, restatements, different facts and questions."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import msgspec
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One fact, and texts that stand in a known relation to it.
+    """A fact, and texts with a known relation to it.
 
     Attributes:
-        fact: As somebody, or an assistant's note, says it.
+        fact: The fact in the words of a person or an assistant.
         restated: The same in other words.
-        changed: The same thing, said otherwise: another day, value or name.
-        different: A fact about something or somebody else, worded like it.
-        related: On the same subject, and no such fact.
-        question: The fact answers it.
-        other_question: On the same subject; the fact does not answer it.
+        changed: The same subject with another day, value or name.
+        different: A fact about another subject, in similar words.
+        related: A text about the same subject without the fact.
+        question: A question that the fact answers.
+        other_question: A question about the same subject that the fact does not answer.
     """
 
     fact: str

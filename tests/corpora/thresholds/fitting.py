@@ -1,4 +1,4 @@
-"""Fitting an embedder's thresholds to the rates at which they may be wrong."""
+"""Fit an embedder's thresholds to maximum error rates."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _STEPS = 100
-"""Thresholds are given in hundredths."""
+"""Thresholds are multiples of 0.01."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """How near an embedder puts the labelled texts.
+    """Similarities of the labelled texts.
 
     Attributes:
-        right: Similarities of what a threshold should let through, by the threshold's name.
-        wrong: Of what it should not.
+        right: Similarities that a threshold should accept, by its name.
+        wrong: Similarities that it should reject.
     """
 
     right: Mapping[str, Floats]
     wrong: Mapping[str, Floats]
 
     def accepted(self, name: str, threshold: float) -> tuple[float, float]:
-        """Return the shares of right and of wrong ones that a threshold lets through."""
+        """Return the shares of right and of wrong similarities that a threshold accepts."""
         right, wrong = self.right[name], self.wrong[name]
         return float(np.mean(right >= threshold)), float(np.mean(wrong >= threshold))
 
 
 def measured(embedder: Embedder, cases: Sequence[Case]) -> Measured:
-    """Embed the labelled texts, and return how near they are to each other.
+    """Embed the labelled texts, and return their similarities.
 
-    A question goes with its fact, and with no other fact of the set; both kinds of question. A
-    fact goes with what restates it, and not with a different or a related one. What changes it
-    is neither right nor wrong: to let it take the old one's place is what an update is for.
+    Both kinds of questions match their own fact and no other fact of the set. A fact matches its
+    restatement, but no different or related fact. Changed facts count neither as right nor as
+    wrong, since replacing the old fact is the purpose of an update.
     """
     facts = _embedded(embedder, [case.fact for case in cases], "document")
     asked = _embedded(embedder, [case.question for case in cases], "query") @ facts.T
@@ -72,7 +72,7 @@ def measured(embedder: Embedder, cases: Sequence[Case]) -> Measured:
 
 
 def fitted(found: Measured, rates: Mapping[str, float] = ERROR_RATES) -> SimilarityThresholds:
-    """Return the lowest thresholds, in hundredths, that are wrong no oftener than they may be."""
+    """Return the lowest thresholds, in hundredths, within the maximum error rates."""
     return SimilarityThresholds(
         **{
             field.name: _lowest(found.wrong[field.name], rates[field.name])
@@ -82,13 +82,13 @@ def fitted(found: Measured, rates: Mapping[str, float] = ERROR_RATES) -> Similar
 
 
 def _lowest(wrong: Floats, rate: float) -> float:
-    """Return the lowest number of hundredths that at most this share of the values reaches."""
+    """Return the lowest multiple of 0.01 that at most a share of the values reaches."""
     allowed = math.floor(len(wrong) * rate)
     if allowed >= len(wrong):
         return -1.0
     highest_refused = np.sort(wrong)[::-1][allowed]
     steps = math.floor(float(highest_refused) * _STEPS)
-    while steps / _STEPS <= highest_refused:  # 0.29 times 100 is a little less than 29
+    while steps / _STEPS <= highest_refused:  # 0.29 times 100 is slightly less than 29
         steps += 1
     return min(1.0, steps / _STEPS)
 

@@ -1,4 +1,4 @@
-"""Who may call, for whom, from where, and how much."""
+"""Authentication, authorization, origins, hosts and rate limits."""
 
 from __future__ import annotations
 
@@ -18,37 +18,37 @@ from memolith.config import load
 from memolith.server.app import ServerOptions, create_app
 from support.server_process import PROGRAM, environment, served
 
-from .conftest import Caller
+from .conftest import ClientFactory
 
 
-def test_no_key_and_a_wrong_one_open_nothing(client: TestClient) -> None:
+def test_missing_and_wrong_keys_are_refused(client: TestClient) -> None:
     assert client.get("/v1/memories").status_code == 401
     wrong = client.get("/v1/memories", headers={"Authorization": "Bearer memolith_wrong"})
     assert wrong.status_code == 401
     assert "Bearer" in wrong.headers["WWW-Authenticate"]
 
 
-def test_a_revoked_key_opens_nothing_at_once(memory: Memolith, calling: Caller) -> None:
-    alice = calling("alice")
+def test_revoked_key_is_refused_immediately(memory: Memolith, client_for: ClientFactory) -> None:
+    alice = client_for("alice")
     assert alice.get("/v1/memories").status_code == 200
     memory.revoke_api_key(memory.api_keys()[0].name)
     assert alice.get("/v1/memories").status_code == 401
 
 
-def test_who_tries_many_keys_has_to_wait(client: TestClient, as_alice: TestClient) -> None:
+def test_many_wrong_keys_are_rate_limited(client: TestClient, as_alice: TestClient) -> None:
     for _ in range(20):
         client.get("/v1/memories", headers={"Authorization": "Bearer memolith_guess"})
     refused = as_alice.get("/v1/memories")
     assert (refused.status_code, refused.headers["Retry-After"]) == (429, "60")
 
 
-def test_an_owners_key_is_of_that_owner_alone(as_alice: TestClient) -> None:
+def test_owner_key_is_valid_for_its_owner_only(as_alice: TestClient) -> None:
     assert as_alice.get("/v1/memories", headers={"X-Owner-Id": "alice"}).status_code == 200
     assert as_alice.get("/v1/memories", headers={"X-Owner-Id": "bob"}).status_code == 403
 
 
-def test_a_service_names_the_owner(calling: Caller) -> None:
-    service = calling(role="service")
+def test_service_key_requires_an_owner_header(client_for: ClientFactory) -> None:
+    service = client_for(role="service")
     assert service.get("/v1/memories").status_code == 400
     made = service.post(
         "/v1/memories", json={"content": "Likes tea"}, headers={"X-Owner-Id": "bob"}
@@ -56,9 +56,11 @@ def test_a_service_names_the_owner(calling: Caller) -> None:
     assert made.json()["owner_id"] == "bob"
 
 
-def test_what_is_anothers_is_not_found(as_alice: TestClient, calling: Caller) -> None:
+def test_memory_of_another_owner_is_not_found(
+    as_alice: TestClient, client_for: ClientFactory
+) -> None:
     id_ = as_alice.post("/v1/memories", json={"content": "Likes tea"}).json()["id"]
-    bob = calling("bob")
+    bob = client_for("bob")
     for method, path in (
         ("GET", f"/v1/memories/{id_}"),
         ("DELETE", f"/v1/memories/{id_}"),
@@ -68,7 +70,7 @@ def test_what_is_anothers_is_not_found(as_alice: TestClient, calling: Caller) ->
         assert bob.request(method, path).status_code == 404, path
 
 
-def test_without_keys_this_machine_may_call_for_one_owner(memory: Memolith) -> None:
+def test_anonymous_access_is_limited_to_one_owner(memory: Memolith) -> None:
     app = create_app(memory, ServerOptions(anonymous_owner="alice"))
     with TestClient(app, base_url="http://localhost") as anybody:
         made = anybody.post("/v1/memories", json={"content": "Likes tea"})
@@ -77,26 +79,26 @@ def test_without_keys_this_machine_may_call_for_one_owner(memory: Memolith) -> N
 
 
 @pytest.mark.parametrize("host", ["evil.example", "localhost.evil.example", "127.0.0.1.nip.io"])
-def test_another_name_of_the_server_is_refused(as_alice: TestClient, host: str) -> None:
+def test_unknown_host_name_is_refused(as_alice: TestClient, host: str) -> None:
     assert as_alice.get("/v1/memories", headers={"Host": host}).status_code == 421
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
-def test_what_such_a_page_shows_of_it_is_refused_too(as_alice: TestClient, site: str) -> None:
+def test_requests_of_pages_on_other_hosts_are_refused(as_alice: TestClient, site: str) -> None:
     assert as_alice.get("/v1/memories", headers={"Sec-Fetch-Site": site}).status_code == 403
 
 
-def test_what_somebody_asks_a_browser_for_is_answered(as_alice: TestClient) -> None:
+def test_direct_browser_requests_are_allowed(as_alice: TestClient) -> None:
     for site in ("none", "same-origin"):
         assert as_alice.get("/v1/memories", headers={"Sec-Fetch-Site": site}).status_code == 200
 
 
 @pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://localhost"])
-def test_pages_of_other_origins_are_refused(as_alice: TestClient, origin: str) -> None:
+def test_requests_of_other_origins_are_refused(as_alice: TestClient, origin: str) -> None:
     assert as_alice.get("/v1/memories", headers={"Origin": origin}).status_code == 403
 
 
-def test_a_write_must_be_json(as_alice: TestClient) -> None:
+def test_write_with_another_content_type_is_refused(as_alice: TestClient) -> None:
     for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data"):
         refused = as_alice.post(
             "/v1/memories", content='{"content": "x"}', headers={"Content-Type": kind}
@@ -104,7 +106,7 @@ def test_a_write_must_be_json(as_alice: TestClient) -> None:
         assert refused.status_code == 415, kind
 
 
-def test_a_body_that_is_too_long_is_refused_however_it_comes(memory: Memolith) -> None:
+def test_oversized_body_is_refused_with_and_without_length(memory: Memolith) -> None:
     app = create_app(memory, ServerOptions(anonymous_owner="alice", max_body_bytes=100))
     with TestClient(app, base_url="http://localhost") as anybody:
         headers = {"Content-Type": "application/json"}
@@ -114,21 +116,21 @@ def test_a_body_that_is_too_long_is_refused_however_it_comes(memory: Memolith) -
     assert (whole.status_code, pieces.status_code) == (413, 413)
 
 
-def test_each_key_has_so_many_requests_a_minute(memory: Memolith) -> None:
+def test_requests_per_minute_are_limited(memory: Memolith) -> None:
     app = create_app(memory, ServerOptions(anonymous_owner="alice", requests_per_minute=12))
     with TestClient(app, base_url="http://localhost") as anybody:
         statuses = [anybody.get("/v1/memories").status_code for _ in range(3)]
         assert statuses == [200, 200, 429]
 
 
-def test_serving_takes_no_secret_as_an_argument() -> None:
+def test_serve_command_has_no_option_for_secrets() -> None:
     names = {name for each in serve_command.params for name in each.opts}
     assert "--port" in names
     assert not [each for each in names if re.search("key|pass|secret|token", each)]
 
 
 @pytest.mark.soak
-def test_nobody_is_believed_who_says_that_somebody_else_calls(tmp_path: Path) -> None:
+def test_untrusted_forwarded_for_header_is_ignored(tmp_path: Path) -> None:
     env = environment(tmp_path)
     with Memolith.open(config=load(None, env), worker=False) as engine:
         engine.create_api_key("first", role="admin")
@@ -144,7 +146,7 @@ def test_nobody_is_believed_who_says_that_somebody_else_calls(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("path", ["/v1/memories", "/v1/import", "/chat/text", "/v1/recall"])
-def test_a_body_is_not_read_before_the_key(client: TestClient, path: str) -> None:
+def test_body_is_not_read_before_authentication(client: TestClient, path: str) -> None:
     read = []
 
     async def body() -> AsyncIterator[bytes]:
@@ -162,8 +164,8 @@ def test_a_body_is_not_read_before_the_key(client: TestClient, path: str) -> Non
     assert (asyncio.run(refused()), read) == (401, [])
 
 
-def test_a_key_of_everybodys_is_made_for_nobody(tmp_path: Path) -> None:
+def test_admin_key_cannot_be_created_for_an_owner(tmp_path: Path) -> None:
     command = [str(PROGRAM), "api-key", "create", "ops", "--role", "admin", "--owner", "alice"]
     ran = subprocess.run(command, env=environment(tmp_path), capture_output=True, check=False)
     assert (ran.returncode, ran.stdout) == (2, b"")
-    assert b"--owner goes with --role owner" in ran.stderr
+    assert b"--owner is only for --role owner" in ran.stderr

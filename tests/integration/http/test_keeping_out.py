@@ -1,4 +1,4 @@
-"""Who guesses keys is slowed down, pages may call only where configured, and no key is shown."""
+"""Key guessing is rate-limited, CORS is configured explicitly, and logs contain no keys."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from memolith.server.problems import Problem
 from memolith.server.serve import build_server_options, is_local
 from memolith.services.keys import KEY_PREFIX, _hash_secret
 
-from .conftest import Caller
+from .conftest import ClientFactory
 
 
-class Times:
-    """A clock that is set."""
+class ManualClock:
+    """A clock that the test sets."""
 
     now_s = 0.0
 
@@ -28,8 +28,8 @@ class Times:
         return self.now_s
 
 
-def test_of_an_hour_of_guessing_twenty_keys_a_minute_are_looked_at(memory: Memolith) -> None:
-    times, looked_at = Times(), 0
+def test_key_guesses_are_limited_to_twenty_a_minute(memory: Memolith) -> None:
+    times, looked_at = ManualClock(), 0
     keeper = Authenticator(memory, None, 20, times)
     for second in range(3_600):
         times.now_s = float(second)
@@ -40,10 +40,10 @@ def test_of_an_hour_of_guessing_twenty_keys_a_minute_are_looked_at(memory: Memol
     assert 19 * 60 < looked_at <= 20 * 60  # of 36,000
 
 
-def test_who_guesses_holds_up_nobody_at_another_address_and_may_come_again(
+def test_rate_limit_is_per_address_and_expires(
     memory: Memolith,
 ) -> None:
-    times = Times()
+    times = ManualClock()
     keeper = Authenticator(memory, None, 3, times)
     right = memory.create_api_key("right", role="admin").secret
     for _ in range(3):
@@ -57,19 +57,19 @@ def test_who_guesses_holds_up_nobody_at_another_address_and_may_come_again(
     assert keeper.authenticate(right, "10.0.0.1").name == "right"
 
 
-def test_a_key_is_looked_up_by_a_digest_that_a_near_guess_does_not_share(memory: Memolith) -> None:
-    # Keys are never compared. Whoever learns by the time of an answer how much of a digest is right
-    # knows nothing of the key, and can't make one whose digest is nearer.
+def test_similar_keys_have_unrelated_digests(memory: Memolith) -> None:
+    # Keys are looked up by digest and never compared. A timing attack on the digest reveals nothing
+    # about the key, and can't be used to find a key with a closer digest.
     right = memory.create_api_key("phone", owner="alice").secret
     near = right[:-1] + ("A" if right[-1] != "A" else "B")
     assert memory.find_api_key(right) is not None
     assert memory.find_api_key(near) is None
     same = [a == b for a, b in zip(_hash_secret(right), _hash_secret(near), strict=True)]
     assert len(same) == 32
-    assert sum(same) < 8  # as of any two digests: one byte in 256
+    assert sum(same) < 8  # as for any two digests: one byte in 256
 
 
-def test_the_first_key_closes_a_server_that_was_open(memory: Memolith) -> None:
+def test_first_key_ends_anonymous_access(memory: Memolith) -> None:
     app = create_app(memory, ServerOptions(anonymous_owner="alice"))
     with TestClient(app, base_url="http://localhost") as anybody:
         assert anybody.get("/v1/memories").status_code == 200
@@ -80,7 +80,7 @@ def test_the_first_key_closes_a_server_that_was_open(memory: Memolith) -> None:
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "[::]", "192.168.1.5", "memory.example", ""])  # noqa: S104 - what is refused
-def test_no_address_but_this_machines_is_served_without_a_key(memory: Memolith, host: str) -> None:
+def test_non_local_address_requires_a_key(memory: Memolith, host: str) -> None:
     with pytest.raises(InvalidConfiguration, match=r"serve\.host.*memolith api-key create"):
         build_server_options(Serve(host=host), memory, "alice")
     memory.create_api_key("first", role="admin")
@@ -88,7 +88,7 @@ def test_no_address_but_this_machines_is_served_without_a_key(memory: Memolith, 
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.8.8.8", "::1", "[::1]", "localhost"])
-def test_this_machines_addresses_are_served_without_one(memory: Memolith, host: str) -> None:
+def test_local_address_requires_no_key(memory: Memolith, host: str) -> None:
     assert is_local(host)
     assert build_server_options(Serve(host=host), memory, "alice").anonymous_owner == "alice"
     with pytest.raises(InvalidConfiguration, match=r"serve\.owner"):
@@ -103,7 +103,7 @@ def test_this_machines_addresses_are_served_without_one(memory: Memolith, host: 
         (Serve(hosts="*"), "serve.hosts"),
     ],
 )
-def test_nothing_is_served_behind_a_reverse_proxy_without_a_key(
+def test_server_behind_a_reverse_proxy_requires_a_key(
     memory: Memolith, behind: Serve, setting: str
 ) -> None:
     with pytest.raises(InvalidConfiguration, match=f"{setting}.*memolith api-key create"):
@@ -124,7 +124,7 @@ _ASKS = {
 }
 
 
-def test_no_page_may_call_where_none_is_configured(as_alice: TestClient) -> None:
+def test_no_origin_is_allowed_by_default(as_alice: TestClient) -> None:
     for method, headers in (("OPTIONS", _ASKS), ("GET", {"Origin": PAGE})):
         refused = as_alice.request(method, "/v1/memories", headers=headers)
         assert refused.status_code == 403
@@ -133,7 +133,7 @@ def test_no_page_may_call_where_none_is_configured(as_alice: TestClient) -> None
     assert not [each for each in plain.headers if each.startswith("access-control")]
 
 
-def test_a_page_that_is_configured_may_call_and_no_other(memory: Memolith) -> None:
+def test_only_configured_origins_are_allowed(memory: Memolith) -> None:
     app = create_app(memory, ServerOptions(allowed_origins=frozenset({PAGE})))
     key = memory.create_api_key("page", owner="alice").secret
     with TestClient(app, base_url="http://localhost") as client:
@@ -142,7 +142,7 @@ def test_a_page_that_is_configured_may_call_and_no_other(memory: Memolith) -> No
         assert before.headers["Access-Control-Allow-Origin"] == PAGE
         assert "POST" in before.headers["Access-Control-Allow-Methods"]
         assert "authorization" in before.headers["Access-Control-Allow-Headers"]
-        # Keys are sent on purpose: what a browser adds by itself, cookies, is never asked for.
+        # Clients send keys explicitly; cookies, which browsers add themselves, are not used.
         assert "Access-Control-Allow-Credentials" not in before.headers
         sent = client.post(
             "/v1/memories",
@@ -157,7 +157,7 @@ def test_a_page_that_is_configured_may_call_and_no_other(memory: Memolith) -> No
         assert "Access-Control-Allow-Origin" not in other.headers
 
 
-def test_each_process_counts_requests_for_itself(memory: Memolith) -> None:
+def test_each_process_has_its_own_rate_limit(memory: Memolith) -> None:
     apps = [
         create_app(memory, ServerOptions(anonymous_owner="alice", requests_per_minute=6))
         for _ in range(2)
@@ -173,10 +173,10 @@ def test_each_process_counts_requests_for_itself(memory: Memolith) -> None:
 WORD, KEY = "qzxjkv", f"{KEY_PREFIX}shown-by-nobody"
 
 
-def test_no_log_has_a_word_or_a_key_of_any_request(
-    calling: Caller, caplog: pytest.LogCaptureFixture
+def test_logs_contain_no_text_or_key_of_any_request(
+    client_for: ClientFactory, caplog: pytest.LogCaptureFixture
 ) -> None:
-    service = calling(role="admin")
+    service = client_for(role="admin")
     caplog.set_level(logging.DEBUG)
     paths: dict[str, dict[str, object]] = service.get("/openapi.json").json()["paths"]
     for path, methods in paths.items():

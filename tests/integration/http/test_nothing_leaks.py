@@ -1,6 +1,6 @@
-"""Every route, called by Bob with what is Alice's: nothing of hers is told, and nothing changes.
+"""Every route, called by Bob with Alice's names, neither reveals nor changes her data.
 
-The routes and what they take are those of the OpenAPI document, so that a new one is tried too.
+Routes and parameters come from the OpenAPI document, so new routes are included.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ WORD = "zufibolema"
 
 _LINES, _FORM = "application/x-ndjson", "multipart/form-data"
 NEED_A_MODEL = ("/v1/chat/completions", "/v1/models", "/chat/text", "/chat/audio")
-"""Routes that are tried without a model: they answer that there is none."""
+"""Routes that respond with 501 here, since no model is configured."""
 
 NEED_NO_KEY = ("/healthz", "/readyz", "/health")
 
@@ -38,14 +38,14 @@ ROUTES = [
 
 
 class World(NamedTuple):
-    """A service of a store in which Alice has some of everything."""
+    """A server whose store contains every kind of Alice's data."""
 
     memory: Memolith
     alice: Things
     anybody: TestClient
 
-    def other(self) -> TestClient:
-        """Return one who calls with the key of an owner of whom nothing is stored yet."""
+    def create_stranger(self) -> TestClient:
+        """Return a client with the key of a new owner without data."""
         name = f"bob {len(self.memory.api_keys())}"
         key = self.memory.create_api_key(name, role="owner", owner=name).secret
         headers = {"Authorization": f"Bearer {key}"}
@@ -53,7 +53,7 @@ class World(NamedTuple):
 
 
 @contextmanager
-def _made(path: Path) -> Iterator[World]:
+def _open_world(path: Path) -> Iterator[World]:
     clock = SettableClock(datetime(2026, 3, 1, 12, 0, tzinfo=UTC))
     embedder = HashingEmbedder()
     with Memolith.open(path, embedder=embedder, clock=clock, tokens=WordCounter()) as memory:
@@ -66,12 +66,12 @@ def _made(path: Path) -> Iterator[World]:
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory, database: str) -> Iterator[World]:
-    with _made(tmp_path_factory.mktemp(database) / "memory.db") as made:
+    with _open_world(tmp_path_factory.mktemp(database) / "memory.db") as made:
         yield made
 
 
 def _values(things: Things) -> list[tuple[str, ...]]:
-    """Return names of what is Alice's, each in a place of its kind, beside likenesses of them."""
+    """Return the names of Alice's records and similar ones, grouped by kind."""
     return [
         things.ids,
         things.names(things.keys),
@@ -82,35 +82,35 @@ def _values(things: Things) -> list[tuple[str, ...]]:
     ]
 
 
-def _resolved(schema: dict[str, Any]) -> dict[str, Any]:
+def _resolve(schema: dict[str, Any]) -> dict[str, Any]:
     if "$ref" in schema:
         found: dict[str, Any] = DOCUMENT["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
         return found
     return schema
 
 
-def _filled(schema: dict[str, Any], value: str) -> Any:
-    """Return what a schema takes, with a value wherever a text may stand."""
-    schema = _resolved(schema)
+def _fill(schema: dict[str, Any], value: str) -> Any:
+    """Return an instance of a schema, with a value in each text field."""
+    schema = _resolve(schema)
     for either in schema.get("anyOf", ()):
         if either.get("type") != "null":
-            return _filled(either, value)
+            return _fill(either, value)
     if "enum" in schema or "const" in schema:
         return schema.get("const", schema.get("enum", [None])[0])
     kind = schema.get("type")
     if kind == "object":
         return {
-            name: _filled(part, value)
+            name: _fill(part, value)
             for name, part in schema.get("properties", {}).items()
             if "date-time" not in str(part) and part.get("type") != "boolean"
         }
     if kind == "array":
-        return [_filled(schema.get("items", {}), value)]
+        return [_fill(schema.get("items", {}), value)]
     return {"string": value, "integer": 1, "number": 0.5, "boolean": False}.get(str(kind), value)
 
 
-def _one_at_a_time(body: dict[str, Any], required: list[str]) -> Iterator[dict[str, Any]]:
-    """Yield a body whole, and with what is needed and one thing besides."""
+def _variants(body: dict[str, Any], required: list[str]) -> Iterator[dict[str, Any]]:
+    """Yield the whole body, and the required fields with one optional field each."""
     yield body
     needed = {name: body[name] for name in required if name in body}
     for name in body.keys() - needed.keys():
@@ -118,7 +118,7 @@ def _one_at_a_time(body: dict[str, Any], required: list[str]) -> Iterator[dict[s
 
 
 def _calls(method: str, path: str, value: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the places and arguments of calls of a route with a value in every place."""
+    """Yield paths and arguments for calls of a route, with a value in every parameter."""
     route = DOCUMENT["paths"][path][method.lower()]
     parameters = route.get("parameters", [])
     where = path
@@ -126,14 +126,14 @@ def _calls(method: str, path: str, value: str) -> Iterator[tuple[str, dict[str, 
         if each["in"] == "path":
             quoted = "".join(f"%{byte:02X}" for byte in value.encode("utf-8", "replace")) or "%20"
             where = where.replace(f"{{{each['name']}}}", quoted)
-    query = {p["name"]: _filled(p["schema"], value) for p in parameters if p["in"] == "query"}
+    query = {p["name"]: _fill(p["schema"], value) for p in parameters if p["in"] == "query"}
     needed = {p["name"] for p in parameters if p["in"] == "query" and p.get("required")}
     content = route.get("requestBody", {}).get("content", {})
     if "application/json" in content:
-        schema = _resolved(content["application/json"]["schema"])
-        filled = _filled(schema, value)
+        schema = _resolve(content["application/json"]["schema"])
+        filled = _fill(schema, value)
         if isinstance(filled, dict) and filled:
-            for body in _one_at_a_time(filled, schema.get("required", [])):
+            for body in _variants(filled, schema.get("required", [])):
                 yield where, {"json": body}
         else:
             yield where, {"json": {value: value}}
@@ -148,10 +148,10 @@ def _calls(method: str, path: str, value: str) -> Iterator[tuple[str, dict[str, 
 
 
 def check(world: World, route: tuple[str, str], values: Iterable[str]) -> None:
-    """Call a route as Bob with each of the values in each of its places."""
+    """Call a route as Bob with each value in each parameter."""
     method, path = route
     memory, alice, _ = world
-    bob = world.other()
+    bob = world.create_stranger()
     before = [str(record) for record in memory.export(owner="alice")]
     for value in values:
         for where, arguments in _calls(method, path, value):
@@ -165,16 +165,16 @@ def check(world: World, route: tuple[str, str], values: Iterable[str]) -> None:
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=" ".join)
-def test_no_route_tells_or_changes_what_is_anothers(world: World, route: tuple[str, str]) -> None:
+def test_no_route_reveals_or_changes_data_of_another_owner(
+    world: World, route: tuple[str, str]
+) -> None:
     check(world, route, [*(kind[0] for kind in _values(world.alice)), PATTERNS[0]])
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(0)
 @pytest.mark.parametrize("route", ROUTES, ids=" ".join)
-def test_no_route_tells_or_changes_anything_that_is_anothers(
-    world: World, route: tuple[str, str]
-) -> None:
+def test_no_route_accepts_any_name_of_another_owner(world: World, route: tuple[str, str]) -> None:
     check(world, route, filter(None, chain.from_iterable(_values(world.alice))))
 
 
@@ -183,14 +183,16 @@ def expected(path: str, status: HTTPStatus) -> set[HTTPStatus]:
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=" ".join)
-def test_an_owners_key_opens_no_route_for_another(world: World, route: tuple[str, str]) -> None:
+def test_owner_key_is_refused_for_another_owner_on_every_route(
+    world: World, route: tuple[str, str]
+) -> None:
     method, path = route
     if path in NEED_NO_KEY:
-        pytest.skip("tells of no owner, and needs no key")
+        pytest.skip("has no owner, and needs no key")
     where, arguments = next(_calls(method, path, world.alice.memories[0]))
     headers = arguments.pop("headers", {})
     named = {**headers, "X-Owner-Id": "alice"}
-    refused = world.other().request(method, where, headers=named, **arguments)
+    refused = world.create_stranger().request(method, where, headers=named, **arguments)
     assert refused.status_code in expected(path, HTTPStatus.FORBIDDEN), refused.text
     assert WORD not in refused.text
     without = world.anybody.request(method, where, headers=headers, **arguments)

@@ -1,4 +1,4 @@
-"""A request that is sent again is done once."""
+"""Requests with an idempotency key take effect once."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from memolith.adapters.sql.service_tables import REQUEST_TIMEOUT
 from memolith.server.idempotency import IdempotentRequest
 from memolith.testing.fakes import SettableClock
 
-from .conftest import Caller
+from .conftest import ClientFactory
 
 _KEY = {"Idempotency-Key": "4b1f8a52-5d0e-4f5b-8f0e-0d6a0d5f2a11"}
 _SAID = {"user": "My name is Alice and I live in Oslo", "assistant": "Nice to meet you!"}
 
 
-def test_a_request_sent_again_is_answered_alike_and_done_once(as_alice: TestClient) -> None:
+def test_repeated_request_returns_the_stored_response(as_alice: TestClient) -> None:
     first = as_alice.post("/v1/learn", json=_SAID, headers=_KEY)
     again = as_alice.post("/v1/learn", json=_SAID, headers=_KEY)
     assert (first.status_code, first.json()) == (again.status_code, again.json())
@@ -27,33 +27,35 @@ def test_a_request_sent_again_is_answered_alike_and_done_once(as_alice: TestClie
     assert as_alice.get("/v1/memories/stats").json()["messages"] == 2
 
 
-def test_without_a_key_it_is_done_each_time(as_alice: TestClient) -> None:
+def test_request_without_a_key_runs_each_time(as_alice: TestClient) -> None:
     for _ in range(2):
         as_alice.post("/v1/learn", json=_SAID)
     assert as_alice.get("/v1/memories/stats").json()["messages"] == 4
 
 
-def test_a_key_is_of_one_request(as_alice: TestClient) -> None:
+def test_key_of_another_request_is_refused(as_alice: TestClient) -> None:
     as_alice.post("/v1/learn", json=_SAID, headers=_KEY)
     other = as_alice.post("/v1/memories", json={"content": "Likes tea"}, headers=_KEY)
     assert other.status_code == 409
 
 
-def test_a_key_of_another_owner_means_nothing(as_alice: TestClient, calling: Caller) -> None:
+def test_idempotency_keys_are_separate_for_each_owner(
+    as_alice: TestClient, client_for: ClientFactory
+) -> None:
     as_alice.post("/v1/learn", json=_SAID, headers=_KEY)
-    bobs = calling("bob").post("/v1/learn", json=_SAID, headers=_KEY)
+    bobs = client_for("bob").post("/v1/learn", json=_SAID, headers=_KEY)
     assert {each["session_id"] for each in bobs.json()["messages"]} == {"default"}
     assert "Idempotency-Replayed" not in bobs.headers
 
 
-def test_what_was_refused_may_be_sent_again(as_alice: TestClient) -> None:
+def test_refused_request_can_be_sent_again(as_alice: TestClient) -> None:
     refused = as_alice.post("/v1/memories", json={"content": "x" * 9_000}, headers=_KEY)
     assert refused.status_code == 422
     taken = as_alice.post("/v1/memories", json={"content": "Likes tea"}, headers=_KEY)
     assert taken.status_code == 201
 
 
-def test_what_was_done_by_a_process_that_was_killed_is_not_done_again(
+def test_request_of_a_killed_process_is_not_repeated(
     as_alice: TestClient, clock: SettableClock
 ) -> None:
     posts = {
@@ -68,7 +70,7 @@ def test_what_was_done_by_a_process_that_was_killed_is_not_done_again(
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(
                 IdempotentRequest, "complete", lambda *_: None
-            )  # as if it had come no further
+            )  # as if the process had been killed here
             as_alice.post(path, json=body, headers=headers)
         assert as_alice.post(path, json=body, headers=headers).status_code == 409
     before = as_alice.get("/v1/memories/stats").json()
@@ -79,7 +81,7 @@ def test_what_was_done_by_a_process_that_was_killed_is_not_done_again(
     assert as_alice.get("/v1/memories/stats").json() == before
 
 
-def test_what_is_forgotten_or_purged_is_told_to_nobody_again(as_alice: TestClient) -> None:
+def test_response_with_a_forgotten_memory_is_not_replayed(as_alice: TestClient) -> None:
     for number, way in enumerate(("forget", "purge")):
         key, given = {"Idempotency-Key": f"k{number}"}, {"content": f"Likes tea number {number}"}
         kept = as_alice.post("/v1/memories", json=given, headers=key).json()["id"]
@@ -93,7 +95,7 @@ def test_what_is_forgotten_or_purged_is_told_to_nobody_again(as_alice: TestClien
     assert as_alice.get("/v1/memories").json()["total"] == 0
 
 
-def test_no_reply_outlasts_what_a_retention_removes(
+def test_retention_removes_stored_responses(
     as_alice: TestClient, memory: Memolith, clock: SettableClock
 ) -> None:
     old = as_alice.post("/v1/memories", json={"content": "Likes tea"}).json()["id"]

@@ -1,4 +1,4 @@
-"""More than the service can do: what is over it is refused at once; then all is as before."""
+"""Requests above the limit are refused at once; afterwards the server works as before."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ from memolith.testing.fakes import HashingEmbedder, WordCounter
 from support.http_server import running
 
 CALLERS = 300
-AT_ONCE = 4
+MAX_REQUESTS = 4
 THREADS = 2
 _PATIENCE_S = 60.0
 _BODY = b'{"query": "tea"}'
 _HEAD = "POST /v1/recall HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\n"
 
 
-class Held(HashingEmbedder):
-    """An embedder that answers when it is let."""
+class BlockingEmbedder(HashingEmbedder):
+    """An embedder whose calls block until `release` is set."""
 
     def __init__(self) -> None:
         super().__init__(64)
-        self.let = threading.Event()
+        self.release = threading.Event()
 
     def embed(self, texts: Sequence[str], *, role: TextRole) -> NDArray[np.float32]:
-        assert self.let.wait(_PATIENCE_S)
+        assert self.release.wait(_PATIENCE_S)
         return super().embed(texts, role=role)
 
 
-class Callers:
-    """Callers who ask all at once.
+class CallerGroup:
+    """Concurrent callers.
 
     Attributes:
-        refused: What those were told who were refused, status and headers.
-        served: How many were answered.
+        refused: The status and headers of refused requests.
+        served: The number of answered requests.
     """
 
     def __init__(self, url: str) -> None:
@@ -65,36 +65,36 @@ class Callers:
         writer.close()
         await writer.wait_closed()
 
-    async def until_refused(self, count: int) -> None:
+    async def wait_until_refused(self, count: int) -> None:
         async with self._changed, asyncio.timeout(_PATIENCE_S):
             await self._changed.wait_for(lambda: len(self.refused) >= count)
 
 
-async def crowd(url: str, embedder: Held) -> Callers:
-    """Let all ask at once; who is refused is told before anybody is served."""
-    callers = Callers(url)
+async def run_callers(url: str, embedder: BlockingEmbedder) -> CallerGroup:
+    """Send all requests at once; the refusals must arrive before the first answer."""
+    callers = CallerGroup(url)
     async with asyncio.TaskGroup() as asking:
         for _ in range(CALLERS):
             asking.create_task(callers.ask())
-        await callers.until_refused(CALLERS - AT_ONCE)
+        await callers.wait_until_refused(CALLERS - MAX_REQUESTS)
         assert callers.served == 0
-        embedder.let.set()
+        embedder.release.set()
     return callers
 
 
-def test_what_is_over_the_limit_is_refused_while_the_rest_is_worked_on() -> None:
-    embedder = Held()
+def test_requests_over_the_limit_are_refused_immediately() -> None:
+    embedder = BlockingEmbedder()
     serving = ServerOptions(
-        anonymous_owner="alice", max_concurrent_requests=AT_ONCE, threads=THREADS
+        anonymous_owner="alice", max_concurrent_requests=MAX_REQUESTS, threads=THREADS
     )
     with (
         Memolith.open(":memory:", embedder=embedder, tokens=WordCounter()) as engine,
         running(create_app(engine, serving)) as url,
     ):
         for _ in range(2):
-            embedder.let.clear()
-            callers = asyncio.run(crowd(url, embedder))
-            assert callers.served == AT_ONCE
+            embedder.release.clear()
+            callers = asyncio.run(run_callers(url, embedder))
+            assert callers.served == MAX_REQUESTS
             assert {told.partition("\r\n")[0] for told in callers.refused} == {
                 "http/1.1 503 service unavailable"
             }

@@ -1,4 +1,4 @@
-"""A process that does the jobs that are due when it is told to, and says what it did."""
+"""A process that runs due jobs and reports them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from support.stores import PLAIN, opened
 
 
 class Orders(msgspec.Struct, frozen=True):
-    """What the program is to do.
+    """Parameters of the process.
 
     Attributes:
-        store: The file, or the URL of a database.
-        now: The time by its clock.
-        stops_after: For how many owners it does its first job; then it says so, and waits for ever.
-            None: it does all.
+        store: File, or URL of a database.
+        now: Time of its clock.
+        stops_after: Number of owners after which it reports the first job and then waits forever;
+            None to run all jobs.
     """
 
     store: str
@@ -27,7 +27,7 @@ class Orders(msgspec.Struct, frozen=True):
 
 
 def do_jobs(encoded: bytes, telling: Connection) -> None:
-    """Do what is due once; tell of each job its name, for how many owners, and how many changed."""
+    """Run due jobs once; report each job's name, number of owners and number of changes."""
     orders = msgspec.json.decode(encoded, type=Orders)
     with opened(orders.store, PLAIN, clock=SettableClock(orders.now)) as memory:
         telling.send(0)

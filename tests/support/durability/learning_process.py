@@ -1,4 +1,4 @@
-"""The program that is killed while it learns: it does what waits for a model, then ends."""
+"""The process that is killed while it learns: works off pending exchanges, then ends."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from support.scripted_learning import OWNER, client, end_session_after, opened, 
 from support.stores import ciphers
 
 _PAUSE_S = 0.02
-"""Between exchanges: people talk slowly enough for some of it to be learned meanwhile."""
+"""Pause between exchanges, so that some are learned before all are logged."""
 
 
 class Orders(msgspec.Struct, frozen=True):
-    """What the program is to do.
+    """Parameters of the process.
 
     Attributes:
-        store: The file, or the URL of a database.
-        key: See `opening`.
-        profile: Of the owners.
-        url: Where the model is.
-        now: The time by its clock.
-        name: Told to the model with each call.
-        exchanges: How many of the script it logs, but for those that are logged already, while it
-            learns in the background; 0: it only learns.
+        store: File, or URL of a database.
+        key: See `opened`.
+        profile: Profile of the owners.
+        url: URL of the model.
+        now: Time of its clock.
+        name: Name sent to the model with each call.
+        exchanges: Number of exchanges to have logged while learning in the background; 0 to only
+            learn.
     """
 
     store: str
@@ -43,7 +43,7 @@ class Orders(msgspec.Struct, frozen=True):
 
 
 def learn(encoded: bytes, telling: Connection) -> None:
-    """Do as ordered; tell the number of each exchange that is logged."""
+    """Run as specified; report the number of each logged exchange."""
     orders = msgspec.json.decode(encoded, type=Orders)
     telling.send(0)
     clock = SettableClock(orders.now)
@@ -65,7 +65,7 @@ def learn(encoded: bytes, telling: Connection) -> None:
 def _talk(
     memory: Memolith, clock: SettableClock, script: Sequence[Scripted], telling: Connection
 ) -> None:
-    """Log what is left of a script, tell of each, and wait until it is learned from."""
+    """Log the rest of a script, report each exchange, and wait until all are learned."""
     own = memory.owner(OWNER)
     patience = threading.Event()
     begin = own.stats().messages // 2

@@ -1,4 +1,4 @@
-"""Learning with a model that is disturbed again and again, and must end as if it were not."""
+"""Learning with repeated kills must end with the same result as without."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ from support.stores import PLAIN, ciphers
 Found = tuple[End, list[str]]
 
 OVER = timedelta(seconds=LEASE_S + 1)
-"""After which what a killed process had claimed is free."""
+"""Time after which leases of a killed process have expired."""
 
 LONGEST_CALL_S = 0.02
 
 
 class SlowModel:
-    """Takes a moment for each answer, so that kills fall into calls; counts them."""
+    """A model with a random delay per reply, so that kills interrupt calls; counts calls."""
 
     def __init__(self, seed: int) -> None:
         self._model = KnowingModel()
-        self._random = random.Random(seed)  # noqa: S311 - the same delays in every run
+        self._random = random.Random(seed)  # noqa: S311 - reproducible delays
         self._lock = threading.Lock()
         self.calls = 0
 
@@ -58,14 +58,14 @@ class SlowModel:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What is tried.
+    """Parameters of a trial.
 
     Attributes:
-        profile: Of the owner.
-        seed: Decides when to disturb it.
-        encrypted: Whether the store is.
-        exchanges: How many of the script are learned from.
-        kills: How often it is disturbed at most.
+        profile: Profile of the owner.
+        seed: Seed of the times of kills.
+        encrypted: Whether the store is encrypted.
+        exchanges: Number of exchanges to learn.
+        kills: Maximum number of kills.
     """
 
     profile: str
@@ -93,7 +93,7 @@ class Trial:
         self.clock = SettableClock(START)
 
     def opened(self) -> Memolith:
-        """Open the store here."""
+        """Open the store in this process."""
         return opened(
             self.store,
             client(self.url),
@@ -105,7 +105,7 @@ class Trial:
 
 @cache
 def undisturbed(profile: str, exchanges: int) -> Found:
-    """Return what is remembered in the end where nothing is killed, and what was done for it."""
+    """Return the result without kills, and the work done for it."""
     clock = SettableClock(START)
     with remembering(profile, KnowingModel(), clock) as (memory, _):
         say(memory, clock, load_script()[:exchanges])
@@ -114,7 +114,7 @@ def undisturbed(profile: str, exchanges: int) -> Found:
 
 
 def check_after(trial: Trial, tally: Tally, *, talked: int = 0) -> None:
-    """Look over a store whose process was killed; it had said that so much was logged."""
+    """Check a store after a kill; `talked` exchanges were reported as logged."""
     with trial.opened() as memory:
         report = memory.verify()
         tally.trials += 1
@@ -124,7 +124,7 @@ def check_after(trial: Trial, tally: Tally, *, talked: int = 0) -> None:
 
 
 def finish(trial: Trial, tally: Tally) -> Found:
-    """Look over what was learned in the end; return it."""
+    """Check and return the final result."""
     with trial.opened() as memory:
         assert work_off(memory, trial.clock) == 0
         assert memory.verify().findings == ()
@@ -141,6 +141,6 @@ def expected(case: Case) -> Found:
 @contextmanager
 def trying(store: str, folder: Path, case: Case) -> Iterator[tuple[Trial, random.Random]]:
     model = SlowModel(case.seed)
-    chosen = random.Random(case.seed)  # noqa: S311 - much the same moments in every run
+    chosen = random.Random(case.seed)  # noqa: S311 - reproducible times
     with ModelServer(model) as server:
         yield Trial(store, folder, server, model, case), chosen

@@ -1,4 +1,4 @@
-"""Many processes of many threads use one store at once: how fast, and is anything refused or lost?
+"""Load test of one store with many processes and threads: throughput, errors and lost writes.
 
 PYTHONPATH=src:tests python -m support.durability.mixed_load memory.db
 PYTHONPATH=src:tests python -m support.durability.mixed_load postgresql://… --seconds 120
@@ -30,22 +30,22 @@ from support.stores import PLAIN, opened
 READS = ("recall", "context")
 
 _VOCABULARY = 2_000
-"""Words; each has a vector that every process keeps."""
+"""Number of words; every process caches their vectors."""
 
 _SHOWN = ("of", "count", "per s", "p50 ms", "p99 ms", "longest ms")
 
 
 class Load(msgspec.Struct, frozen=True):
-    """What is asked of a store.
+    """Parameters of a load test.
 
     Attributes:
-        store: The file, or the URL of a database.
-        processes: How many there are.
-        threads: How many each has.
-        owners: How many owners they all write to and read from.
-        seconds: For how long.
-        key: See `opening`.
-        seed: Decides what is done.
+        store: File, or URL of a database.
+        processes: Number of processes.
+        threads: Threads per process.
+        owners: Number of owners that all threads use.
+        seconds: Duration.
+        key: See `opened`.
+        seed: Seed of the calls.
     """
 
     store: str
@@ -58,12 +58,12 @@ class Load(msgspec.Struct, frozen=True):
 
 
 class Part(msgspec.Struct):
-    """What threads have come to.
+    """Result of one or more threads.
 
     Attributes:
-        took_s: How long each call took, by its kind.
-        errors: How often calls failed, by what the error said.
-        kept: What they stored and left there.
+        took_s: Durations of calls, by kind.
+        errors: Number of failed calls, by message.
+        kept: Records stored and not removed.
     """
 
     took_s: dict[str, list[float]] = {}
@@ -73,7 +73,7 @@ class Part(msgspec.Struct):
 
 @dataclass(slots=True)
 class User:
-    """A thread that does this and that, with the memories of its own making."""
+    """A thread with random calls on memories that it created."""
 
     memory: Memolith
     owners: int
@@ -84,7 +84,7 @@ class User:
     kept: Stored = field(default_factory=lambda: defaultdict(dict))
 
     def use(self, until: float) -> None:
-        """Call until the time has come; what is refused is noted."""
+        """Make calls until a time; record errors."""
         ways: dict[Callable[[str], None], int] = {
             self.remember: 20,
             self.learn: 15,
@@ -139,7 +139,7 @@ class User:
 
 
 def use(encoded: bytes, telling: Connection) -> None:
-    """Use a store in one process; begin at a word, and tell what it came to."""
+    """Use a store in one process; start on a signal, and report the result."""
     load, number = msgspec.json.decode(encoded, type=tuple[Load, int])
     words = Words(0)
     vocabulary = [words.word() for _ in range(_VOCABULARY)]
@@ -158,11 +158,11 @@ def use(encoded: bytes, telling: Connection) -> None:
 
 
 def _random(*numbers: int) -> random.Random:
-    return random.Random("/".join(map(str, numbers)))  # noqa: S311 - much the same in every run
+    return random.Random("/".join(map(str, numbers)))  # noqa: S311 - reproducible
 
 
 def together(parts: Sequence[Part]) -> Part:
-    """Return what several threads, or processes, have come to."""
+    """Return the combined result of several threads or processes."""
     all_ = Part(defaultdict(list), Counter(), defaultdict(dict))
     for part in parts:
         for name, took_s in part.took_s.items():
@@ -175,7 +175,7 @@ def together(parts: Sequence[Part]) -> Part:
 
 
 def run(load: Load) -> Part:
-    """Let processes use a store at the same time."""
+    """Run processes that use a store concurrently."""
     opened(load.store, load.key).close()
     running = [
         started(use, msgspec.json.encode((load, number))) for number in range(load.processes)
@@ -193,11 +193,11 @@ def run(load: Load) -> Part:
 
 
 def lost(load: Load, part: Part) -> list[str]:
-    """Return what is wrong with a store after it: what is not there, and what `verify` finds."""
+    """Return missing or changed records of a store, and the findings of `verify`."""
     with opened(load.store, load.key) as memory:
         stored = everything(memory)
         wrong = [
-            f"{id_} of {owner} is not as it was acknowledged"
+            f"{id_} of {owner} differs from the acknowledged record"
             for owner, kept in part.kept.items()
             for id_, content in kept.items()
             if stored.get(owner, {}).get(id_) != content
@@ -206,7 +206,7 @@ def lost(load: Load, part: Part) -> list[str]:
 
 
 def rows(part: Part, seconds: float) -> list[list[str]]:
-    """Return a table of how long calls took."""
+    """Return the durations of calls as rows."""
     of_reads = [each for name in READS for each in part.took_s.get(name, ())]
     of_writes = [
         each for name, took_s in part.took_s.items() if name not in READS for each in took_s
@@ -225,23 +225,23 @@ def _quantiles(took_s: Sequence[float]) -> list[str]:
 
 
 def table(part: Part, load: Load) -> list[str]:
-    """Return the lines of a table of what came of it."""
+    """Return the result as lines of text."""
     lines = [[*_SHOWN], *rows(part, load.seconds)]
     return [f"{line[0]:<10}" + "".join(f"{each:>12}" for each in line[1:]) for line in lines] + [
-        f"{count} times {error}" for error, count in part.errors.items()
+        f"{count} × {error}" for error, count in part.errors.items()
     ]
 
 
 def _main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("store", help="the file, or the URL of a database; better an empty one")
+    parser.add_argument("store", help="file, or URL of a database; preferably an empty one")
     for name in ("processes", "threads", "owners"):
         parser.add_argument(f"--{name}", type=int, default=getattr(Load(""), name))
     parser.add_argument("--seconds", type=float, default=120.0)
     load = Load(**vars(parser.parse_args()))
     part = run(load)
-    print("\n".join(table(part, load)))  # noqa: T201 - what the program is for
-    print("\n".join(lost(load, part)) or "nothing is lost, and `verify` finds nothing")  # noqa: T201
+    print("\n".join(table(part, load)))  # noqa: T201 - output of the program
+    print("\n".join(lost(load, part)) or "nothing was lost, and `verify` reports no findings")  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What was done with each memory and each message, told so that two stores can be compared."""
+"""Events and sources of an owner's memories, in a form that can be compared between stores."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ WHERE valid_to IS NULL AND (learned_at IS NULL OR marks <> 0)
 
 
 def deeds(memory: Memolith, owner: str) -> list[str]:
-    """Return every event of every memory of an owner, and of what each was made, sorted.
+    """Return every event and source of an owner's memories, sorted.
 
-    Records are named by what they say, not by their ids, which no two stores share. So a message
-    that was learned from twice shows as an event too many, or a source.
+    Records are identified by content, since ids differ between stores. A message that was learned
+    from twice appears as an additional event or source.
     """
     own = memory.owner(owner)
     told = [line for each in _memories(own) for line in _told(own, each)]
@@ -31,7 +31,7 @@ def deeds(memory: Memolith, owner: str) -> list[str]:
 
 
 def unlearned(store: str) -> int:
-    """Return how many messages of a store are not marked as learned from."""
+    """Return the number of messages that are not marked as learned."""
     if "://" in store:
         with psycopg.connect(store, options="-c search_path=memolith") as database:
             ((count,),) = database.execute(_UNMARKED).fetchall()

@@ -1,9 +1,8 @@
-"""A disk that forgets, when its power is cut, what was written to it and not yet synced.
+"""A SQLite file system that loses unsynced writes when its power is cut.
 
-SQLite's own file system stands under it and holds the files as programs see them. Beside it
-stands what would be found after a power cut: of each file the content as of its last sync, with
-any part of the writes since; of the names in the folder those as of its last sync, with the
-first few of the changes since.
+SQLite's own file system stores the files as programs see them. In addition, the disk tracks what
+would remain after a power cut: each file as of its last sync with any part of later writes, and the
+directory as of its last sync with the first few later changes.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ from pathlib import Path
 import apsw
 
 _SECTOR = 512
-"""The smallest piece that a disk writes whole or not at all."""
+"""Size of an atomic disk write, in bytes."""
 
 _WITH_FOLDER = apsw.SQLITE_OPEN_MAIN_JOURNAL | apsw.SQLITE_OPEN_SUPER_JOURNAL | apsw.SQLITE_OPEN_WAL
-"""Kinds of files with whose first sync SQLite syncs the folder that they are in."""
+"""Kinds of files whose first sync also syncs their directory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +36,7 @@ class _Write:
         content[self.offset : end] = self.data
 
     def torn(self, chosen: random.Random) -> list[_Write]:
-        """Return some of the sectors that it covers."""
+        """Return some of the sectors of the write."""
         end = self.offset + len(self.data)
         first = self.offset - self.offset % _SECTOR
         starts = [max(self.offset, start) for start in range(first, end, _SECTOR)]
@@ -63,7 +62,7 @@ class _Truncation:
 
 @dataclass(slots=True)
 class _Content:
-    """What a file holds: for certain, and perhaps."""
+    """Content of a file: synced, and with pending writes."""
 
     certain: bytearray = field(default_factory=bytearray)
     unsynced: list[_Write | _Truncation] = field(default_factory=list)
@@ -75,7 +74,7 @@ class _Content:
         self.unsynced.clear()
 
     def after_a_cut(self, chosen: random.Random, kept: float) -> bytes:
-        """Return what is found: of the unsynced changes that share is kept, and some are torn."""
+        """Return the content after a cut: a share of the pending changes, some of them torn."""
         content = bytearray(self.certain)
         for change in self.unsynced:
             if chosen.random() < kept:
@@ -87,24 +86,23 @@ class _Content:
 
 
 class Disk(apsw.VFS):
-    """All files that SQLite opens while it is plugged in; see `plugged_in`.
+    """The disk for all files that SQLite opens while it is installed; see `plugged_in`.
 
     Attributes:
-        is_off: Whether the power has been cut. Programs go on as if it had not; what they do
-            counts no more.
-        changes: How many there were: writes, truncations, syncs and deletions.
+        is_off: Whether the power was cut. Programs continue, but their writes no longer count.
+        changes: Number of writes, truncations, syncs and deletions so far.
     """
 
     def __init__(self, seed: int, *, cut_after: int | None = None, keeps: bool = True) -> None:
-        """Make a disk.
+        """Create a disk.
 
         Args:
-            seed: Decides what a cut leaves of what was not synced.
-            cut_after: After how many changes the power is cut; None: when `cut` is called.
-            keeps: Whether a cut leaves anything of what was not synced.
+            seed: Seed for the part of the pending changes that survives a cut.
+            cut_after: Number of changes after which the power is cut; None to wait for `cut`.
+            keeps: Whether any pending changes may survive a cut.
         """
         self._under = apsw.vfs_names()[0]
-        self._random = random.Random(seed)  # noqa: S311 - a trial can be run again
+        self._random = random.Random(seed)  # noqa: S311 - reproducible
         self._keeps = keeps
         self._cut_after = cut_after
         self.changes = 0
@@ -121,7 +119,7 @@ class Disk(apsw.VFS):
         return self._found is not None
 
     def cut(self) -> None:
-        """Cut the power now, if it is on."""
+        """Cut the power, if it is on."""
         if self._found is not None:
             return
         names = dict(self._names)
@@ -133,9 +131,9 @@ class Disk(apsw.VFS):
         self._found = {name: each.after_a_cut(chosen, kept) for name, each in names.items()}
 
     def moved(self, folder: Path, target: Path) -> Path:
-        """Move what is found in a folder after the cut to another, and return that.
+        """Move the remains of a folder after the cut to another folder, and return it.
 
-        What SQLite has not opened is taken as it is, but for memory that is shared.
+        Files that SQLite did not open are copied as they are, except shared memory.
         """
         assert self._found is not None
         target.mkdir()
@@ -151,7 +149,7 @@ class Disk(apsw.VFS):
 
     @contextmanager
     def changing(self) -> Iterator[None]:
-        """Do one change, before which the power may be cut."""
+        """Make one change; the power may be cut before it."""
         with self._lock:
             if self.changes == self._cut_after:
                 self.cut()
@@ -175,7 +173,7 @@ class Disk(apsw.VFS):
 
     def xDelete(self, filename: str, syncdir: bool) -> None:  # noqa: FBT001, N802 - SQLite's
         if not Path(filename).exists():
-            return  # SQLite does not mind, but apsw would raise what says so
+            return  # SQLite ignores the error, but apsw would raise it
         with self.changing():
             super().xDelete(filename, syncdir)
             self._files.pop(filename, None)
@@ -189,9 +187,9 @@ class Disk(apsw.VFS):
         self._unsynced_names.clear()
 
     def _known(self, path: str) -> _Content:
-        """Return the content of a file that is not open: there before the disk, or new.
+        """Return the content of a closed file, which may predate the disk or be new.
 
-        SQLite holds no lock on it, which to open and close it here would let go.
+        SQLite holds no lock on it, which opening and closing the file here would release.
         """
         if not Path(path).exists():
             return _Content()
@@ -218,10 +216,10 @@ class _File(apsw.VFSFile):
         self._syncs_folder = bool(flags[0] & _WITH_FOLDER)
 
     def xLock(self, level: int) -> None:  # noqa: N802 - SQLite's name
-        """Lock: what is open to be read only can't be locked to be written.
+        """Lock the file; files opened read-only report busy for write locks.
 
-        To SQLite, which tries when it closes it, that is no more than if another had the lock;
-        but apsw raises everything that a file raises, except that it is busy.
+        SQLite tries to lock them on close and accepts that another process holds the lock. apsw
+        would raise any other error.
         """
         if self._is_read_only and level == apsw.SQLITE_LOCK_EXCLUSIVE:
             raise apsw.BusyError
@@ -238,7 +236,7 @@ class _File(apsw.VFSFile):
             self._content.unsynced.append(_Truncation(newsize))
 
     def xSync(self, flags: int) -> None:  # noqa: N802 - SQLite's name
-        """Sync: the disk beside, that is; the one under it need not be waited for."""
+        """Sync the simulated disk; the underlying file need not be synced."""
         del flags
         with self._disk.changing():
             self._content.sync()
@@ -256,7 +254,7 @@ def _set(names: dict[str, _Content], name: str, content: _Content | None) -> Non
 
 @contextmanager
 def plugged_in(disk: Disk) -> Iterator[Disk]:
-    """Let SQLite open all files on a disk; cut its power at the end, if it was not before."""
+    """Make SQLite open all files on a disk; cut its power at the end of the block."""
     try:
         yield disk
     finally:

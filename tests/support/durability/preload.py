@@ -1,7 +1,7 @@
-"""Loads, when it is imported, all that a process loads that opens a store and learns.
+"""Imports everything that a process needs to open a store and learn.
 
-By doing so once: much is loaded only when it is needed. Nothing stays open, and no thread runs on,
-so that processes can be forked from here.
+It opens a store and learns once, since many modules are imported lazily. It leaves no open files or
+threads, so that processes can be forked afterwards.
 """
 
 from __future__ import annotations

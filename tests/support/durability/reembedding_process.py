@@ -1,7 +1,7 @@
-"""A program that embeds a store anew, a few texts at a time, or uses the store meanwhile.
+"""A program that re-embeds a store in small steps, or uses the store meanwhile.
 
-python -m support.durability.reembedding_process STORE KEY PAUSE_S     embeds it anew
-python -m support.durability.reembedding_process STORE KEY             remembers and recalls
+python -m support.durability.reembedding_process STORE KEY PAUSE_S     re-embed
+python -m support.durability.reembedding_process STORE KEY             remember and recall
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from support.stores import ciphers, opened
 
 DIMENSION = 48
 FEW = 7
-"""So few passages at a time, so that a process is killed between many steps."""
+"""Passages per step: few, so that kills fall between steps."""
 
 NEIGHBOUR = "neighbour"
 
 
 class Turned(HashingEmbedder):
-    """Another model than the one that stores are opened with; it may take its time."""
+    """A different model from the stores' usual one, with an optional delay."""
 
     def __init__(self, pause_s: float = 0.0) -> None:
         super().__init__(DIMENSION, "turned")
@@ -41,7 +41,7 @@ class Turned(HashingEmbedder):
 
 
 def tell(what: object) -> None:
-    """Say something to who has started this."""
+    """Report a value to the parent process."""
     sys.stdout.write(f"{what}\n")
     sys.stdout.flush()
 
@@ -49,13 +49,13 @@ def tell(what: object) -> None:
 def remade(
     store: str, key: str, pause_s: float = 0.0, embedder: Turned | None = None
 ) -> reembed.ReembedResult:
-    """Make a store's vectors anew, few at a time."""
+    """Re-embed a store in small steps."""
     reembed.BATCH_SIZE = FEW
     return Memolith.reembed(store, embedder=embedder or Turned(pause_s), cipher=ciphers(key))
 
 
 def use(store: str, key: str) -> int:
-    """Remember and recall until the vectors are others; return how much was remembered."""
+    """Remember and recall until the model changes; return the number of new memories."""
     with opened(store, key) as memory:
         for number in count():
             if number == 1:

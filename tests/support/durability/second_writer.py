@@ -1,4 +1,4 @@
-"""A process that writes to a store when it is told to, and says when that is done."""
+"""A process that writes to a store on request and reports each write."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ OTHER = "somebody else"
 
 
 class Address(msgspec.Struct, frozen=True):
-    """Where the store is.
+    """The store to write to.
 
     Attributes:
         path: The store.
-        key: See `opening`.
-        owner: To whom it writes, beside another owner of its own.
+        key: See `opened`.
+        owner: Owner to write to, besides the process's own owner.
     """
 
     path: str
@@ -28,7 +28,7 @@ class Address(msgspec.Struct, frozen=True):
 
 
 def write(encoded: bytes, telling: Connection) -> None:
-    """Write once for each number that comes, and send it back; 0 ends it."""
+    """Write once for each number received and send it back; 0 ends the process."""
     address = msgspec.json.decode(encoded, type=Address)
     with opened(Path(address.path), address.key) as memory:
         telling.send(0)

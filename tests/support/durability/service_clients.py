@@ -1,4 +1,4 @@
-"""Clients of the service, who tell it things again and again, and know what was acknowledged."""
+"""Clients that write to the service continuously and track acknowledged requests."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _NOT_NOW = 503
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """Something that is told.
+    """A text to store.
 
     Attributes:
-        way: By which call.
-        owner: For whom.
-        text: Words that stand in nothing else.
+        way: Kind of call.
+        owner: Owner to store it for.
+        text: Text of unique words.
     """
 
     way: str
@@ -36,13 +36,13 @@ class Told:
 
     @property
     def stored(self) -> tuple[str, ...]:
-        """What it is found as: once each."""
+        """Contents that must be stored exactly once."""
         if self.way == "remember":
             return (self.text,)
         return (self.text, answer(self.text))
 
     def ask(self, client: httpx.Client) -> int:
-        """Tell it; return the status of the answer, when that has come to its end."""
+        """Send the text; return the status once the response is complete."""
         headers = {"Idempotency-Key": self.text, "X-Owner-Id": self.owner}
         path, body = self._request()
         with client.stream("POST", path, json=body, headers=headers) as reply:
@@ -61,18 +61,18 @@ class Told:
 
 
 def answer(text: str) -> str:
-    """Return what is replied to a text."""
+    """Return the model's reply to a text."""
     return f"I have heard of {text.rsplit(maxsplit=1)[-1].rstrip('.')}."
 
 
 @dataclass(slots=True)
 class Clients:
-    """Threads that ask until they are told to stop, one for each way and owner.
+    """Threads that send requests until stopped, one per kind of call and owner.
 
     Attributes:
-        acknowledged: What was answered with success.
-        open: What was not, by a server that was gone, or about to go.
-        statuses: How often there was which answer.
+        acknowledged: Texts with a successful response.
+        open: Texts without one, because the server was gone or shutting down.
+        statuses: Number of responses by status.
     """
 
     url: str
@@ -87,7 +87,7 @@ class Clients:
 
     @contextmanager
     def busy(self) -> Iterator[None]:
-        """Let them ask while the block lasts."""
+        """Send requests for the duration of the block."""
         self._stop.clear()
         pairs = [(way, owner) for way in WAYS for owner in self.owners]
         threads = [
@@ -104,7 +104,7 @@ class Clients:
                 thread.join(_PATIENCE_S)
 
     def wait(self, calls: int) -> None:
-        """Wait until so many more calls were acknowledged."""
+        """Wait for a number of further acknowledged requests."""
         enough = len(self.acknowledged) + calls
         with self._told:
             assert self._told.wait_for(lambda: len(self.acknowledged) >= enough, _PATIENCE_S), (
@@ -112,7 +112,7 @@ class Clients:
             )
 
     def tell_again(self) -> None:
-        """Tell once more what was not acknowledged, until it is."""
+        """Repeat unacknowledged requests until they succeed."""
         with self._client() as client:
             for told in self.open:
                 status = told.ask(client)
@@ -138,7 +138,7 @@ class Clients:
                 self._tell(client, told)
 
     def _tell(self, client: httpx.Client, told: Told) -> None:
-        """Tell something, also to a server that comes back; what may be done by now stays open."""
+        """Send a text, with retries during a restart; it stays open if the result is unknown."""
         while not self._stop.is_set():
             try:
                 status = told.ask(client)

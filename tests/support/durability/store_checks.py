@@ -1,4 +1,4 @@
-"""Looking whether a store holds what it must: by reading, by searching, and by `verify`."""
+"""Check that a store contains all acknowledged records: by reading, searching and `verify`."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ Key = tuple[str, str]
 
 @dataclass(slots=True)
 class Tally:
-    """What trials have come to.
+    """Totals of trials.
 
     Attributes:
-        trials: How often a process was killed, or the power cut.
-        acknowledged: Calls that were acknowledged before that.
-        sought: How often a record was searched for by its words.
-        by_vector: How often it was found with vectors alone.
-        by_word: How often with keywords alone.
-        lost: Records that were acknowledged and not there, or not as acknowledged.
-        findings: What `verify` found.
+        trials: Number of kills or power cuts.
+        acknowledged: Number of acknowledged calls.
+        sought: Number of records searched for.
+        by_vector: Number of records found by vector alone.
+        by_word: Number of records found by keyword alone.
+        lost: Acknowledged records that are missing or changed.
+        findings: Findings of `verify`.
     """
 
     trials: int = 0
@@ -49,7 +49,7 @@ class Tally:
 
 
 def check(memory: Memolith, ledger: Ledger, tally: Tally) -> None:
-    """Check a store after a trial: all of it by reading, what the trial wrote by searching."""
+    """Check a store after a trial: read all records, and search for those of the trial."""
     differences = ledger.settle(everything(memory))
     tally.trials += 1
     tally.lost += len(differences.lost)
@@ -64,14 +64,14 @@ def check(memory: Memolith, ledger: Ledger, tally: Tally) -> None:
 
 
 def check_all(memory: Memolith, ledger: Ledger, tally: Tally) -> None:
-    """Search for everything that was ever acknowledged and has not gone since."""
+    """Search for all acknowledged records that were not removed since."""
     keys = [(owner, id_) for owner, records in ledger.records.items() for id_ in records]
     search(memory, ledger, keys, tally)
     tally.acknowledged += ledger.acknowledged
 
 
 def search(memory: Memolith, ledger: Ledger, keys: Iterable[Key], tally: Tally) -> None:
-    """Search for records by vector and by word."""
+    """Search for records by vector and by keyword."""
     missed: list[tuple[SearchMode, Key]] = []
     for owner, id_ in keys:
         content = ledger.records[owner][id_]
@@ -89,7 +89,7 @@ def search(memory: Memolith, ledger: Ledger, keys: Iterable[Key], tally: Tally) 
 def finds(
     memory: Memolith, owner: str, id_: str, content: str, *, ask: str, mode: SearchMode
 ) -> bool:
-    """Return whether a search comes upon a record, or upon one that says the same."""
+    """Return whether a search finds a record, or one with the same content."""
     result = memory.recall(ask, owner=owner, mode=mode, touch=False)
     return any(
         id_ in (each.id, *each.collapsed_ids) or each.content == content for each in result.memories

@@ -1,6 +1,6 @@
-"""A worker that writes in every way there is, and says of each call what it does, then that it did.
+"""A worker that writes in every possible way and reports each call before and after it.
 
-Every text is of words that stand in no other, so that each can be told and found by itself.
+Every text has unique words, so that it can be identified and searched for.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ _LONG_TEXT_WORDS = 400
 
 
 class Worker:
-    """Writes to an owner of its own, and to one that it shares with all others."""
+    """Writes to its own owner and to one shared with all workers."""
 
     def __init__(
         self, memory: Memolith, name: str, seed: int, report: Callable[[Line], None]
     ) -> None:
         self._memory = memory
         self._name = name
-        self._random = random.Random(seed)  # noqa: S311 - a trial can be run again
+        self._random = random.Random(seed)  # noqa: S311 - reproducible
         self._words = Words(seed)
         self._report = report
         own = f"owner {name}"
@@ -49,19 +49,19 @@ class Worker:
         }
 
     def step(self) -> None:
-        """Make one call; where there is nothing to change yet, none."""
+        """Make one call, or none if there is nothing to change yet."""
         step = self._random.choices([*self._steps], [*self._steps.values()])[0]
         step()
 
     def share(self, fact: str) -> None:
-        """Tell the owner of all a fact that others tell too, in a conversation of its own."""
+        """Store a fact for the shared owner, in its own session; other workers store it too."""
         with self._announced(SHARED, new=(fact, fact)) as made:
             learned = self._memory.learn(fact, owner=SHARED, session=f"with {self._name}")
             made |= {each.id: each.content for each in learned.messages}
             made |= {each.id: each.content for each in learned.memories}
 
     def _older(self, owner: str) -> list[tuple[str, str]]:
-        """Return some of what a worker before this one has told, to be changed by this one."""
+        """Return some records of an earlier worker, for this one to change."""
         page = self._memory.list(owner=owner, limit=_OLDER)
         return [(owner, each.id) for each in page.memories if not each.sources]
 
@@ -74,7 +74,7 @@ class Worker:
         rewritten: dict[str, str] | None = None,
         gone: tuple[str, ...] = (),
     ) -> Iterator[dict[str, str]]:
-        """Report before and after a call; what it made is put into what this gives."""
+        """Report before and after a call; the caller adds new records to the yielded mapping."""
         made: dict[str, str] = {}
         self._report(Begun(self._name, owner, new, rewritten or {}, gone))
         yield made
@@ -128,7 +128,7 @@ class Worker:
             self._memory.update(id_, content, owner=owner)
 
     def _rewrite_key(self) -> None:
-        """Give a key to what has none, then say something else under it."""
+        """Assign a key to a memory without one, then store other content under the key."""
         if not self._told:
             return
         owner, id_ = self._random.choice(self._told)
@@ -148,7 +148,7 @@ class Worker:
         self._forgotten.append((owner, id_, content))
 
     def _forget_learned(self) -> None:
-        """Forget a memory or the message it came from: with the one goes the other."""
+        """Forget a memory or its source message; each removes the other."""
         if not self._learned:
             return
         owner, pair = self._learned.pop(self._random.randrange(len(self._learned)))
@@ -164,7 +164,7 @@ class Worker:
         self._told.append((owner, id_))
 
     def _purge(self) -> None:
-        """Purge: also the one call that empties the log."""
+        """Purge, which is also the only call that truncates the write-ahead log."""
         if not self._told:
             return
         owner, id_ = self._told.pop(self._random.randrange(len(self._told)))
@@ -172,5 +172,5 @@ class Worker:
             self._memory.purge(id_, owner=owner)
 
     def _recall(self) -> None:
-        """Use what is stored: that writes too, but acknowledges nothing."""
+        """Recall, which writes usage counts but acknowledges nothing."""
         self._memory.recall(self._words.word(), owner=self._owners[0])

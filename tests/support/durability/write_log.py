@@ -1,4 +1,4 @@
-"""What a program said it would write and had written, and what a store must hold after that."""
+"""Announced and acknowledged writes of a program, and the expected content of its store."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 from memolith import Memolith, Memory, Message
 
 Stored = dict[str, dict[str, str]]
-"""By owner and id, the contents of all that is active: memories and messages."""
+"""Contents of all active memories and messages, by owner and id."""
 
 PAGE = 1_000
 
@@ -20,9 +20,9 @@ class Begun(msgspec.Struct, tag="begun", frozen=True):
     """A worker is about to make a call.
 
     Attributes:
-        new: Contents of the records that it makes, whose ids are not known yet.
-        rewritten: By id, what the records say after it that it changes or brings back.
-        gone: Ids of what is not there any more after it.
+        new: Contents of records it creates, whose ids are unknown.
+        rewritten: New contents of records it changes or restores, by id.
+        gone: Ids of records it removes.
     """
 
     worker: str
@@ -33,10 +33,10 @@ class Begun(msgspec.Struct, tag="begun", frozen=True):
 
 
 class Done(msgspec.Struct, tag="done", frozen=True):
-    """The call has returned: what it did is acknowledged.
+    """The call returned: its effects are acknowledged.
 
     Attributes:
-        made: Contents of the records that it made, by id.
+        made: Contents of created records, by id.
     """
 
     worker: str
@@ -51,7 +51,7 @@ decode = msgspec.json.Decoder(Line).decode
 
 @dataclass(slots=True)
 class Differences:
-    """How a store differs from what it must hold; each names an owner and an id or a text."""
+    """Differences between actual and expected content, each with an owner and an id or a text."""
 
     lost: list[tuple[str, str]] = field(default_factory=list)
     unexpected: list[tuple[str, str]] = field(default_factory=list)
@@ -62,7 +62,7 @@ class Differences:
 
 
 class Ledger:
-    """Keeps what was acknowledged, and what was begun and not acknowledged."""
+    """Tracks acknowledged calls, and calls that were announced but not acknowledged."""
 
     def __init__(self) -> None:
         self.records: Stored = defaultdict(dict)
@@ -79,9 +79,9 @@ class Ledger:
         self.acknowledged += 1
 
     def settle(self, stored: Stored) -> Differences:
-        """Compare, and take over which of the calls that were cut short have happened.
+        """Compare, and determine which of the interrupted calls took effect.
 
-        Each of those must have happened whole, or not at all.
+        Each of them must have taken effect completely or not at all.
         """
         differences = Differences()
         for begun in self._open.values():
@@ -98,7 +98,7 @@ class Ledger:
         return differences
 
     def start_anew(self) -> None:
-        """Begin another trial: nothing is fresh, and nothing has gone lately."""
+        """Start another trial: no records are new or recently removed."""
         self.fresh.clear()
         self.gone.clear()
 
@@ -128,7 +128,7 @@ def _has_happened(begun: Begun, stored: Mapping[str, str]) -> bool:
 
 
 def everything(memory: Memolith) -> Stored:
-    """Read all that is active of all owners."""
+    """Return the active records of all owners."""
     return {
         owner: {each.id: each.content for each in memories(memory, owner)}
         | {each.id: each.content for each in _messages(memory, owner)}
@@ -137,7 +137,7 @@ def everything(memory: Memolith) -> Stored:
 
 
 def memories(memory: Memolith, owner: str) -> Iterator[Memory]:
-    """Read an owner's active memories."""
+    """Yield an owner's active memories."""
     page = memory.list(owner=owner, limit=PAGE)
     yield from page.memories
     while page.cursor is not None:

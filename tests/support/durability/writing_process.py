@@ -1,6 +1,6 @@
-"""The program that is killed: it writes, and prints what it begins and what is done.
+"""The process that is killed: it writes, and prints each call before and after it.
 
-Its argument is its orders. The first line that it prints says that it starts.
+Its argument contains its parameters. The first line of its output reports the start.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from support.stores import opened
 
 
 class Orders(msgspec.Struct, frozen=True):
-    """What the program is to do.
+    """Parameters of the process.
 
     Attributes:
-        store: The file, or the URL of a database.
-        key: See `opening`.
-        seed: Decides what it writes.
-        workers: Their names; each writes in a thread of its own.
-        facts: What each of them tells first, as soon as standard input has ended.
-        calls: How many calls each of them makes then; None: without end.
+        store: File, or URL of a database.
+        key: See `opened`.
+        seed: Seed of the writes.
+        workers: Names of the workers; each has its own thread.
+        facts: Facts that each worker stores first, once standard input is closed.
+        calls: Number of further calls of each worker; None for no limit.
     """
 
     store: str
@@ -38,7 +38,7 @@ class Orders(msgspec.Struct, frozen=True):
     calls: int | None = None
 
     def command(self) -> list[str]:
-        """Return what to start Python with."""
+        """Return the arguments of the Python interpreter."""
         return ["-m", "support.durability.writing_process", msgspec.json.encode(self).decode()]
 
 
@@ -78,7 +78,7 @@ def _writing(worker: Worker, orders: Orders) -> Callable[[], None]:
 
 
 def _end(failed: threading.ExceptHookArgs) -> None:
-    """End the program when one of its threads fails."""
+    """Exit when a thread fails."""
     sys.__excepthook__(failed.exc_type, failed.exc_value or failed.exc_type(), failed.exc_traceback)
     os._exit(1)
 

@@ -70,14 +70,14 @@ def test_audit_reads_an_export(memolith: Any, tmp_path: Path) -> None:
 def test_audit_fails_above_the_junk_limit(memolith: Any, file: Path, limit: str, code: int) -> None:
     answer = memolith("audit", str(file), "--no-model", "--fail-above", limit)
     assert answer.code == code
-    assert ("60.0 % are junk" in answer.err) == bool(code)
+    assert ("junk share 60.0 %" in answer.err) == bool(code)
 
 
 @pytest.mark.parametrize("limit", ["5", "-1%", "five", "101%", "nan"])
 def test_invalid_junk_limit_is_rejected(memolith: Any, file: Path, limit: str) -> None:
     answer = memolith("audit", str(file), "--fail-above", limit)
     assert answer.code == 2
-    assert "write 5% or 0.05" in answer.err
+    assert "such as 5% or 0.05" in answer.err
 
 
 def test_no_model_option_skips_similarity_comparison(memolith: Any, file: Path) -> None:
@@ -129,7 +129,7 @@ def test_example_ids_are_not_cut_on_narrow_terminals(memolith: Any, tmp_path: Pa
         "duplicates",
         "Likes tea",
         f"the same words: {ids[1]}",
-        f"as {ids[0]}",
+        f"duplicate of {ids[0]}",
     ]
     assert max(map(len, lines[at:])) <= 80
 
@@ -143,7 +143,7 @@ def test_omitted_examples_are_counted(memolith: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "format_", "problem"),
     [
-        (b'"Likes tea"\n', "memolith", "is not what `memolith export` writes"),
+        (b'"Likes tea"\n', "memolith", "is not an export of Memolith"),
         ('"Likes tea"\n'.encode("utf-16"), "jsonl", "is UTF-16"),
         ('"Mag Haseln\u00fcsse"\n'.encode("latin-1"), "jsonl", ":1: is not UTF-8 text"),
     ],

@@ -53,10 +53,10 @@ def test_failed_reply_is_reported_and_keeps_the_users_message(memolith: Any, mod
     answer = memolith("chat", stdin="\n".join(model.answers))
     assert answer.code == 13
     assert answer.err.splitlines()[:4] == [
-        "memolith: openai:scripted: refused what it was asked (status 400)",
-        "memolith: openai:scripted: can't be reached, or broke off",
-        "memolith: the service cut the reply off: it is kept, and not learned from",
-        "memolith: the model said nothing",
+        "memolith: openai:scripted: rejected the request (status 400)",
+        "memolith: openai:scripted: is unreachable or closed the connection",
+        "memolith: the service truncated the reply; it is stored, but not learned from",
+        "memolith: the reply is empty",
     ]
     broken, cut = (text for role, text in get_logged_messages(memolith) if role == "assistant")
     assert broken
@@ -149,7 +149,7 @@ def test_no_learn_option_logs_messages_without_learning(memolith: Any, server: M
 
 def test_input_with_a_slash_is_a_command_or_a_message(memolith: Any, model: Model) -> None:
     answer = memolith.ok("chat", stdin="/nonsense\n/help\n\n/etc/hosts is what?\n/quit\nNever said")
-    assert "memolith: there is no /nonsense" in answer.err
+    assert "memolith: unknown command /nonsense" in answer.err
     assert answer.err.count("/memories") == 2
     assert model.told == [("user", "/etc/hosts is what?")]
 
@@ -175,6 +175,6 @@ def test_disabled_memory_keeps_the_conversation_only_in_the_process(
     monkeypatch.setenv("MEMOLITH_ENABLED", "false")
     answer = memolith("chat", stdin="My kayak is red\nWhat colour is it?")
     assert answer.out == "You said My kayak is red\nYou said What colour is it?\n"
-    assert "not kept: memory is disabled" in answer.err
+    assert "not stored: memory is disabled" in answer.err
     assert ("user", "My kayak is red") in model.told
     assert answer.code == 7

@@ -23,7 +23,7 @@ def test_every_setting_is_shown_with_its_origin(
         "store": "argument",
     }
     assert {name: row["note"] for name, row in rows.items()} == {
-        name: setting.info.note for name, setting in ALL_SETTINGS.items()
+        name: setting.note for name, setting in ALL_SETTINGS.items()
     }
 
 
@@ -44,7 +44,7 @@ def test_unknown_setting_is_reported_with_its_line(memolith: Any) -> None:
     answer = memolith("config", "show")
     assert answer.code == 3
     assert answer.err == (
-        "memolith: rag_limt: there is no such setting; did you mean rag_limit? (memolith.toml:2)\n"
+        "memolith: rag_limt: unknown setting; did you mean rag_limit? (memolith.toml:2)\n"
     )
 
 

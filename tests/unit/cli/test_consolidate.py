@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-NOTHING = "Nothing has gathered that is due.\n"
+NOTHING = "Nothing is due.\n"
 SENTENCES = tuple(f"The kiln number {number} stands in Hall {number}." for number in range(12))
 
 
@@ -34,7 +34,7 @@ def test_consolidate_reports_its_output_and_method(tiers: Any) -> None:
     learn(tiers, *SENTENCES[:4])
     output = tiers.ok("consolidate").out
     assert output.startswith("summary ")
-    assert output.endswith(": 2 sources, by its own sentences\n")
+    assert output.endswith(": 2 sources, extractive\n")
     learn(tiers, *SENTENCES[4:6])
     (summary, base) = tiers.json("consolidate")
     assert (summary["output"], summary["sources"], summary["by_model"]) == ("summary", 2, False)
@@ -54,7 +54,7 @@ def test_summary_can_be_undone_and_restored(tiers: Any) -> None:
     learn(tiers, *SENTENCES[:4])
     (made,) = tiers.json("consolidate")
     output = tiers.ok("consolidate", "--undo", made["id"]).out
-    assert output == f"Taken back: {made['id']}; memolith restore brings it back\n"
+    assert output == f"Undone: {made['id']}; `memolith restore` reactivates it\n"
     assert tiers.ok("consolidate").out == NOTHING
     assert tiers("consolidate", "--undo", made["id"]).code != 0
     assert tiers.json("restore", made["id"])["state"] == "active"
@@ -69,7 +69,7 @@ def test_undo_reverts_the_base_memory_by_one_version(tiers: Any) -> None:
         learn(tiers, *said)
         tiers.ok("consolidate")
     output = tiers.ok("consolidate", "--undo", "base-memory").out
-    assert output == "The base memory says again what version 1 said\n"
+    assert output == "The base memory was rolled back to version 1\n"
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_undo_reverts_the_base_memory_by_one_version(tiers: Any) -> None:
     [
         (("--undo", "nothing"), "id"),
         (("--undo", "01933b6e-1c5f-7a7e-8a3c-5d0f2f4b9e11"), "no summary"),
-        (("--undo", "base-memory", "--all"), "leave out --all"),
+        (("--undo", "base-memory", "--all"), "combined with --all"),
     ],
 )
 def test_impossible_undo_is_rejected_with_the_reason(

@@ -67,13 +67,13 @@ def test_data_without_questions_is_a_usage_error(memolith: Any) -> None:
 def test_demo_replays_a_conversation_and_explains_the_results(memolith: Any) -> None:
     out = memolith.ok("demo", "--questions", "2").out
     for part in (
-        "Replaying what lena",
-        "The same once more: 0 added",
+        "Replaying a conversation of lena",
+        "Replayed again: 0 records added",
         "similarity +",
         "</memory>",
     ):
         assert part in out
-    assert "of 2 questions found" in out
+    assert "of 2 questions, one of the first five results" in out
     assert max(len(line) for line in out.splitlines()) <= 100
 
 
@@ -108,16 +108,16 @@ def test_demo_compares_all_profiles_on_one_conversation(memolith: Any) -> None:
     assert {side["messages"] for side in sides} == {88}
     assert all(len(side["answers"]) == 3 for side in sides)
     assert all(side["kept"] for side in sides)
-    assert "Side by side" in memolith.ok("demo", "--profiles").out
+    assert "Comparison" in memolith.ok("demo", "--profiles").out
 
 
 def test_demo_with_model_learns_facts_through_the_real_client(memolith: Any) -> None:
     out = memolith.ok("demo", "--model", "--questions", "1").out
     for part in (
         "identity    Lena lives in Leipzig, in Südvorstadt.",
-        "The same once more: 0 added.",
-        "Is over, since its time was up:",
-        "Withheld, since no sentence says so (memolith review):",
+        "Replayed again: 0 records added.",
+        "Expired:",
+        "Quarantined without support in the conversation (see memolith review):",
         "    Lena runs for a club in Dresden.",
         "44 for extraction",
     ):

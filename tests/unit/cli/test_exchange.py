@@ -236,7 +236,8 @@ def test_import_keeps_and_reports_items_before_an_invalid_conversation(memolith:
     assert answer.out == ""
     *_, stopped, problem = answer.err.splitlines()  # preceded by the location of the keys
     assert (
-        stopped == "memolith: stopped after 2 messages of 1 conversation, 1 memory; these are kept"
+        stopped == "memolith: stopped after 2 messages of 1 conversation, 1 memory;"
+        " imported records are kept"
     )
     assert "file.json:1: " in problem
     assert memolith.json("stats")["messages"] == 2
@@ -440,7 +441,7 @@ def test_export_writes_through_links_and_pipes(memolith_with_history: Any, tmp_p
         assert len(read.result(timeout=30)) == len(whole)
     assert (tmp_path / "pipe").is_fifo()
     answer = memolith_with_history("export", "--output", ".")
-    assert (answer.code, "is a folder" in answer.err) == (2, True)
+    assert (answer.code, "is a directory" in answer.err) == (2, True)
 
 
 def test_export_to_missing_folder_is_an_error(memolith_with_history: Any) -> None:

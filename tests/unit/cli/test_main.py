@@ -96,7 +96,7 @@ def test_misspelt_command_suggests_the_nearest(memolith: Any) -> None:
 def test_unknown_command_is_a_usage_error(memolith: Any) -> None:
     answer = memolith("\x1b[2J")
     assert answer.code == 2
-    assert "There is no command" in answer.err
+    assert "No such command" in answer.err
     assert "\x1b" not in answer.err
 
 
@@ -146,7 +146,7 @@ def test_read_command_does_not_create_a_missing_store(
     memolith: Any, tmp_path: Path, command: tuple[str, ...]
 ) -> None:
     answer = memolith(*command, "--store", "folder/typo.db")
-    assert (answer.code, "folder/typo.db is not there" in answer.err) == (2, True)
+    assert (answer.code, "folder/typo.db does not exist" in answer.err) == (2, True)
     assert not (tmp_path / "folder").exists()
 
 

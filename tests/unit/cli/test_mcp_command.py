@@ -102,7 +102,7 @@ def test_install_names_the_configuration_file_and_hides_passwords(
     assert answer.code == 0
     assert str(project / "memolith.toml") in answer.out
     assert "hunter2" not in answer.out + answer.err
-    assert "name it in the configuration" in answer.err
+    assert "set its URL in the configuration" in answer.err
 
 
 def test_install_options_are_rejected_without_install(memolith: Any) -> None:

@@ -75,7 +75,7 @@ def test_time_without_zone_uses_the_local_zone(memolith: Any) -> None:
         (("--importance", "nan"), "importance: is nan"),
         (("--kind", "dream"), "kind: 'dream' is not one of"),
         (("--expires-in", "soon"), "expires_in: is 'soon'"),
-        (("--happened-at", "yesterday"), "'yesterday' is no time"),
+        (("--happened-at", "yesterday"), "'yesterday' is not a time"),
         (("--happened-at", "9999-12-31T23:59:59-14:00"), "out of range"),
     ],
 )
@@ -135,12 +135,12 @@ def test_trace_shows_searched_words_and_dropped_candidates(memolith: Any) -> Non
     for number in range(3):
         remember(memolith, f"The key number {number} is blue")
     out = memolith.ok("recall", "blue key", "--top-k", "1", "--trace").out
-    for name in ("searched words", "candidates", "time", "dropped", "rank"):
+    for name in ("keywords", "candidates", "time", "dropped", "rank"):
         assert name in out
 
 
 def test_recall_reports_an_empty_result(memolith: Any) -> None:
-    assert memolith.ok("recall", "anything").out == "Nothing found.\n"
+    assert memolith.ok("recall", "anything").out == "No results.\n"
 
 
 def test_recall_takes_its_limits_from_the_configuration(
@@ -209,7 +209,7 @@ def test_list_is_newest_first_and_continues_at_the_cursor(
     contents = [each["content"] for each in (*page["memories"], *rest["memories"])]
     assert contents == [f"The key number {number} is blue" for number in (2, 1, 0)]
     out = memolith.ok("list", "--limit", "2").out
-    assert "2 of 3; more with --cursor" in out
+    assert "2 of 3; next page: --cursor" in out
 
 
 def test_list_shortens_long_content_but_not_ids(memolith: Any) -> None:
@@ -264,7 +264,7 @@ def test_forgotten_memory_can_be_restored(memolith: Any) -> None:
     out = memolith.ok("forget", id_).out
     assert "Forgotten: 1 memory" in out
     assert id_ in out
-    assert memolith.ok("recall", "units").out == "Nothing found.\n"
+    assert memolith.ok("recall", "units").out == "No results.\n"
     assert "preference (forgotten)" in memolith.ok("list", "--state", "all").out
     memolith.ok("restore", id_)
     assert memolith.json("list")["total"] == 1

@@ -40,7 +40,7 @@ def test_store_of_another_model_is_refused_until_reembedded(
     assert "hashing (384 dimensions), not other (16 dimensions)" in refused.err
     assert "`memolith reembed --model other`" in refused.err
     assert changed_model.ok("reembed").out == (
-        "The store's vectors are of other (16 dimensions): 2 vectors were made\n"
+        "The store uses other (16 dimensions); 2 vectors created\n"
     )
     assert "Oslo" in changed_model.ok("recall", "Where do I live?").out
     assert changed_model.json("verify")["findings"] == []

@@ -68,7 +68,7 @@ def test_verify_reports_corruption_by_exit_code_and_repairs_it(
     memolith: Any, tmp_path: Path
 ) -> None:
     memolith.ok("remember", "Lives in Oslo", "--store", "m.db")
-    assert "Nothing is wrong" in memolith.ok("verify", "--store", "m.db").out
+    assert "No damage found" in memolith.ok("verify", "--store", "m.db").out
     assert execute(tmp_path / "m.db", "DELETE FROM terms")
     answer = memolith("verify", "--store", "m.db")
     assert answer.code == 16

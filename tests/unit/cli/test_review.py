@@ -17,7 +17,7 @@ def quarantined_id(memolith: Any) -> str:
 
 
 def test_new_store_has_nothing_to_review(memolith: Any) -> None:
-    assert memolith("review").out == "Nothing waits for a review.\n"
+    assert memolith("review").out == "Nothing is quarantined.\n"
 
 
 def test_review_lists_quarantined_memories(memolith: Any, quarantined_id: str) -> None:
@@ -33,7 +33,7 @@ def test_verdict_removes_the_memory_from_the_list(
     memolith: Any, quarantined_id: str, verdict: str, word: str
 ) -> None:
     assert memolith("review", quarantined_id, verdict).out.startswith(f"{word}: {quarantined_id}")
-    assert memolith("review").out == "Nothing waits for a review.\n"
+    assert memolith("review").out == "Nothing is quarantined.\n"
 
 
 def test_second_verdict_on_a_memory_is_an_error(memolith: Any, quarantined_id: str) -> None:

@@ -28,7 +28,7 @@ def test_learn_defers_extraction_to_the_worker_and_reports_it(
 ) -> None:
     output = learn(memolith)
     assert output == (
-        "2 messages logged, 0 memories learned\n2 messages wait for the model: memolith worker\n"
+        "2 messages logged, 0 memories learned\n2 messages pending for `memolith worker`\n"
     )
     assert server.asked == ()
     assert memolith.ok("worker", "--once").out.startswith("learn: 1 exchange of tester\n")
@@ -39,7 +39,7 @@ def test_learn_defers_extraction_to_the_worker_and_reports_it(
 def test_no_work_is_pending_without_a_model(memolith: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMOLITH_CHAT__PROVIDER", "none")
     assert learn(memolith) == "2 messages logged, 0 memories learned\n"
-    assert memolith.ok("worker", "status").out == "Nothing waits.\n"
+    assert memolith.ok("worker", "status").out == "No pending work.\n"
 
 
 def test_status_shows_pending_work_of_each_owner(
@@ -64,7 +64,7 @@ def test_status_shows_pending_work_of_each_owner(
     }
     monkeypatch.setenv("MEMOLITH_CHAT__PROVIDER", "none")
     answer = memolith.ok("worker", "status", "--owner", "bob")
-    assert answer.err == "memolith: no language model is configured: what waits, waits for one\n"
+    assert answer.err == "memolith: no language model is configured; messages stay pending\n"
     assert "ann" not in answer.out
 
 
@@ -78,9 +78,10 @@ def test_repeated_failures_become_dead_letters_that_retry_requeues(
         clock.advance(timedelta(hours=2))
     assert memolith.json("worker", "status")[0]["backlog"]["dead_letters"] == 2
     answer = memolith.ok("worker", "retry")
-    assert answer.out == "What failed is tried again: 2 messages were parked\n"
+    assert answer.out == "Failed work will be retried, including 2 dead letters\n"
     assert memolith.json("worker", "retry", "--all") == {"owners": ["tester"], "dead_letters": 0}
-    assert memolith.ok("worker", "retry").out == "What failed is tried again: nothing was parked\n"
+    again = memolith.ok("worker", "retry").out
+    assert again == "Failed work will be retried; there are no dead letters\n"
     model.facts = None
     assert memolith.json("worker", "--once")[0]["done"] == 1
     assert FACT in memolith.ok("list").out
@@ -139,7 +140,7 @@ def test_consolidate_reports_a_summary_and_can_undo_it(
     memolith: Any, clock: SettableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MEMOLITH_CHAT__PROVIDER", "none")
-    assert memolith.ok("consolidate").out == "Nothing has gathered that is due.\n"
+    assert memolith.ok("consolidate").out == "Nothing is due.\n"
     for number in range(4):
         said = f"On day {number} we paddled from Dessau to Grimma on the Mulde."
         memolith.ok("learn", said, f"Day {number} sounds good.")
@@ -147,7 +148,7 @@ def test_consolidate_reports_a_summary_and_can_undo_it(
     (made,) = memolith.json("consolidate", "--all")
     assert (made["output"], made["sources"], made["by_model"]) == ("summary", 8, False)
     undone = memolith.ok("consolidate", "--undo", made["id"]).out
-    assert undone == f"Taken back: {made['id']}; memolith restore brings it back\n"
+    assert undone == f"Undone: {made['id']}; `memolith restore` reactivates it\n"
     assert memolith("consolidate", "--undo", made["id"]).code == 4
     assert memolith("consolidate", "--undo", "base-memory").code == 2
     assert memolith("consolidate", "--all", "--undo", made["id"]).code == 2

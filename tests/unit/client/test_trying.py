@@ -36,8 +36,8 @@ WRITE = Call("POST", "/v1/retry", use_idempotency_key=True)
 ONLY_ONCE = Call("POST", "/v1/owner/readmit")
 DONE = Response(204, {}, b"")
 CUT, UNSENT = (
-    RequestFailure("broke off the connection"),
-    RequestFailure("can't be reached", is_unsent=True),
+    RequestFailure("closed the connection"),
+    RequestFailure("cannot be reached", is_unsent=True),
 )
 
 
@@ -82,7 +82,7 @@ def test_write_is_retried_with_the_same_idempotency_key() -> None:
 
 
 def test_client_gives_up_after_five_retries_without_exposing_its_key() -> None:
-    with pytest.raises(StoreUnavailable, match=f"{URL}: broke off") as failed:
+    with pytest.raises(StoreUnavailable, match=f"{URL} closed the connection") as failed:
         run_call(WRITE, *[CUT] * 6)
     assert KEY not in str(failed.value)
 
@@ -106,16 +106,16 @@ def test_reported_duration_includes_all_attempts_and_pauses() -> None:
         (WRITE, CUT, True),
         (ONLY_ONCE, CUT, False),
         (ONLY_ONCE, UNSENT, True),
-        (READ, RequestFailure("gave no answer in time", is_timeout=True), False),
-        (WRITE, RequestFailure("gave no answer in time", is_timeout=True), False),
+        (READ, RequestFailure("did not respond in time", is_timeout=True), False),
+        (WRITE, RequestFailure("did not respond in time", is_timeout=True), False),
         (WRITE, problem(429, "too many requests", 3), True),
-        (ONLY_ONCE, problem(503, "too many requests are under way", 1), True),
+        (ONLY_ONCE, problem(503, "too many concurrent requests", 1), True),
         (WRITE, problem(409, "being done", 1, type="urn:memolith:error:conflict"), True),
         (WRITE, problem(409, "it is active", type="urn:memolith:error:conflict"), False),
         (WRITE, problem(429, "too many requests", 21), False),
         (WRITE, problem(429, "spent", 3, type="urn:memolith:error:limit-reached"), False),
         (WRITE, problem(503, "locked", 1, type="urn:memolith:error:store-unavailable"), False),
-        (WRITE, problem(500, "an unexpected error"), False),
+        (WRITE, problem(500, "internal server error"), False),
     ],
 )
 def test_request_is_retried_only_when_that_is_safe(
@@ -137,14 +137,14 @@ def test_client_waits_as_long_as_retry_after_says() -> None:
 @check_each(
     ("reply", "kind", "words"),
     [
-        (problem(401, "that key opens nothing"), Forbidden, "that key opens nothing"),
+        (problem(401, "invalid API key"), Forbidden, "invalid API key"),
         (problem(404, "Not Found"), ServiceFailed, "404"),
-        (problem(413, "a body has at most 10 bytes"), InvalidInput, "at most 10 bytes"),
+        (problem(413, "the request body exceeds 10 bytes"), InvalidInput, "exceeds 10 bytes"),
         (problem(429, "too many requests", 60), ServiceFailed, "too many requests"),
         (Response(302, {"location": "http://elsewhere"}, b""), ServiceFailed, "302"),
-        (Response(200, {}, b"<html>Welcome</html>"), ServiceFailed, "can't be read"),
-        (Response(200, {}, b'{"owners": 1}'), ServiceFailed, "can't be read"),
-        (Response(200, {}, b"[" * 100_000), ServiceFailed, "can't be read"),
+        (Response(200, {}, b"<html>Welcome</html>"), ServiceFailed, "sent an invalid response"),
+        (Response(200, {}, b'{"owners": 1}'), ServiceFailed, "sent an invalid response"),
+        (Response(200, {}, b"[" * 100_000), ServiceFailed, "sent an invalid response"),
         (Response(502, {}, b"<html>Bad gateway</html>"), ServiceFailed, "502"),
         (Response(422, {}, b'{"errors": ["x"], "facts": []}'), InvalidInput, "request"),
         (problem(429, "spent", 9, type="urn:memolith:error:limit-reached"), LimitReached, "spent"),
@@ -188,5 +188,5 @@ def test_malformed_error_details_still_raise_a_library_error(errors: object) -> 
 
 def test_number_out_of_range_is_an_unreadable_response() -> None:
     call = Call("GET", "/v1/x", response_type=float, response_key="x")
-    with pytest.raises(ServiceFailed, match="can't be read"):
+    with pytest.raises(ServiceFailed, match="sent an invalid response"):
         run_call(call, Response(200, {}, b'{"x": 1' + b"0" * 400 + b"}"))

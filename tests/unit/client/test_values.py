@@ -6,23 +6,24 @@ import types
 from collections.abc import Mapping
 from dataclasses import is_dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memolith import errors
-from memolith.client.protocol import _get_field_types, decode, encode
+from memolith.client.protocol import decode, encode
 from memolith.domain.memories import BaseMemory, History, Memory, Page
 from memolith.domain.messages import Message, Role, Session
 from memolith.domain.owners import PendingWork, Statistics
 from memolith.domain.recall import RecallResult
-from memolith.domain.reports import IngestResult
+from memolith.domain.records import Record
+from memolith.domain.reports import Audit, IngestResult
 from memolith.errors import InvalidInput, MemolithError
 from memolith.import_export.problems import build_error, get_error_facts, get_problem_type
 from memolith.server.problems import build_document, build_problem
-from memolith.server.rest import responses
+from memolith.server.rest.responses import build_response_model
 from memolith.services.chat import UsageReport
 from memolith.services.compress import CompressionResult
 from memolith.services.context import Context
@@ -54,36 +55,39 @@ PLAIN: Mapping[Any, st.SearchStrategy[Any]] = {
 FIXED_FIELDS = {"role", "at", "learn"}
 """Fields that stored messages always have, or that are not stored."""
 
-RESPONSE_MODELS: dict[type, type[responses.ResponseModel]] = {
-    Memory: responses.MemoryOut,
-    Message: responses.MessageOut,
-    Page: responses.PageOut,
-    History: responses.HistoryOut,
-    LearnResult: responses.LearnOut,
-    RecallResult: responses.RecallOut,
-    Context: responses.ContextOut,
-    IngestResult: responses.IngestOut,
-    Session: responses.SessionOut,
-    Statistics: responses.StatisticsOut,
-    BaseMemory: responses.BaseMemoryOut,
-    PendingWork: responses.PendingWorkOut,
-    UsageReport: responses.UsageOut,
-    CompressionResult: responses.CompressOut,
-    ProfileSwitch: responses.ProfileSwitchOut,
-    ImportResult: responses.ImportOut,
-    ForgetResult: responses.ForgetOut,
-    PurgeResult: responses.PurgeOut,
-    EraseResult: responses.EraseOut,
-    ConsolidationResult: responses.ConsolidationOut,
-    WorkResult: responses.WorkOut,
-    ProfileInfo: responses.ProfileOut,
-}
+SENT_TYPES = (
+    Memory,
+    Message,
+    Page,
+    History,
+    LearnResult,
+    RecallResult,
+    Context,
+    IngestResult,
+    Session,
+    Statistics,
+    BaseMemory,
+    PendingWork,
+    UsageReport,
+    CompressionResult,
+    ProfileSwitch,
+    ImportResult,
+    ForgetResult,
+    PurgeResult,
+    EraseResult,
+    ConsolidationResult,
+    WorkResult,
+    ProfileInfo,
+    Audit,
+)
 
 
 def values(of: Any) -> st.SearchStrategy[Any]:
     """Return a strategy for values of an annotated type."""
     if of in PLAIN:
         return PLAIN[of]
+    if of is Record:
+        return values(Memory) | values(Message)
     if is_dataclass(of):
         return _build_dataclass(of)
     within = get_args(of)
@@ -104,19 +108,19 @@ def _build_generic(of: Any, within: tuple[Any, ...]) -> st.SearchStrategy[Any]:
 
 
 def _build_dataclass(of: Any) -> st.SearchStrategy[Any]:
-    parts = {name: values(part) for name, part in _get_field_types(of)}
+    parts = {name: values(part) for name, part in get_type_hints(of).items()}
     if of is Message:
         parts = {name: each for name, each in parts.items() if name not in FIXED_FIELDS}
         parts |= {"role": st.sampled_from(Role), "at": PLAIN[datetime]}
     return st.builds(of, **parts)
 
 
-@check_each("kind", RESPONSE_MODELS)
+@check_each("kind", SENT_TYPES)
 def test_client_decodes_the_value_that_the_service_encoded(kind: type) -> None:
     @settings(max_examples=15)
     @given(values(kind))
     def same(value: Any) -> None:
-        sent = RESPONSE_MODELS[kind].model_validate(value).model_dump(mode="json")
+        sent = build_response_model(kind).model_validate(value).model_dump(mode="json")
         assert decode(sent, kind) == value
 
     same()
@@ -124,7 +128,7 @@ def test_client_decodes_the_value_that_the_service_encoded(kind: type) -> None:
 
 @given(JSON)
 def test_decoding_any_json_returns_a_value_or_a_known_error(sent: Any) -> None:
-    for kind in RESPONSE_MODELS:
+    for kind in SENT_TYPES:
         try:
             decode(sent, kind)
         except (ValueError, TypeError, KeyError, AttributeError):

@@ -1,4 +1,4 @@
-"""The key ring: made once, opened by its master key only, rotated without a gap."""
+"""The key ring: creation, access by master key, and rotation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .conftest import Rings
 
 OWNER = b"digest of alice."
 
-OPENED = """
+OPEN_RING = """
 import sys
 from pathlib import Path
 from memolith.adapters.crypto.master_key import KeyFile
@@ -35,7 +35,7 @@ key, where, schema = sys.argv[1:]
 place = PostgresKeyStorage(parse_dsn(where, schema, 10)) if schema else Path(where)
 ring = KeyRing(place, KeyFile(Path(key)))
 """
-"""How a program of a test opens the ring of the test."""
+"""Code with which a test program opens the ring of the test."""
 
 
 @pytest.fixture(params=["file", "database"])
@@ -46,18 +46,18 @@ def rings(request: pytest.FixtureRequest) -> Rings:
 
 @pytest.fixture
 def arguments(request: pytest.FixtureRequest, rings: Rings, key_file: KeyFile) -> list[str]:
-    """Where the ring is, for a program."""
+    """Return the location of the ring as program arguments."""
     place = rings().storage
     if isinstance(place, PostgresKeyStorage):
         return [str(key_file.path), request.getfixturevalue("postgres_url"), own("ring")]
     return [str(key_file.path), str(place), ""]
 
 
-def files_of(folder: Path) -> dict[str, bytes]:
+def read_files(folder: Path) -> dict[str, bytes]:
     return {each.name: each.read_bytes() for each in folder.iterdir()}
 
 
-def test_keys_are_the_same_when_opened_again(rings: Rings) -> None:
+def test_reopened_ring_returns_same_keys(rings: Rings) -> None:
     store, key = rings().add_store()
     version = rings().ensure(store, OWNER)
     first = rings().get_data_key(store, OWNER, version)
@@ -67,14 +67,14 @@ def test_keys_are_the_same_when_opened_again(rings: Rings) -> None:
     assert rings().get_store_key(store) == key
 
 
-def test_key_and_ring_are_for_their_owners_eyes_only(file_rings: Rings, key_file: KeyFile) -> None:
+def test_only_file_owner_can_read_key_and_ring(file_rings: Rings, key_file: KeyFile) -> None:
     file_rings().add_store()
     for path in key_file.path.parent.iterdir():
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(key_file.path.parent.stat().st_mode) == 0o700
 
 
-def test_no_key_and_no_owner_stands_in_the_ring(rings: Rings, key_file: KeyFile) -> None:
+def test_ring_contains_no_plain_key_or_owner(rings: Rings, key_file: KeyFile) -> None:
     store, key = rings().add_store()
     version = rings().ensure(store, OWNER)
     data_key = rings().get_data_key(store, OWNER, version)
@@ -90,23 +90,21 @@ def test_no_key_and_no_owner_stands_in_the_ring(rings: Rings, key_file: KeyFile)
     assert not any(secret in content for secret in (key, data_key, master, master.hex().encode()))
 
 
-def test_a_ring_without_its_master_key_stays_shut_and_as_it_is(
-    rings: Rings, key_file: KeyFile
-) -> None:
+def test_ring_without_master_key_is_refused_and_unchanged(rings: Rings, key_file: KeyFile) -> None:
     store, _ = rings().add_store()
     key_file.path.unlink()
-    before = files_of(key_file.path.parent)
+    before = read_files(key_file.path.parent)
     for use in (rings().add_store, lambda: rings().get_store_key(store)):
         with pytest.raises(KeyUnavailable, match="the key file is missing"):
             use()
-    assert files_of(key_file.path.parent) == before
+    assert read_files(key_file.path.parent) == before
 
 
-def test_a_wrong_master_key_is_refused_and_changes_nothing(rings: Rings, key_file: KeyFile) -> None:
+def test_wrong_master_key_is_refused_and_changes_nothing(rings: Rings, key_file: KeyFile) -> None:
     store, _ = rings().add_store()
     rings().ensure(store, OWNER)
     key_file.path.write_text(generate_key().hex())
-    before = files_of(key_file.path.parent)
+    before = read_files(key_file.path.parent)
     for use in (
         rings().add_store,
         lambda: rings().get_store_key(store),
@@ -116,16 +114,16 @@ def test_a_wrong_master_key_is_refused_and_changes_nothing(rings: Rings, key_fil
     ):
         with pytest.raises(KeyUnavailable, match="does not match the key ring"):
             use()
-    assert files_of(key_file.path.parent) == before
+    assert read_files(key_file.path.parent) == before
 
 
-def test_a_missing_ring_is_not_made_by_reading(rings: Rings, tmp_path: Path) -> None:
+def test_reading_missing_ring_does_not_create_it(rings: Rings, tmp_path: Path) -> None:
     with pytest.raises(KeyUnavailable, match="the key ring is missing"):
         rings().get_store_key(b"0" * 16)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_damaged_ring_is_named(rings: Rings) -> None:
+def test_damaged_ring_is_reported(rings: Rings) -> None:
     store, _ = rings().add_store()
     place = rings().storage
     if isinstance(place, PostgresKeyStorage):
@@ -137,7 +135,7 @@ def test_a_damaged_ring_is_named(rings: Rings) -> None:
         rings().get_store_key(store)
 
 
-def test_a_wrapped_key_opens_only_where_it_was_put(rings: Rings) -> None:
+def test_wrapped_key_copied_to_another_owner_is_rejected(rings: Rings) -> None:
     store, _ = rings().add_store()
     rings().ensure(store, OWNER)
     rings().ensure(store, b"digest of bob...")
@@ -152,7 +150,7 @@ def test_a_wrapped_key_opens_only_where_it_was_put(rings: Rings) -> None:
         rings().get_data_key(store, b"digest of bob...", 1)
 
 
-def test_a_key_file_that_is_there_is_used(rings: Rings, key_file: KeyFile) -> None:
+def test_existing_key_file_is_used(rings: Rings, key_file: KeyFile) -> None:
     key_file.path.parent.mkdir()
     key_file.path.write_text(generate_key().hex())
     key_file.path.chmod(0o600)
@@ -162,7 +160,7 @@ def test_a_key_file_that_is_there_is_used(rings: Rings, key_file: KeyFile) -> No
     assert rings(ProvidedKey(bytes.fromhex(given))).get_store_key(store)
 
 
-def test_a_passphrase_opens_what_it_was_set_for(rings: Rings, key_file: KeyFile) -> None:
+def test_passphrase_opens_ring_created_with_it(rings: Rings, key_file: KeyFile) -> None:
     store, key = rings(Passphrase("Sesam, öffne dich")).add_store()
     assert rings(Passphrase("Sesam, öffne dich")).get_store_key(store) == key
     with pytest.raises(KeyUnavailable, match="the key does not match"):
@@ -170,15 +168,15 @@ def test_a_passphrase_opens_what_it_was_set_for(rings: Rings, key_file: KeyFile)
     assert not key_file.path.exists()
 
 
-def test_threads_that_ask_at_once_get_the_same_key(rings: Rings) -> None:
+def test_concurrent_threads_get_same_key(rings: Rings) -> None:
     store, _ = rings().add_store()
     with ThreadPoolExecutor(8) as pool:
         found = set(pool.map(lambda _: rings().ensure(store, OWNER), range(16)))
     assert found == {1}
 
 
-def test_processes_that_start_at_once_share_one_ring(rings: Rings, arguments: list[str]) -> None:
-    program = OPENED + "sys.stdin.read(); print(ring.add_store()[0].hex()); ring.close()"
+def test_concurrent_processes_share_one_ring(rings: Rings, arguments: list[str]) -> None:
+    program = OPEN_RING + "sys.stdin.read(); print(ring.add_store()[0].hex()); ring.close()"
     command = [sys.executable, "-c", program, *arguments]
     started = [
         subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(3)
@@ -188,7 +186,7 @@ def test_processes_that_start_at_once_share_one_ring(rings: Rings, arguments: li
     assert all(rings().get_store_key(store) for store in stores)
 
 
-def test_an_erased_owners_keys_are_gone_and_never_come_back(rings: Rings) -> None:
+def test_erased_owners_keys_are_never_restored(rings: Rings) -> None:
     store, _ = rings().add_store()
     rings().ensure(store, OWNER)
     rings().ensure(store, b"digest of bob...")
@@ -199,7 +197,7 @@ def test_an_erased_owners_keys_are_gone_and_never_come_back(rings: Rings) -> Non
     assert rings().ensure(store, OWNER) == 2
 
 
-def test_removing_a_store_leaves_the_others(rings: Rings) -> None:
+def test_removing_store_keeps_keys_of_other_stores(rings: Rings) -> None:
     first, _ = rings().add_store()
     second, key = rings().add_store()
     rings().ensure(first, OWNER)
@@ -209,9 +207,7 @@ def test_removing_a_store_leaves_the_others(rings: Rings) -> None:
     assert rings().get_store_key(second) == key
 
 
-def test_where_no_store_is_left_the_next_one_needs_no_old_key(
-    rings: Rings, key_file: KeyFile
-) -> None:
+def test_empty_ring_accepts_new_store_without_old_key(rings: Rings, key_file: KeyFile) -> None:
     first, _ = rings().add_store()
     key_file.path.unlink()
     rings().remove_store(first)
@@ -219,7 +215,7 @@ def test_where_no_store_is_left_the_next_one_needs_no_old_key(
     assert rings().get_store_key(second) == key
 
 
-def test_rotating_the_master_keeps_every_key(rings: Rings, key_file: KeyFile) -> None:
+def test_master_key_rotation_preserves_every_key(rings: Rings, key_file: KeyFile) -> None:
     other_process = rings()
     store, key = other_process.add_store()
     rings().ensure(store, OWNER)
@@ -235,7 +231,7 @@ def test_rotating_the_master_keeps_every_key(rings: Rings, key_file: KeyFile) ->
         rings(ProvidedKey(bytes.fromhex(old))).get_store_key(store)
 
 
-def test_a_passphrase_can_take_the_files_place(rings: Rings) -> None:
+def test_rotation_replaces_key_file_with_passphrase(rings: Rings) -> None:
     store, key = rings().add_store()
     rings().rotate(Passphrase("new"))
     assert rings(Passphrase("new")).get_store_key(store) == key
@@ -243,7 +239,7 @@ def test_a_passphrase_can_take_the_files_place(rings: Rings) -> None:
         rings().get_store_key(store)
 
 
-def test_a_rotation_that_was_not_committed_never_was(rings: Rings, key_file: KeyFile) -> None:
+def test_uncommitted_rotation_is_discarded(rings: Rings, key_file: KeyFile) -> None:
     store, key = rings().add_store()
     key_file.next_key_path.write_text(generate_key().hex())
     key_file.next_key_path.chmod(0o600)
@@ -251,7 +247,7 @@ def test_a_rotation_that_was_not_committed_never_was(rings: Rings, key_file: Key
     assert not key_file.next_key_path.exists()
 
 
-def test_a_rotation_whose_swap_is_missing_is_finished(rings: Rings, key_file: KeyFile) -> None:
+def test_interrupted_rotation_is_completed(rings: Rings, key_file: KeyFile) -> None:
     store, key = rings().add_store()
     old = key_file.path.read_text()
     rings().rotate()
@@ -271,11 +267,11 @@ while True:
 """
 
 
-def check_rotation_killed(rings: Rings, arguments: list[str], after_s: float) -> None:
+def check_killed_rotation(rings: Rings, arguments: list[str], after_s: float) -> None:
     store, key = rings().add_store()
     rings().ensure(store, OWNER)
     data_key = rings().get_data_key(store, OWNER, 1)
-    killed(["-c", OPENED + ROTATE_FOREVER, *arguments], after_s)
+    killed(["-c", OPEN_RING + ROTATE_FOREVER, *arguments], after_s)
     assert rings().get_store_key(store) == key
     assert rings().get_data_key(store, OWNER, 1) == data_key
     rings().rotate()
@@ -283,21 +279,21 @@ def check_rotation_killed(rings: Rings, arguments: list[str], after_s: float) ->
 
 
 @pytest.mark.parametrize("after_s", [0.003, 0.011, 0.024])
-def test_a_rotation_killed_anywhere_leaves_a_ring_that_opens(
+def test_ring_opens_after_killed_rotation(
     rings: Rings, arguments: list[str], after_s: float
 ) -> None:
-    check_rotation_killed(rings, arguments, after_s)
+    check_killed_rotation(rings, arguments, after_s)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("trial", range(50))
-def test_a_rotation_killed_at_50_moments_leaves_a_ring_that_opens(
+def test_ring_opens_after_rotation_killed_at_50_moments(
     rings: Rings, arguments: list[str], trial: int
 ) -> None:
-    check_rotation_killed(rings, arguments, trial * 0.00173)
+    check_killed_rotation(rings, arguments, trial * 0.00173)
 
 
-def test_nothing_of_a_key_is_in_a_repr(rings: Rings, key_file: KeyFile) -> None:
+def test_repr_contains_no_key(rings: Rings, key_file: KeyFile) -> None:
     ring = rings(Passphrase("open sesame"))
     store, key = ring.add_store()
     shown = repr([ring, ring.source, ProvidedKey(key), key_file, store])
@@ -306,7 +302,7 @@ def test_nothing_of_a_key_is_in_a_repr(rings: Rings, key_file: KeyFile) -> None:
     assert "sesame" not in shown
 
 
-def test_a_key_that_others_may_read_is_warned_about_once(
+def test_key_readable_by_others_is_warned_about_once(
     rings: Rings, key_file: KeyFile, caplog: pytest.LogCaptureFixture
 ) -> None:
     store, _ = rings().add_store()
@@ -318,7 +314,7 @@ def test_a_key_that_others_may_read_is_warned_about_once(
     assert str(key_file.path) in record.getMessage()
 
 
-def test_a_ring_on_a_file_system_without_links_is_made(
+def test_ring_is_created_on_file_system_without_links(
     rings: Rings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(_from: object, _to: object) -> None:
@@ -329,7 +325,7 @@ def test_a_ring_on_a_file_system_without_links_is_made(
     assert rings().get_store_key(store) == key
 
 
-def test_a_ring_is_found_again_by_another_ring_object_only_with_the_same_path(
+def test_ring_at_another_path_does_not_know_store(
     file_rings: Rings, key_file: KeyFile, tmp_path: Path
 ) -> None:
     store, _ = file_rings().add_store()

@@ -1,4 +1,4 @@
-"""Copies of a store: the same keys under an id of their own, each to be removed alone."""
+"""Clones of a store's keys under another store ID, each removable on its own."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ def cipher(rings: Rings) -> XChaChaCipher:
     return KeyRingCiphers(rings()).create()
 
 
-def copied(cipher: XChaChaCipher, ring: KeyRing) -> XChaChaCipher:
+def clone_with_keys(cipher: XChaChaCipher, ring: KeyRing) -> XChaChaCipher:
     twin = KeyRingCiphers(ring).clone(cipher)
     twin.copy_keys("alice", cipher)
     return twin
 
 
-def other_ring(tmp_path: Path) -> KeyRing:
+def open_other_ring(tmp_path: Path) -> KeyRing:
     return KeyRing(tmp_path / "other" / "ring", KeyFile(tmp_path / "other" / "key"))
 
 
 @pytest.mark.parametrize("elsewhere", [False, True])
-def test_a_twin_opens_what_the_other_seals_and_finds_it_again(
+def test_clone_and_original_decrypt_each_others_data(
     rings: Rings, cipher: XChaChaCipher, tmp_path: Path, *, elsewhere: bool
 ) -> None:
     first = cipher.ensure_key_version("alice")
     sealed = cipher.get_owner_cipher("alice", first).encrypt(b"rain", PLACE)
-    ring = other_ring(tmp_path) if elsewhere else rings()
-    made = copied(cipher, ring)
+    ring = open_other_ring(tmp_path) if elsewhere else rings()
+    made = clone_with_keys(cipher, ring)
     again = KeyRingCiphers(ring).load(made.name, made.store_id, made.key_check)
     assert again.store_id != cipher.store_id
     assert again.key_check != cipher.key_check
-    for twin in (made, again, copied(made, rings())):  # a copy's copy too
+    for twin in (made, again, clone_with_keys(made, rings())):  # includes a clone of a clone
         own = twin.get_owner_cipher("alice", first)
         assert own.decrypt(sealed, PLACE) == b"rain"
         assert own.digest("key", b"tea") == cipher.get_owner_cipher("alice", first).digest(
@@ -58,9 +58,9 @@ def test_a_twin_opens_what_the_other_seals_and_finds_it_again(
         )
 
 
-def test_either_store_loses_its_keys_alone(rings: Rings, cipher: XChaChaCipher) -> None:
+def test_deleting_one_stores_keys_leaves_other_stores(rings: Rings, cipher: XChaChaCipher) -> None:
     cipher.ensure_key_version("alice")
-    twin, third = copied(cipher, rings()), copied(cipher, rings())
+    twin, third = clone_with_keys(cipher, rings()), clone_with_keys(cipher, rings())
     twin.erase("alice")
     with pytest.raises(KeyUnavailable, match="erased"):
         KeyRingCiphers(rings()).load(twin.name, twin.store_id, twin.key_check).get_owner_cipher(
@@ -76,9 +76,9 @@ def test_either_store_loses_its_keys_alone(rings: Rings, cipher: XChaChaCipher) 
     assert known.key_versions("alice") == [1]
 
 
-def test_keys_are_taken_anew_where_there_are_more(rings: Rings, cipher: XChaChaCipher) -> None:
+def test_copying_keys_adds_only_missing_versions(rings: Rings, cipher: XChaChaCipher) -> None:
     cipher.ensure_key_version("alice")
-    twin = copied(cipher, rings())
+    twin = clone_with_keys(cipher, rings())
     cipher.add_key_version("alice")
     cipher.delete_keys_before("alice", 2)
     twin.copy_keys("alice", cipher)
@@ -96,7 +96,7 @@ def test_keys_are_taken_anew_where_there_are_more(rings: Rings, cipher: XChaChaC
     assert twin.key_versions("alice") == [3]
 
 
-def test_a_plain_store_has_a_plain_twin(rings: Rings, cipher: XChaChaCipher) -> None:
+def test_plain_store_has_plain_clone(rings: Rings, cipher: XChaChaCipher) -> None:
     for encrypt in (True, False):
         ciphers = ConfiguredCiphers(rings, encrypt=encrypt)
         assert isinstance(ciphers, SupportsClone)

@@ -30,15 +30,15 @@ from support.rows import check_each
         ("million million million million", "1000000000000000"),
     ],
 )
-def test_numbers_have_one_way_of_writing(text: str, numbers: str) -> None:
+def test_numbers_are_parsed_into_one_notation(text: str, numbers: str) -> None:
     assert parse_numbers(text) == frozenset(numbers.split())
 
 
 @given(st.integers(2, 10**12))
-def test_a_number_is_the_same_with_and_without_separators(number: int) -> None:
+def test_number_is_parsed_with_and_without_separators(number: int) -> None:
     assert parse_numbers(f"{number:,}") == parse_numbers(str(number)) == {str(number)}
 
 
 @given(st.text())
-def test_any_text_has_numbers_or_none(text: str) -> None:
+def test_any_text_is_parsed_without_empty_numbers(text: str) -> None:
     assert all(parse_numbers(text))

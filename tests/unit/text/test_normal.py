@@ -1,4 +1,4 @@
-"""When two texts are the same fact, by example; false merges are what must not be."""
+"""Equality of facts by content key, by example. False merges must not happen."""
 
 import pytest
 
@@ -10,17 +10,13 @@ from support.rows import check_each
 PAIRS = load_pairs()
 
 
-def ids(pair: Pair) -> str:
-    return f"{pair.a} / {pair.b}"
-
-
 @check_each("pair", PAIRS)
-def test_a_pair_is_one_fact_or_two(pair: Pair) -> None:
+def test_content_key_distinguishes_labelled_pairs(pair: Pair) -> None:
     assert (content_key(pair.a) == content_key(pair.b)) is pair.same
 
 
 @check_each("text", sorted({text for pair in PAIRS for text in (pair.a, pair.b)}))
-def test_no_swap_is_the_same_fact(text: str) -> None:
+def test_swap_never_has_same_content_key(text: str) -> None:
     key = content_key(text)
     assert [swap for swap in swaps(text) if content_key(swap.changed) == key] == []
 
@@ -61,7 +57,7 @@ def test_no_swap_is_the_same_fact(text: str) -> None:
         ("The Who", "the who"),
     ],
 )
-def test_a_text_has_this_normal_form(text: str, expected: str) -> None:
+def test_text_has_canonical_form(text: str, expected: str) -> None:
     assert (
         canonical_words(text) == tuple(expected.split())
         or " ".join(canonical_words(text)) == expected
@@ -69,12 +65,12 @@ def test_a_text_has_this_normal_form(text: str, expected: str) -> None:
 
 
 @check_each("text", ["...", "!!!", "—", '"'])
-def test_punctuation_alone_is_its_own_word(text: str) -> None:
+def test_punctuation_alone_is_own_word(text: str) -> None:
     assert canonical_words(text) == (text,)
 
 
 @pytest.mark.parametrize("text", ["", " \n"])
-def test_nothing_has_no_words(text: str) -> None:
+def test_blank_text_has_no_words(text: str) -> None:
     assert canonical_words(text) == ()
     assert content_key(text) == ""
 
@@ -138,12 +134,12 @@ DIFFERENT = [
 
 
 @check_each(("a", "b"), SAME)
-def test_these_are_the_same_fact(a: str, b: str) -> None:
+def test_equivalent_texts_have_same_content_key(a: str, b: str) -> None:
     assert content_key(a) == content_key(b)
 
 
 @check_each(("a", "b"), DIFFERENT)
-def test_these_are_different_facts(a: str, b: str) -> None:
+def test_different_texts_have_different_content_keys(a: str, b: str) -> None:
     assert content_key(a) != content_key(b)
 
 
@@ -155,5 +151,5 @@ def test_these_are_different_facts(a: str, b: str) -> None:
         *("it's ", "Der Hund bellt. ", "ein alter Hund "),
     ],
 )
-def test_a_long_hostile_text_is_normalised_in_linear_time(unit: str) -> None:
+def test_long_hostile_text_is_normalised_in_linear_time(unit: str) -> None:
     assert content_key(unit * (200_000 // len(unit)) + "a")

@@ -7,7 +7,7 @@ from memolith.text.polarity import Clause, split_clauses
 from support.rows import check_each
 
 
-def all_of(text: str) -> list[Clause]:
+def get_clauses(text: str) -> list[Clause]:
     return [clause for sentence in split_clauses(text) for clause in sentence]
 
 
@@ -30,8 +30,8 @@ def all_of(text: str) -> list[Clause]:
         ("Ich esse kein Fleisch.", ["Fleisch"]),
     ],
 )
-def test_what_is_denied_is_told_from_what_is_not(text: str, denied: list[str]) -> None:
-    found = [clause.text for clause in all_of(text) if clause.is_negated]
+def test_negated_clauses_are_detected(text: str, denied: list[str]) -> None:
+    found = [clause.text for clause in get_clauses(text) if clause.is_negated]
 
     assert len(found) == len(denied)
     assert all(part in clause for part, clause in zip(denied, found, strict=True))
@@ -48,12 +48,12 @@ def test_what_is_denied_is_told_from_what_is_not(text: str, denied: list[str]) -
         ("Vielleicht ziehe ich um.", True),
     ],
 )
-def test_what_is_supposed_is_told_from_what_is_so(text: str, supposes: bool) -> None:  # noqa: FBT001
-    assert all(clause.is_hypothetical is supposes for clause in all_of(text))
+def test_hypothetical_clauses_are_detected(text: str, supposes: bool) -> None:  # noqa: FBT001
+    assert all(clause.is_hypothetical is supposes for clause in get_clauses(text))
 
 
-def test_questions_ask() -> None:
-    assert [clause.is_question for clause in all_of("I live here. Do you?")] == [False, True]
+def test_question_clauses_are_detected() -> None:
+    assert [clause.is_question for clause in get_clauses("I live here. Do you?")] == [False, True]
 
 
 @check_each(
@@ -68,12 +68,12 @@ def test_questions_ask() -> None:
         ("Moved to Oslo!", False, ""),
     ],
 )
-def test_who_is_spoken_of(text: str, of_other: bool, of_mine: str) -> None:  # noqa: FBT001
-    (clause,) = all_of(text)
+def test_subject_of_clause_is_detected(text: str, of_other: bool, of_mine: str) -> None:  # noqa: FBT001
+    (clause,) = get_clauses(text)
 
     assert (clause.is_about_other, clause.possessed_noun) == (of_other, of_mine)
 
 
 @given(st.text())
-def test_any_text_has_clauses_that_say_something(text: str) -> None:
-    assert all(any(map(str.isalnum, clause.text)) for clause in all_of(text))
+def test_any_text_has_only_clauses_with_words(text: str) -> None:
+    assert all(any(map(str.isalnum, clause.text)) for clause in get_clauses(text))

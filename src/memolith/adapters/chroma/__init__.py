@@ -1,1 +1,1 @@
-"""Chroma as what searches the vectors of a SQLite store."""
+"""Vector search in Chroma for a SQLite store."""

@@ -1,6 +1,6 @@
-"""What is asked of Chroma, in this process or as a server.
+"""Clients for Chroma, embedded in this process or as a server over HTTP.
 
-One collection an owner. A passage's id in it is its item and part, which says nothing of anybody.
+Each owner has one collection. A passage's id is its item and part number and identifies no one.
 """
 
 from __future__ import annotations
@@ -36,27 +36,30 @@ Floats = NDArray[np.float32]
 Facts = Mapping[str, str | int | float | bool]
 
 SERVICE = "Chroma"
-"""As what a failure is told."""
+"""Service name in errors."""
 
 STAMP = "stamp"
-"""Under which name a collection is marked."""
+"""Metadata field that holds a collection's state."""
 
 CONFIGURATION = {"hnsw": {"space": "cosine", "ef_search": 200, "max_neighbors": 32}}
-"""Of a new collection. Twice as many neighbours and candidates as is usual: what is found is looked
-through exactly, so that more is better than sooner (see docs/decisions/0034-vector-backends.md)."""
+"""HNSW parameters of a new collection: twice the usual neighbours and candidates.
+
+Candidates are rescored exactly, so recall matters more than speed (see
+docs/decisions/0034-vector-backends.md).
+"""
 
 
 class CollectionNotFound(Exception):
-    """There is no collection of that name."""
+    """The collection does not exist."""
 
 
 class Points(NamedTuple):
-    """Vectors of a collection.
+    """Vectors of a collection with their ids and metadata.
 
     Attributes:
-        ids: A passage's each.
+        ids: One id per passage.
         vectors: Shape (n, d).
-        facts: What is known of each besides.
+        facts: One metadata mapping per vector.
     """
 
     ids: Sequence[str]
@@ -65,7 +68,7 @@ class Points(NamedTuple):
 
 
 class NearestPoints(NamedTuple):
-    """What is near: ids, and cosine distances, ascending."""
+    """Ids and cosine distances of the nearest vectors, ascending by distance."""
 
     ids: Sequence[str]
     distances: Sequence[float]
@@ -74,91 +77,95 @@ class NearestPoints(NamedTuple):
 class Chroma(Protocol):
     """Collections of vectors. Thread-safe.
 
-    All methods raise `ServiceFailed` where it can't be reached, takes too long, or answers what
-    can't be read; those that are about what a collection holds, `NoCollection`.
+    All methods raise `ServiceFailed` if Chroma is unreachable, times out or sends an unreadable
+    response. Methods that read or change the contents of a collection raise `CollectionNotFound` if
+    it does not exist.
     """
 
     def stamp(self, name: str) -> str | None:
-        """Return what a collection is marked with, "" for no mark; None: there is none."""
+        """Return a collection's stamp: "" if it has none, None if there is no such collection."""
         ...
 
     def make(self, name: str, facts: Facts) -> None:
-        """Make a collection; one that is there already stays as it is."""
+        """Create a collection unless it exists; an existing one is not changed."""
         ...
 
     def mark(self, name: str, facts: Facts) -> None:
-        """Put facts in the place of a collection's."""
+        """Replace a collection's metadata."""
         ...
 
     def put(self, name: str, points: Points) -> None:
-        """Add vectors, or put them in the place of those that have these ids."""
+        """Add vectors, or replace those with the same ids."""
         ...
 
     def remove(self, name: str, ids: Sequence[str]) -> None:
-        """Remove vectors; what is not there is no error."""
+        """Remove vectors; missing ids are ignored."""
         ...
 
     def drop(self, name: str) -> None:
-        """Remove a collection, if there is one."""
+        """Remove a collection if it exists."""
         ...
 
     def nearest(self, name: str, query: Floats, most: int) -> NearestPoints:
-        """Return so many of the nearest vectors, or nearly the nearest."""
+        """Return up to `most` approximate nearest vectors."""
         ...
 
     def count(self, name: str) -> int:
-        """Return how many vectors a collection holds."""
+        """Return the number of vectors in a collection."""
         ...
 
     def page(self, name: str, start: int, most: int) -> Points:
-        """Return vectors from one on, in an order that does not change."""
+        """Return up to `most` vectors from offset `start`, in a stable order."""
         ...
 
     def names(self, prefix: str) -> list[str]:
-        """Return the names of collections that begin so."""
+        """Return the names of collections that start with a prefix."""
         ...
 
     def close(self) -> None:
-        """Let go of what is held open."""
+        """Release connections and files."""
         ...
 
 
-# --- Locks: of processes, which the system takes from one that dies, and of threads
+# --- Process and thread locks
 
 
 class ForkSafeLock:
-    """A lock of threads that a forked child has for itself, whoever held it in the parent."""
+    """A thread lock that a forked child can acquire even if the parent held it."""
 
     def __init__(self) -> None:
-        """Make it; nobody has it."""
+        """Create an unlocked lock."""
         self._process = os.getpid()
         self._lock = threading.Lock()
 
     def __enter__(self) -> None:
-        """Take it, waiting for it."""
+        """Acquire the lock, blocking until it is free."""
         if self._process != os.getpid():
             self._process, self._lock = os.getpid(), threading.Lock()
         self._lock.acquire()
 
     def __exit__(self, *_: object) -> None:
-        """Give it back."""
+        """Release the lock."""
         self._lock.release()
 
 
 class ProcessLock:
-    """A lock on a file, which is made for it. Not for threads of one process."""
+    """A lock file that excludes other processes, but not threads of this process.
+
+    The operating system releases the lock when the process dies.
+    """
 
     def __init__(self, path: Path) -> None:
-        """Take the file; nothing is opened yet."""
+        """Set the path; the file is created by `acquire`."""
         self.path = path
         self._handle: int | None = None
         self._process = os.getpid()
 
     def acquire(self) -> bool:
-        """Take the lock, if nobody has it; return whether it is had now.
+        """Try to acquire the lock without blocking; return whether this process holds it.
 
         Raises:
-            OSError: The file can't be made or opened.
+            OSError: The file can't be created or opened.
         """
         self._release_inherited()
         if self._handle is not None:
@@ -171,14 +178,14 @@ class ProcessLock:
         return True
 
     def release(self) -> None:
-        """Give it back. Twice is no error."""
+        """Release the lock, if held."""
         self._release_inherited()
         if self._handle is not None:
-            os.close(self._handle)  # which ends the lock
+            os.close(self._handle)  # closing releases the lock
             self._handle = None
 
     def _release_inherited(self) -> None:
-        """Let go of what a forked child got of its parent, whose lock stays."""
+        """Close a handle inherited by fork; the parent keeps its lock."""
         if self._process != os.getpid():
             self._process = os.getpid()
             if self._handle is not None:
@@ -207,7 +214,7 @@ else:
         return True
 
 
-# --- Chroma in this process, in a folder of its own
+# --- Embedded Chroma
 
 
 T = TypeVar("T")
@@ -216,14 +223,14 @@ _LOCK = "memolith.lock"
 _FOLDER_MODE = 0o700
 
 _inherited_clients: list[Any] = []
-"""What a forked child got from its parent, whose threads it lacks: it can't be closed there."""
+"""Clients inherited by fork. They can't be closed in the child, which lacks their threads."""
 
 
 class EmbeddedChroma:
-    """A `Chroma` in a folder."""
+    """A `Chroma` in this process, with its data in a folder."""
 
     def __init__(self, path: Path) -> None:
-        """Take the folder, made at the first use.
+        """Set the folder, which is created on first use.
 
         Raises:
             InvalidConfiguration: Chroma is not installed.
@@ -323,10 +330,10 @@ class EmbeddedChroma:
         self._process = os.getpid()
 
     def _call(self, call: Callable[[Any], T]) -> T:
-        """Return what a call of the client returns.
+        """Call the client and translate its errors.
 
         Raises:
-            NoCollection: There is no such collection.
+            CollectionNotFound: The collection does not exist.
             ServiceFailed: See `Chroma`.
         """
         from chromadb.errors import ChromaError, NotFoundError
@@ -346,7 +353,7 @@ class EmbeddedChroma:
                 self._abandon()
                 make_folder(self._path, _FOLDER_MODE)
                 if not self._process_lock.acquire():
-                    problem = "is in use by another process: run it as a server for several"
+                    problem = "is in use by another process; run Chroma as a server to share it"
                     raise ServiceFailed(SERVICE, problem, retryable=True)
                 self._client = self._create_client()
             return self._client
@@ -358,11 +365,11 @@ class EmbeddedChroma:
         try:
             settings = Settings(anonymized_telemetry=False)
             return chromadb.PersistentClient(str(self._path), settings=settings)
-        except AttributeError as error:  # of what a failure before has left half made, and it keeps
-            raise ServiceFailed(SERVICE, "can't be opened", retryable=True) from error
+        except AttributeError as error:  # chromadb caches a client that failed half-way
+            raise ServiceFailed(SERVICE, "the folder can't be opened", retryable=True) from error
 
 
-# --- A Chroma server, by its protocol over HTTP
+# --- Chroma server over HTTP
 
 
 _NOT_FOUND = 404
@@ -373,7 +380,7 @@ _SETTING = "vectors.chroma_url"
 
 
 class ChromaServer:
-    """A `Chroma` over HTTP."""
+    """A `Chroma` server over HTTP."""
 
     def __init__(
         self,
@@ -383,16 +390,16 @@ class ChromaServer:
         tenant: str = "default_tenant",
         database: str = "default_database",
     ) -> None:
-        """Take where it is; nothing is asked yet.
+        """Configure the client; no request is sent yet.
 
         Args:
-            url: Its root, as `http://127.0.0.1:8000`; with a name and password, if it wants some.
-            timeout_s: For how long to wait for an answer.
-            tenant: Of the server.
-            database: Of the tenant.
+            url: Root URL such as `http://127.0.0.1:8000`, with user name and password if required.
+            timeout_s: Timeout of a request, in seconds.
+            tenant: Chroma tenant.
+            database: Database of the tenant.
 
         Raises:
-            InvalidConfiguration: The URL is none, or the client is not installed.
+            InvalidConfiguration: The URL is invalid, or the client is not installed.
         """
         require_package("httpx", "vectors.backend", extra="chroma-server")
         parts = urlsplit(url)
@@ -495,7 +502,7 @@ class ChromaServer:
         return id_
 
     def _request_collection(self, name: str, method: str, path: str, body: Any = None) -> Any:
-        """Ask something of a collection; one that was made anew has another id."""
+        """Send a request about a collection; retry once with a new id if it was recreated."""
         id_ = self._ids.get(name)
         if id_ is not None:
             found = self._request(method, f"/{quote(id_, safe='')}{path}", body)
@@ -509,7 +516,7 @@ class ChromaServer:
         return found
 
     def _request(self, method: str, path: str, body: Any = None) -> Any:
-        """Return the answer; None: there is no such thing.
+        """Send a request and return the decoded response, or None if the resource does not exist.
 
         Raises:
             ServiceFailed: See `Chroma`.
@@ -540,7 +547,7 @@ class ChromaServer:
         )
         if is_missing and dig(answer, "error") == _MISSING:
             return None
-        if is_missing or answer is None:  # of something else that listens there
+        if is_missing or answer is None:  # not from Chroma
             raise unreadable_failure(SERVICE)
         return answer
 

@@ -1,8 +1,8 @@
-"""What the store says that Chroma has, and what it does not have yet.
+"""Transactional outbox: which vectors Chroma has, and which are still to be sent.
 
-Of each owner whose vectors are sent, a row tells up to which item they were, and what is marked as
-due is what has changed since (see the triggers in `adapters.sqlite.schema`). Both are of the
-transaction that changed the vectors: nothing that was committed can be forgotten.
+A row per owner stores up to which item the vectors were sent. Triggers mark later changes as
+pending (see `adapters.sqlite.schema`). Both are written in the transaction that changes the
+vectors, so that no committed change is lost.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from memolith.adapters.sql.connection import Connection, Row
 from memolith.adapters.sql.embedding_generations import EmbeddingGeneration, VectorFacts
 
 BATCH_SIZE = 1_000
-"""Passages sent at once: some 2 MB of JSON. A guess."""
+"""Passages per batch: about 2 MB of JSON. A guess."""
 
 EPISODE = "episode"
 
@@ -57,7 +57,7 @@ _COUNT_PENDING = (
 
 
 class SentVectors(NamedTuple):
-    """What Chroma has of one owner; see the schema."""
+    """The vectors of one owner that Chroma has; see the schema."""
 
     owner: int
     next_item: int
@@ -69,12 +69,12 @@ class SentVectors(NamedTuple):
 
 
 class VectorModel(NamedTuple):
-    """What the store's vectors are of; without a name while there is none.
+    """The model of the store's vectors; `name` is None before the first vector.
 
     Attributes:
-        name: Of the embedder.
-        dimension: Of a vector.
-        space: Which of the store's vectors are in use.
+        name: Name of the embedder.
+        dimension: Length of a vector.
+        space: Embedding generation in use.
     """
 
     name: str = ""
@@ -83,22 +83,22 @@ class VectorModel(NamedTuple):
 
     @property
     def prefix(self) -> str:
-        """What an owner's model begins with; the version of the owner's key follows."""
+        """First part of an owner's model stamp; the version of the owner's key follows."""
         return f"{self.space}/{self.name}/{self.dimension}/"
 
     @property
     def column(self) -> str:
-        """The column of passages that they are in."""
+        """Column of the passages table that holds the vectors."""
         return EmbeddingGeneration(self.space).column
 
 
 class PendingChanges(NamedTuple):
-    """What is to be sent.
+    """A batch of changes to send.
 
     Attributes:
-        points: What to put.
-        gone: Ids of what to remove.
-        marks: Item, part and number of changes of what was due.
+        points: Vectors to insert or replace.
+        gone: Ids of vectors to remove.
+        marks: Item, part and change count of each pending mark.
     """
 
     points: Points
@@ -107,7 +107,7 @@ class PendingChanges(NamedTuple):
 
 
 def read_model(connection: Connection) -> VectorModel:
-    """Return what the store's vectors are of."""
+    """Return the model of the store's vectors."""
     facts = VectorFacts.read(connection)
     if facts.model is None:
         return VectorModel(space=facts.embedding_generation)
@@ -115,13 +115,13 @@ def read_model(connection: Connection) -> VectorModel:
 
 
 def read_store_id(connection: Connection) -> str | None:
-    """Return what the store's collections are named by; None before the first."""
+    """Return the store id used in collection names, or None if there is none yet."""
     row = connection.row("SELECT value FROM meta WHERE name = 'vectors_id'")
     return row[0] if row else None
 
 
 def ensure_store_id(connection: Connection) -> str:
-    """Return what the store's collections are named by, drawn where it is not yet."""
+    """Return the store id used in collection names; generate it if there is none."""
     connection.run(
         "INSERT INTO meta (name, value) VALUES ('vectors_id', ?) ON CONFLICT DO NOTHING",
         (secrets.token_hex(8),),
@@ -130,7 +130,7 @@ def ensure_store_id(connection: Connection) -> str:
 
 
 def collection_prefix(store: str) -> str:
-    """Return what the names of a store's collections begin with."""
+    """Return the common prefix of a store's collection names."""
     return f"memolith-{store}-"
 
 
@@ -140,36 +140,36 @@ def collection_name(store: str, owner: int) -> str:
 
 
 def collection_facts(store: str, owner: int, stamp: str) -> Facts:
-    """Return what a collection says of itself."""
+    """Return a collection's metadata."""
     return {"memolith": store, "owner": owner, STAMP: stamp}
 
 
 def read_key_version(connection: Connection, owner: int) -> int | None:
-    """Return the version of an owner's key; None where there is no such owner."""
+    """Return the version of an owner's key, or None if the owner does not exist."""
     row = connection.row("SELECT key_version FROM owners WHERE owner_id = ?", (owner,))
     return row[0] if row else None
 
 
 def read_next_item(connection: Connection, owner: int) -> int:
-    """Return the number above all items of an owner."""
+    """Return the item number after an owner's last one."""
     row = connection.row("SELECT next_item FROM owners WHERE owner_id = ?", (owner,))
     return row[0] if row else 1
 
 
 def read_sent(connection: Connection, owner: int) -> SentVectors | None:
-    """Return what Chroma has of an owner; None: nothing."""
+    """Return which vectors of an owner were sent, or None if none were."""
     row = connection.row(f"SELECT {_SENT_COLUMNS} FROM vectors_sent WHERE owner_id = ?", (owner,))
     return SentVectors(*row) if row else None
 
 
 def list_sent(connection: Connection) -> list[SentVectors]:
-    """Return what Chroma has of all owners."""
+    """Return which vectors were sent, for all owners."""
     rows = connection.rows(f"SELECT {_SENT_COLUMNS} FROM vectors_sent ORDER BY owner_id")
     return [SentVectors(*row) for row in rows]
 
 
 def lagging_owners(connection: Connection, in_memory: int) -> list[int]:
-    """Return the owners of whom Chroma lacks something, or has what it should not."""
+    """Return the owners whose vectors in Chroma are missing or outdated."""
     model = read_model(connection)
     if not model.name:
         return owners_with_changes(connection)
@@ -177,24 +177,24 @@ def lagging_owners(connection: Connection, in_memory: int) -> list[int]:
 
 
 def owners_with_changes(connection: Connection) -> list[int]:
-    """Return the owners of whom Chroma has what has changed, or was removed."""
+    """Return the owners with changed or removed vectors that Chroma still has."""
     return [owner for (owner,) in connection.rows(_OWNERS_WITH_CHANGES)]
 
 
 def has_pending(connection: Connection, owner: int) -> bool:
-    """Return whether something of what Chroma has of an owner has changed."""
+    """Return whether an owner has changed vectors that were sent before."""
     return bool(connection.row("SELECT 1 FROM vectors_due WHERE owner_id = ?", (owner,)))
 
 
 def record_intent(
     connection: Connection, owner: int, values: tuple[int, str, str | None, str]
 ) -> None:
-    """Tell that vectors of items below one are about to be sent.
+    """Record that vectors of items below a number are about to be sent.
 
     Args:
-        connection: In a transaction that writes.
-        owner: Whose; one who is gone meanwhile gets no row.
-        values: That item, the model, what the collection is marked with, and will be.
+        connection: In a write transaction.
+        owner: The owner's row id; no row is written if the owner was erased meanwhile.
+        values: The item number, the model, the collection's current stamp and its next stamp.
     """
     connection.run(
         "INSERT INTO vectors_sent (owner_id, next_item, sending_to, model, stamp, sending)"
@@ -206,7 +206,13 @@ def record_intent(
 
 
 def acknowledge(connection: Connection, owner: int, values: tuple[str | None, int, str]) -> None:
-    """Tell that Chroma has what was intended: its mark, the item below which all is there."""
+    """Record that Chroma has the intended vectors.
+
+    Args:
+        connection: In a write transaction.
+        owner: The owner's row id.
+        values: The stamp, the item number below which all vectors are there, and the model.
+    """
     connection.run(
         "UPDATE vectors_sent SET stamp = ?2, sending = NULL, next_item = max(next_item, ?3)"
         " WHERE owner_id = ?1 AND sending = ?4",
@@ -217,7 +223,7 @@ def acknowledge(connection: Connection, owner: int, values: tuple[str | None, in
 def clear_pending(
     connection: Connection, owner: int, marks: Sequence[tuple[int, int, int]]
 ) -> None:
-    """Tell that changes reached Chroma; what has changed again since is still due."""
+    """Clear the marks of changes that Chroma has; vectors that changed again stay pending."""
     connection.run_many(
         "DELETE FROM vectors_due WHERE owner_id = ? AND item = ? AND part = ? AND changes = ?",
         [(owner, *mark) for mark in marks],
@@ -225,7 +231,7 @@ def clear_pending(
 
 
 def count_pending(connection: Connection, owner: int) -> int:
-    """Return how many vectors of an owner Chroma does not have as they are."""
+    """Return the number of an owner's vectors that Chroma lacks or has outdated."""
     known = read_sent(connection, owner)
     counted = _COUNT_PENDING.format(vector=read_model(connection).column)
     row = connection.row(
@@ -235,7 +241,7 @@ def count_pending(connection: Connection, owner: int) -> int:
 
 
 def find_batch_end(connection: Connection, owner: int, start: int, column: str) -> int:
-    """Return the item before which the next batch of new items ends."""
+    """Return the item at which the next batch of new items ends, exclusive."""
     row = connection.row(_BATCH_END.format(vector=column), (owner, start))
     if row is None:
         return read_next_item(connection, owner)
@@ -245,7 +251,7 @@ def find_batch_end(connection: Connection, owner: int, start: int, column: str) 
 def read_pending_changes(
     connection: Connection, owner: int, between: tuple[int, int], model: VectorModel
 ) -> PendingChanges:
-    """Return what is due of an owner, some of it, and the items from one to before another."""
+    """Return some pending changes of an owner, and the new items in a half-open range."""
     due = connection.rows(_CHANGED_PASSAGES.format(vector=model.column), (owner,))
     new = connection.rows(_NEW_PASSAGES.format(vector=model.column), (owner, *between))
     there = [(row[0], row[1], *row[3:]) for row in due if row[3] is not None]
@@ -258,13 +264,13 @@ def read_pending_changes(
 
 
 def pending_ids(connection: Connection, owner: int) -> set[str]:
-    """Return the ids of what Chroma may have otherwise than the store."""
+    """Return the ids of vectors that may differ between Chroma and the store."""
     rows = connection.rows("SELECT item, part FROM vectors_due WHERE owner_id = ?", (owner,))
     return {format_point_id(*row) for row in rows}
 
 
 def iterate_expected(connection: Connection, sent: SentVectors) -> Iterator[Points]:
-    """Yield what Chroma should have of an owner, whether it is due or not, some at a time."""
+    """Yield batches of the vectors that Chroma should have of an owner, pending ones included."""
     model = read_model(connection)
     new = _NEW_PASSAGES.format(vector=model.column)
     for start in range(0, sent.next_item, BATCH_SIZE):
@@ -280,10 +286,10 @@ def format_point_id(item: int, part: int) -> str:
 
 
 def parse_item(id_: str) -> int:
-    """Return the item of a passage's id.
+    """Return the item of a passage id.
 
     Raises:
-        ValueError: It is none.
+        ValueError: The id is malformed.
     """
     return int(id_.partition(".")[0])
 
@@ -297,7 +303,7 @@ def _build_points(rows: Sequence[Row], owner: int, dimension: int) -> Points:
 
 
 def _build_facts(owner: int, kind: str | None, compressed: int, importance: float | None) -> Facts:
-    """Return what is known of a passage; a message has no importance."""
+    """Return a passage's metadata; messages have no importance."""
     known: dict[str, str | int | float | bool] = {
         "owner": owner,
         "kind": kind or EPISODE,
@@ -307,7 +313,7 @@ def _build_facts(owner: int, kind: str | None, compressed: int, importance: floa
 
 
 def decode_vectors(stored: Sequence[bytes], dimension: int) -> Floats:
-    """Return vectors as the store holds them, hidden or not, as numbers."""
+    """Decode stored vectors, masked or not, to floats."""
     if not stored:
         return np.empty((0, dimension), dtype=np.float32)
     form = np.int8 if len(stored[0]) == dimension else np.dtype("<i2")

@@ -1,7 +1,7 @@
-"""Bringing Chroma up to date with the store.
+"""Sends pending vectors to Chroma, and verifies and repairs its collections.
 
-No transaction is open while Chroma is asked. What is about to be sent is told in the store before,
-and what was, after: a process that is killed in between leaves what the next one can continue.
+No transaction is open during a request to Chroma. The store records the intent before a batch and
+the result after it, so that another process can continue after a crash.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ _WAIT_S = 0.02
 
 
 class ForeignCollection(Exception):
-    """A collection is not in the state that the store left it in."""
+    """A collection is not in the state in which the store left it."""
 
 
 class _SendTask(NamedTuple):
-    """Whose vectors are to be sent, what is known of them, and what they are of."""
+    """An owner whose vectors are to be sent, with the model and the state of the collection."""
 
     owner: int
     known: SentVectors | None
@@ -57,32 +57,32 @@ def _is_known_stamp(sent: SentVectors | None, stamp: str) -> bool:
 
 @cache
 def _log_foreign_once(name: str) -> None:
-    """Log, once, that a collection is not used."""
+    """Log once that a collection is ignored."""
     _log.error(
-        "Chroma's collection %s is not as this store left it: it is not searched until"
-        " `memolith verify --repair` has made it anew",
+        "Chroma collection %s was changed outside this store; it is not searched until"
+        " `memolith verify --repair` rebuilds it",
         name,
     )
 
 
 def never_stop() -> bool:
-    """Do not stop."""
+    """Return False: never stop early."""
     return False
 
 
 class OutboxSender:
-    """Sends what is due. One process, and one thread of it, at a time."""
+    """Sends pending vectors. Only one thread of one process sends at a time."""
 
     def __init__(
         self, connections: Connections, chroma: Chroma, lock: ProcessLock, in_memory: int
     ) -> None:
-        """Take the store's connections, and where to send to.
+        """Use the store's connections and a Chroma.
 
         Args:
-            connections: Of the store.
-            chroma: Where to send to.
-            lock: Held while sending.
-            in_memory: Of owners who have at most so many items nothing is sent.
+            connections: The store's connections.
+            chroma: Destination.
+            lock: Acquired while sending.
+            in_memory: Vectors of owners with at most this many items are not sent.
         """
         self._connections = connections
         self._chroma = chroma
@@ -93,14 +93,14 @@ class OutboxSender:
     def send(
         self, should_stop: Callable[[], bool] = never_stop, *, only_changes: bool = False
     ) -> bool:
-        """Send what is due; return whether nothing is left.
+        """Send pending vectors; return whether all were sent.
 
         Args:
-            stopped: Asked between two batches: whether to leave the rest.
-            only_changes: Only what was removed or has changed.
+            should_stop: Called between batches; the rest is left if it returns True.
+            only_changes: Send only changed and removed vectors, no new ones.
 
         Raises:
-            ServiceFailed: Chroma can't be reached, or another process is sending.
+            ServiceFailed: Chroma is unreachable, or another process is sending.
             StoreUnavailable: The store can't be read or written.
         """
         is_done = True
@@ -113,18 +113,18 @@ class OutboxSender:
     def exclusive(
         self, should_stop: Callable[[], bool] = never_stop, *, wait_s: float = 5.0
     ) -> Iterator[None]:
-        """Keep others from sending.
+        """Prevent other threads and processes from sending.
 
         Raises:
             ServiceFailed: Another process is sending.
-            StoreUnavailable: The file that is locked for it can't be made.
+            StoreUnavailable: The lock file can't be created.
         """
         with self._thread_lock:
             until_s = monotonic() + wait_s
             pause = threading.Event()
             while not self._try_acquire():
                 if should_stop() or monotonic() > until_s:
-                    problem = "is being brought up to date by another process"
+                    problem = "another process is updating it; try again later"
                     raise ServiceFailed(SERVICE, problem, retryable=True)
                 pause.wait(_WAIT_S)
             try:
@@ -155,7 +155,7 @@ class OutboxSender:
         except ForeignCollection as error:
             _log_foreign_once(str(error))
             return False
-        except CollectionNotFound:  # somebody removed it just now: it is made anew the next time
+        except CollectionNotFound:  # removed concurrently: recreated next time
             return False
         return True
 
@@ -189,12 +189,13 @@ class OutboxSender:
         if stamp is not None and not _is_known_stamp(known, stamp):
             if known is not None and known.stamp is not None:
                 raise ForeignCollection(name)
-            # Of this store, which knows nothing of it: an older backup was put in its place.
-            _log.warning("Chroma's collection %s is made anew", name)
+            # The collection belongs to this store, which has no record of it: an older backup was
+            # restored.
+            _log.warning("rebuilding Chroma collection %s", name)
             self._chroma.drop(name)
             stamp = None
         if stamp is None and known is not None and known.stamp is not None:
-            _log.warning("Chroma's collection %s is gone: it is made anew", name)
+            _log.warning("Chroma collection %s is missing; rebuilding it", name)
             self.invalidate([owner])
             return True
         start = known.next_item if known else 1
@@ -219,7 +220,7 @@ class OutboxSender:
         return True
 
     def _put(self, name: str, facts: Facts, todo: PendingChanges, *, is_made: bool) -> bool:
-        """Send what is to be sent; return whether there is a collection."""
+        """Send a batch; return whether the collection exists."""
         if not (is_made or todo.points.ids):
             return False
         if not is_made:
@@ -240,7 +241,7 @@ class OutboxSender:
         return True
 
     def invalidate(self, owners: Sequence[int]) -> None:
-        """Have the collections of owners removed, and made anew."""
+        """Mark the collections of owners for removal and rebuilding."""
         with self._connections.write() as connection:
             for owner in owners:
                 connection.run(
@@ -259,24 +260,27 @@ class OutboxSender:
         return made
 
 
-# --- The thread that sends what is due, after what was committed
+# --- Background thread
 
 
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 30.0
-"""Between two attempts, twice as long each time (a guess)."""
+"""First and longest pause between attempts, in seconds; doubles each time. A guess."""
 
 SHUTDOWN_TIMEOUT_S = 10.0
-"""How long closing waits for what is due to be sent (a guess); the rest is sent by the next."""
+"""Seconds that `close` waits for pending vectors; the next process sends the rest. A guess."""
 
 
 class OutboxWorker:
-    """Sends when woken, and again after a pause where that failed.
+    """Sends pending vectors when woken, and retries with backoff.
 
-    The thread is begun by the first to wake it. A forked child begins one of its own.
+    The first `wake` starts the thread. A forked child starts its own.
     """
 
     def __init__(self, send: Callable[[Callable[[], bool]], bool]) -> None:
-        """Take what sends, asking between batches whether to stop; it returns whether all is."""
+        """Use a function that sends and returns whether everything was sent.
+
+        It receives a function to call between batches, which returns whether to stop.
+        """
         self._send = send
         self._reset()
 
@@ -289,7 +293,7 @@ class OutboxWorker:
         self._stopped = threading.Event()
 
     def wake(self) -> None:
-        """Have what is due sent soon; not after closing."""
+        """Schedule sending; ignored after `close`."""
         if self._process != os.getpid():
             self._reset()
         with self._lock:
@@ -303,7 +307,7 @@ class OutboxWorker:
                 self._thread.start()
 
     def close(self) -> None:
-        """Wait, some seconds, for what is due to be sent, and end. Twice is no error."""
+        """Wait up to `SHUTDOWN_TIMEOUT_S` for pending vectors, then stop. Idempotent."""
         if self._process != os.getpid():
             self._reset()
         with self._lock:
@@ -334,13 +338,13 @@ class OutboxWorker:
         try:
             return self._send(self._stopped.is_set)
         except StoreReadOnly:
-            return True  # who can write it will send it
+            return True  # a process that can write will send them
         except MemolithError as error:
-            _log.debug("vectors are still to be sent: %s", error)
+            _log.debug("sending vectors failed, will retry: %s", error)
             return False
 
 
-# --- Comparing what Chroma holds with the store, and making anew what differs
+# --- Verification and repair
 
 
 _KIND = "vector"
@@ -349,20 +353,20 @@ _FAILURES = (ServiceFailed, StoreUnavailable, StoreReadOnly)
 
 
 class CollectionVerifier:
-    """Looks at all collections of a store."""
+    """Compares all collections of a store with its vectors."""
 
     def __init__(
         self, connections: Connections, chroma: Chroma, sender: OutboxSender, in_memory: int
     ) -> None:
-        """Take the store's connections, Chroma, and what sends to it."""
+        """Use the store's connections, Chroma and its sender."""
         self._connections = connections
         self._chroma = chroma
         self._sender = sender
         self._in_memory = in_memory
 
     def find_problems(self) -> list[Finding]:
-        """Return in what Chroma differs; what is due is sent before, if it can be."""
-        with suppress(*_FAILURES):  # asked once more, and told, below
+        """Return the differences in Chroma, after trying to send pending vectors."""
+        with suppress(*_FAILURES):  # asked again below, and reported there
             self._sender.send()
         try:
             with self._sender.exclusive():
@@ -375,9 +379,9 @@ class CollectionVerifier:
             return [Finding(_KIND, None, None, str(failure)), *self._report_pending()]
 
     def repair(self) -> None:
-        """Make collections anew that differ, and remove those that are nobody's.
+        """Rebuild collections that differ, and remove those without an owner.
 
-        Raises nothing where Chroma can't be reached: it is found again.
+        No error is raised if Chroma is unreachable: the next check reports the problem again.
         """
         with suppress(*_FAILURES):
             with self._sender.exclusive():
@@ -393,9 +397,9 @@ class CollectionVerifier:
             names: dict[int, str] = dict(connection.rows("SELECT owner_id, name FROM owners"))
             due = {owner: outbox.count_pending(connection, owner) for owner in owners}
         for owner, count in due.items():
-            detail = f"Chroma does not have {count} vectors as they are: they are due to be sent"
+            detail = f"{count} vectors in Chroma are missing or outdated: they are pending"
             if owner not in names:
-                detail = "Chroma has vectors of an owner who was erased: they are due to be removed"
+                detail = "Chroma has vectors of an erased owner: their removal is pending"
             yield Finding(_KIND, names.get(owner), None, detail)
 
     def _report_differences(self) -> list[Finding]:
@@ -408,7 +412,7 @@ class CollectionVerifier:
 
     def _report_orphans(self) -> Iterator[Finding]:
         for name in self._find_orphans():
-            yield Finding("orphan", None, None, f"Chroma's collection {name} is nobody's")
+            yield Finding("orphan", None, None, f"Chroma collection {name} has no owner")
 
     def _find_orphans(self) -> list[str]:
         with self._connections.read() as connection:
@@ -420,7 +424,7 @@ class CollectionVerifier:
         return sorted(set(self._chroma.names(outbox.collection_prefix(store))) - own)
 
     def _find_differences(self) -> Iterator[tuple[SentVectors, str]]:
-        """Yield in what collections differ that should be up to date."""
+        """Yield the differences of collections that should be up to date."""
         with self._connections.read() as connection:
             store = outbox.read_store_id(connection)
             known = outbox.list_sent(connection)
@@ -435,15 +439,15 @@ class CollectionVerifier:
         if stamp is None and sent.stamp is None:
             return
         if stamp is None:
-            yield f"Chroma's collection {name} is gone"
+            yield f"Chroma collection {name} is missing"
         elif stamp not in {sent.stamp, sent.sending}:
-            yield f"Chroma's collection {name} is not as this store left it"
+            yield f"Chroma collection {name} was changed outside this store"
         else:
             with suppress(CollectionNotFound):
                 yield from self._compare_vectors(name, sent.owner)
 
     def _compare_vectors(self, name: str, owner: int) -> Iterator[str]:
-        """Compare each vector of a collection; who sends is kept from it meanwhile."""
+        """Compare each vector of a collection while sending is blocked."""
         with self._connections.read() as connection:
             sent = outbox.read_sent(connection, owner)
             if sent is None or sent.is_dropping:
@@ -462,11 +466,11 @@ class CollectionVerifier:
                 unlike += found not in {None, value}
         missing = expected.keys() - due
         if missing:
-            yield f"Chroma lacks {len(missing)} vectors"
+            yield f"{len(missing)} vectors are missing in Chroma"
         if unlike:
-            yield f"{unlike} vectors in Chroma are not as in the store"
+            yield f"{unlike} vectors in Chroma differ from the store"
         if others:
-            yield f"{others} vectors in Chroma are nobody's"
+            yield f"{others} vectors in Chroma have no passage in the store"
 
     def _iterate_stored(self, name: str) -> Iterator[tuple[str, int]]:
         start, length = 0, outbox.BATCH_SIZE
@@ -478,8 +482,8 @@ class CollectionVerifier:
 
 
 def _checksums(points: Points) -> Iterator[tuple[str, int]]:
-    """Yield each id with a sum of its vector and of what is known of it."""
-    # Chroma keeps a vector as its direction and its length: the integers come back nearly.
+    """Yield each id with a checksum of its vector and metadata."""
+    # Chroma stores direction and length separately, so the integers are only approximate.
     whole = np.rint(points.vectors).astype(np.int32)
     for id_, vector, facts in zip(points.ids, whole, points.facts, strict=True):
         yield id_, hash((vector.tobytes(), tuple(sorted(facts.items()))))

@@ -1,4 +1,7 @@
-"""Searching an owner's vectors by Chroma: it names candidates, which are compared exactly here."""
+"""A SQLite store whose vectors Chroma searches.
+
+Chroma returns candidates; the store scores them exactly.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +53,7 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 _FAILURE_PAUSE_S = 5.0
-"""For how long Chroma is not asked after a failure: not every recall is to wait (a guess)."""
+"""Seconds without requests to Chroma after a failure, so that not every recall waits. A guess."""
 
 _PENDING_ITEMS = (
     "SELECT item FROM vectors_due WHERE owner_id = ?1"
@@ -63,10 +66,9 @@ _STORED = (
 
 
 class GuardedChroma:
-    """Asks Chroma for a search, unless it has just failed. Thread-safe."""
+    """Searches Chroma unless it failed recently. Thread-safe."""
 
     def __init__(self, chroma: Chroma) -> None:
-        """Take whom to ask."""
         self.chroma = chroma
         self._lock = ForkSafeLock()
         self._until_s = 0.0
@@ -74,7 +76,7 @@ class GuardedChroma:
         self._verified_stamps: dict[str, str] = {}
 
     def call(self, call: Callable[[Chroma], T]) -> T | None:
-        """Return what a call returns; None where it failed, or did so just before."""
+        """Return the result of a call, or None if this or a recent call failed."""
         with self._lock:
             if self._failure is not None and monotonic() < self._until_s:
                 return None
@@ -89,21 +91,21 @@ class GuardedChroma:
         return answer
 
     def record_failure(self, failure: ServiceFailed) -> None:
-        """Keep that a call failed, and log it where the one before did not."""
+        """Record that a call failed; log the first of consecutive failures."""
         with self._lock:
             before, self._failure = self._failure, failure
             self._until_s = monotonic() + _FAILURE_PAUSE_S
         if before is None:
-            _log.warning("%s: what is nearest is searched in the store itself", failure)
+            _log.warning("%s; searching vectors in the store instead", failure)
 
     def _record_success(self) -> None:
         with self._lock:
             before, self._failure = self._failure, None
         if before is not None:
-            _log.warning("%s answers again", SERVICE)
+            _log.warning("%s is available again", SERVICE)
 
     def has_expected_stamp(self, name: str, sent: SentVectors) -> bool:
-        """Return whether a collection is in the state that the store says; asked once a state."""
+        """Return whether a collection has the stamp that the store recorded; cached per stamp."""
         expected = {sent.stamp, sent.sending} - {None}
         if self._verified_stamps.get(name) in expected:
             return True
@@ -115,10 +117,10 @@ class GuardedChroma:
 
 
 class ChromaTables(StoredVectorSource):
-    """One owner's tables, and the collection that names what is nearest in them."""
+    """One owner's tables, with vector candidates from the owner's collection."""
 
     distance_tolerance = 1e-4
-    """What a distance may be off: a sum of some hundred products in single precision."""
+    """Largest error of a distance: some hundred products summed in single precision."""
 
     def __init__(
         self,
@@ -127,7 +129,7 @@ class ChromaTables(StoredVectorSource):
         owner: OwnerRow,
         chroma: GuardedChroma,
     ) -> None:
-        """Take a connection within a transaction, the owner's row, and whom to ask."""
+        """Use a connection in a transaction, the owner's row, and Chroma."""
         super().__init__(
             connection,
             encryption,
@@ -137,7 +139,7 @@ class ChromaTables(StoredVectorSource):
         self._chroma = chroma
 
     def is_up_to_date(self) -> bool:
-        """Whether Chroma has all of the owner's vectors, as this transaction sees them."""
+        """Whether Chroma has all of the owner's vectors that this transaction sees."""
         sent = outbox.read_sent(self._connection, self._owner)
         return (
             sent is not None
@@ -149,7 +151,7 @@ class ChromaTables(StoredVectorSource):
     def find_candidates(
         self, query: Vectors, limit: int, items: Integers | None
     ) -> VectorCandidates | None:
-        """See `StoredVectors`: None where Chroma can't tell, or the named are few."""
+        """See `StoredVectorSource`; None if Chroma is unavailable or returned too few."""
         sent = outbox.read_sent(self._connection, self._owner)
         store = outbox.read_store_id(self._connection)
         if items is not None or sent is None or store is None or not self._is_current(sent):
@@ -171,13 +173,13 @@ class ChromaTables(StoredVectorSource):
         return self._connection.rows(_STORED.format(vector=self._vector), (named, self._owner))
 
     def _is_current(self, sent: SentVectors) -> bool:
-        """Whether what was sent is of the model and the key that the vectors are of now."""
+        """See `StoredVectorSource`; None if Chroma is unavailable or returned too few vectors."""
         version = outbox.read_key_version(self._connection, self._owner)
         model = f"{outbox.read_model(self._connection).prefix}{version}"
         return sent.model == model and not sent.is_dropping and bool(sent.stamp or sent.sending)
 
     def _candidates(self, found: NearestPoints, sent: SentVectors) -> list[int]:
-        """Return the items that were found, and those that Chroma does not have as they are."""
+        """Return the items of the nearest vectors, plus those whose changes are pending."""
         due = self._connection.rows(_PENDING_ITEMS, (self._owner, sent.next_item))
         return sorted({outbox.parse_item(id_) for id_ in found.ids} | {item for (item,) in due})
 
@@ -185,24 +187,24 @@ class ChromaTables(StoredVectorSource):
 def _query_nearest(
     chroma: Chroma, name: str, query: NDArray[np.float32], most: int
 ) -> NearestPoints | None:
-    """Return the nearest; None where a collection that has more gives too few."""
+    """Return the nearest vectors; None if a larger collection returned too few."""
     found = chroma.nearest(name, query, most)
     are_ids = all(id_.partition(".")[0].isdecimal() for id_ in found.ids)
     if not are_ids or len(found.ids) != len(found.distances) or len(found.ids) > most:
-        raise ServiceFailed(SERVICE, "gave an answer that can't be read", retryable=True)
+        raise ServiceFailed(SERVICE, "sent an unreadable response", retryable=True)
     is_short = len(found.ids) < most and chroma.count(name) > len(found.ids)
     return None if is_short else found
 
 
-# --- Removing all that Chroma has of a store
+# --- Removal of a store's collections
 
 
 def remove_collections(path: Path, busy_timeout_s: float, chroma: Chroma) -> None:
-    """Remove the collections of the store in a file, which stays as it is.
+    """Remove the collections of a store; the SQLite file is not changed.
 
     Raises:
-        ServiceFailed: Chroma can't be reached.
-        StoreDamaged: The file is not a store of Memolith.
+        ServiceFailed: Chroma is unreachable.
+        StoreDamaged: The file is not a Memolith store.
     """
     with closing(open_read_only(path, busy_timeout_s)) as connection:
         store = outbox.read_store_id(connection)
@@ -211,11 +213,11 @@ def remove_collections(path: Path, busy_timeout_s: float, chroma: Chroma) -> Non
             chroma.drop(name)
 
 
-# --- A store in one SQLite file whose vectors Chroma searches
+# --- Store
 
 
 _LOCK_SUFFIX = "-vectors"
-"""What follows the store's name in the name of the file that who sends has locked."""
+"""Appended to the store's file name: the lock file of the sending process."""
 
 
 class ChromaStore(SqliteStore):
@@ -230,15 +232,15 @@ class ChromaStore(SqliteStore):
         chroma: Chroma,
         in_memory: int = 0,
     ) -> None:
-        """Take connections to a file that is ready; see `open`.
+        """Use connections to a prepared file; see `open`.
 
         Args:
-            connections: To the file.
-            cipher: What it is sealed with.
+            connections: Connections to the file.
+            cipher: Encrypts the records.
             index_cache_bytes: See `open`.
-            chroma: What searches; closed with the store.
-            in_memory: The vectors of owners who have at most so many items are searched in
-                memory, and not sent.
+            chroma: Searches the vectors; closed with the store.
+            in_memory: Vectors of owners with at most this many items are searched in memory and not
+                sent.
         """
         super().__init__(connections, cipher, index_cache_bytes)
         path = connections.path
@@ -249,7 +251,7 @@ class ChromaStore(SqliteStore):
         self._outbox_sender = OutboxSender(connections, chroma, lock, in_memory)
         self._verifier = CollectionVerifier(connections, chroma, self._outbox_sender, in_memory)
         self._outbox_worker = OutboxWorker(self._outbox_sender.send)
-        self._outbox_worker.wake()  # for what a process that was killed has left
+        self._outbox_worker.wake()  # sends what a killed process left
 
     @contextmanager
     def write(self, owner_id: str) -> Iterator[Transaction]:
@@ -264,14 +266,14 @@ class ChromaStore(SqliteStore):
         entries: Mapping[int, IndexEntry],
         expected_texts: Mapping[int, StoredText],
     ) -> None:
-        """See `Verifiable`."""
+        """See `SupportsVerification`."""
         super().repair_owner(owner_id, entries, expected_texts)
         self._outbox_worker.wake()
 
     def rekey(
         self, owner_id: str, key_version: int, build_entry: Callable[[str, str | None], IndexEntry]
     ) -> None:
-        """See `Resealing`."""
+        """See `SupportsRekey`."""
         super().rekey(owner_id, key_version, build_entry)
         self._outbox_worker.wake()
 
@@ -282,7 +284,7 @@ class ChromaStore(SqliteStore):
         return was_there
 
     def compact(self) -> bool:
-        """See the port: Chroma lets go of what was removed, too."""
+        """See the port; also sends removals to Chroma."""
         return self._send_removals() & super().compact()
 
     def _send_removals(self) -> bool:
@@ -290,12 +292,12 @@ class ChromaStore(SqliteStore):
             if self._outbox_sender.send(only_changes=True):
                 return True
         except MemolithError as error:
-            _log.warning("what was removed is still in Chroma, and is due to be: %s", error)
+            _log.warning("removed vectors are still in Chroma, their removal is pending: %s", error)
         self._outbox_worker.wake()
         return False
 
     def vectors_pending(self, owner_id: str) -> int:
-        """See `Mirrored`."""
+        """See `SupportsExternalVectors`."""
         with self._connections.read() as connection:
             owner = connection.get_owner(owner_id)
             if owner.next_item <= self._in_memory + 1:
@@ -303,16 +305,16 @@ class ChromaStore(SqliteStore):
             return outbox.count_pending(connection, owner.number)
 
     def check_file(self) -> list[Finding]:
-        """See `Verifiable`: Chroma has what the store has."""
+        """See `SupportsVerification`; also compares Chroma's vectors with the store's."""
         return [*super().check_file(), *self._verifier.find_problems()]
 
     def repair_file(self) -> None:
-        """See `Verifiable`: collections that differ are made anew."""
+        """See `SupportsVerification`; also rebuilds collections that differ."""
         super().repair_file()
         self._verifier.repair()
 
     def close(self) -> None:
-        """See the port: what is due is waited for, some seconds."""
+        """See the port; waits some seconds for pending vectors to be sent."""
         self._outbox_worker.close()
         super().close()
         self._chroma.close()
@@ -330,7 +332,7 @@ class ChromaStore(SqliteStore):
     def _search_at_begin(
         self, connection: shared.Connection, encryption: OwnerEncryption, owner: OwnerRow
     ) -> IndexSearch:
-        """Return a search that asks nobody: the file is locked."""
+        """Return a search without Chroma, since the file is locked."""
         if owner.next_item <= self._in_memory + 1:
             return super()._search(connection, encryption, owner)
         tables = StoredVectorSource(

@@ -1,1 +1,1 @@
-"""A store in memory: for tests, and what every other store is compared with."""
+"""An in-memory store for tests, and the reference for every other store."""

@@ -1,4 +1,4 @@
-"""Removing memories and messages for good."""
+"""Permanent removal of memories and messages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memolith.ports.store import IndexEntry
 
 
 class PurgeWriter(RecordWriter):
-    """The ways to remove for good."""
+    """Permanent removal of one owner's records."""
 
     def purge(self, ids: Sequence[str]) -> None:
         """See the port."""
@@ -44,7 +44,7 @@ class PurgeWriter(RecordWriter):
                 state.memories[id_] = tuple(_clear_session(one, names) for one in versions)
 
     def _remove(self, gone: set[str]) -> None:
-        """Remove records, but leave their sessions as they are."""
+        """Remove records, but not their sessions."""
         state = self._state
         spoke = {
             (version.message.speaker, require_role_and_time(version.message)[0])
@@ -76,7 +76,7 @@ class PurgeWriter(RecordWriter):
         """See the port."""
         with self._change():
             if not revisions:
-                raise InvalidInput("wordings", "of a message there must be one at least")
+                raise InvalidInput("wordings", "must contain at least one revision")
             old = {version.message.version: version for version in self._message_versions(id)}
             kept = [
                 (message, self._carry_over_review(id, message.content, entry))
@@ -116,7 +116,7 @@ class PurgeWriter(RecordWriter):
         return MessageVersion(said, number)
 
     def _recount(self, name: str) -> None:
-        """Count a session's messages again; its place among the sessions stays."""
+        """Recount a session's messages; its position among the sessions does not change."""
         left = [
             versions[-1].message
             for versions in self._state.messages.values()

@@ -1,4 +1,4 @@
-"""Reading the records of one owner."""
+"""Reads of one owner's records and pending work."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ from memolith.ports.snapshot import MemoryStats, MessageRevision
 
 
 class RecordReader:
-    """The reading half of a snapshot."""
+    """The reads of a snapshot."""
 
     def __init__(self, state: OwnerState, encryption: OwnerEncryption) -> None:
-        """Take a state; a transaction changes it."""
+        """Use a state; transactions change it in place."""
         self._state = state
         self._encryption = encryption
 
@@ -302,7 +302,7 @@ class RecordReader:
         return MessageRevision(version.message, instant(item.valid_from), end)
 
     def _version(self, version: MemoryVersion) -> Version:
-        """Return a version as it stood while it was valid."""
+        """Return a version as it was while it was valid."""
         item = self._state.items[version.item]
         since = instant(item.valid_from)
         memory = replace(version.memory, state=State.ACTIVE, superseded_by=None, updated_at=since)
@@ -317,11 +317,11 @@ def _count_vectors(item: Item) -> int:
     return sum(passage.vector is not None for passage in item.passages)
 
 
-# --- What of one owner is still to be done
+# --- Pending work
 
 
 class PendingWorkReader(RecordReader):
-    """The part of a snapshot that tells what is still to be done."""
+    """The reads of pending work."""
 
     def pending_messages(self, limit: int, *, now: datetime) -> list[Message]:
         """See the port."""
@@ -377,7 +377,7 @@ class PendingWorkReader(RecordReader):
         )
 
     def _current_messages(self) -> Iterator[tuple[Message, MessageWork]]:
-        """Yield the valid messages in the order stored, and what is still to be done with each."""
+        """Yield the valid messages in storage order, each with its pending work."""
         for id_, versions in self._state.messages.items():
             if self._state.items[versions[-1].item].valid_to == NEVER:
                 yield versions[-1].message, self._state.work_of(id_)

@@ -1,4 +1,4 @@
-"""Searching by looking at everything."""
+"""Search by linear scan."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ Integers = NDArray[np.int64]
 
 
 class LinearSearch:
-    """The searching half of a snapshot."""
+    """The searches of a snapshot."""
 
     def __init__(self, state: OwnerState, check: Callable[[], None]) -> None:
-        """Take a state that nobody changes, and what refuses whoever expects other vectors."""
+        """Use an immutable state, and a check that fails if the vectors were replaced."""
         self._state_at_begin = state
         self._check = check
 
@@ -186,7 +186,9 @@ class LinearSearch:
         for item in self._checked_state.items.values():
             for passage in item.passages:
                 if passage.vector is not None and passage.vector.shape != vector.shape:
-                    raise InvalidInput("vector", f"has shape {vector.shape}; the store's another")
+                    raise InvalidInput(
+                        "vector", f"has shape {vector.shape}, unlike the store's vectors"
+                    )
 
     def _items(self, numbers: Integers) -> list[Item]:
         return [self._checked_state.items[int(number)] for number in numbers]
@@ -203,7 +205,7 @@ class LinearSearch:
         return [item for item in self._checked_state.items.values() if item.is_valid(as_of)]
 
     def _live_items(self, scope: SearchFilter) -> list[Item]:
-        """Return what is valid or, where the scope takes that too, dormant."""
+        """Return the items that are valid or, if the scope includes them, dormant."""
         if not scope.dormant or scope.as_of is not None:
             return self._valid(scope)
         items = self._checked_state.items.values()
@@ -226,7 +228,7 @@ class LinearSearch:
         ]
 
     def _is_hidden(self, item: Item, scope: SearchFilter) -> bool:
-        """Return whether a summary that is valid at the instant stands for a memory."""
+        """Return whether a summary that was valid at the instant replaces a memory."""
         as_of = micros_or_none(scope.as_of)
         return item.compressed and any(
             self._checked_state.items[version.item].is_valid(as_of)

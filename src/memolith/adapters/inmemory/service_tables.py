@@ -1,4 +1,7 @@
-"""The keys of the service's callers, of a store that only one process has."""
+"""Tables of the HTTP service and the workers, for a store that only one process uses.
+
+API keys, idempotent responses, jobs, leases and token usage.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ class InMemoryApiKeys:
     """See the port."""
 
     def __init__(self, check_open: Callable[[], None]) -> None:
-        """Begin without any."""
+        """Create an empty table."""
         self._lock = threading.Lock()
         self._keys: dict[bytes, ApiKey] = {}
         self._check_open = check_open
@@ -36,9 +39,9 @@ class InMemoryApiKeys:
         self._check_open()
         with self._lock:
             if key.revoked_at is None and self._in_force(key.name):
-                raise Conflict(f"there is a key {key.name!r} already")
+                raise Conflict(f"an API key named {key.name!r} exists already")
             if digest in self._keys:
-                raise Conflict("there is such a key already")
+                raise Conflict("this API key exists already")
             self._keys[digest] = replace(key, created_at=key.created_at.astimezone(UTC))
 
     def find(self, digest: bytes) -> ApiKey | None:
@@ -61,7 +64,7 @@ class InMemoryApiKeys:
         return bool(found)
 
     def forget(self, owner: str) -> None:
-        """Remove the keys of an owner who is erased."""
+        """Remove the keys of an erased owner."""
         with self._lock:
             self._keys = {d: key for d, key in self._keys.items() if key.owner != owner}
 
@@ -69,7 +72,7 @@ class InMemoryApiKeys:
         return [d for d, k in self._keys.items() if k.name == name and k.revoked_at is None]
 
 
-# --- What was answered to requests that have a key, in a store that only one process has
+# --- Idempotent responses
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +87,7 @@ class InMemoryIdempotency:
     """See the port."""
 
     def __init__(self, check_open: Callable[[], None], is_erased: Callable[[str], bool]) -> None:
-        """Begin without any."""
+        """Create an empty table."""
         self._lock = threading.Lock()
         self._requests: dict[tuple[str, str], _Request] = {}
         self._check_open = check_open
@@ -99,13 +102,13 @@ class InMemoryIdempotency:
             known = self._requests.get((owner_id, key))
             if known is not None and known.begun_at > now - REQUEST_RETENTION:
                 if known.request != request:
-                    raise Conflict("the idempotency key was used for another request")
+                    raise Conflict("the idempotency key was used for a different request")
                 if known.is_forgotten:
                     raise Conflict(RESPONSE_FORGOTTEN)
                 if known.reply is not None:
                     return known.reply
                 if known.begun_at > now - REQUEST_TIMEOUT:
-                    raise RequestInProgress("the request of that idempotency key is being done")
+                    raise RequestInProgress("the request with that idempotency key is in progress")
             self._requests[owner_id, key] = _Request(request, now)
         return None
 
@@ -133,12 +136,12 @@ class InMemoryIdempotency:
                     self._requests[place] = replace(known, reply=None, is_forgotten=True)
 
     def forget(self, owner_id: str) -> None:
-        """Remove what is of an owner who is erased."""
+        """Remove the responses of an erased owner."""
         with self._lock:
             self._requests = {k: r for k, r in self._requests.items() if k[0] != owner_id}
 
 
-# --- The jobs of a store that only one process has
+# --- Jobs
 
 
 _TOKEN_BYTES = 16
@@ -152,7 +155,7 @@ class _Job:
     ran_at: datetime | None = None
 
     def is_free(self, now: datetime, every_s: float) -> bool:
-        """Whether it is due, and nobody holds it."""
+        """Return whether the job is due and unleased."""
         rests = self.ran_at is not None and now < self.ran_at + timedelta(seconds=every_s)
         return not rests and (self.until is None or self.until <= now)
 
@@ -161,7 +164,7 @@ class InMemoryJobs:
     """See the port."""
 
     def __init__(self) -> None:
-        """Begin without any."""
+        """Create an empty table."""
         self._lock = threading.Lock()
         self._jobs: dict[str, _Job] = {}
 
@@ -191,7 +194,7 @@ class InMemoryJobs:
         self._change(lease, lambda job: replace(job, token=None, until=None))
 
     def forget_states(self) -> None:
-        """Let all jobs begin anew."""
+        """Reset all jobs."""
         with self._lock:
             self._jobs = {name: replace(job, state=None) for name, job in self._jobs.items()}
 
@@ -204,7 +207,7 @@ class InMemoryJobs:
             return True
 
 
-# --- The claims of a store that only one process has: part of each owner's state
+# --- Leases of work, as part of each owner's state
 
 
 class InMemoryClaims:
@@ -216,7 +219,7 @@ class InMemoryClaims:
         lock_owner: Callable[[str], AbstractContextManager[None]],
         check_open: Callable[[], None],
     ) -> None:
-        """Take the owners' states, and the way to be the only one to change an owner's."""
+        """Use the owners' states, and a function that locks one owner."""
         self._states = states
         self._lock_owner = lock_owner
         self._check_open = check_open
@@ -273,7 +276,7 @@ class InMemoryClaims:
             self._states[owner_id] = replace(state, claims=held, work=state.work | failed)
 
     def _change(self, lease: WorkLease, change: Callable[[ClaimState], ClaimState | None]) -> bool:
-        """Change a claim, if it still counts; return whether it does."""
+        """Change a lease if it is still valid; return whether it was."""
         with self._lock_owner(lease.owner_id):
             state = self._states.get(lease.owner_id)
             held = state.claims.get(lease.work) if state else None
@@ -303,7 +306,7 @@ def _is_current(state: OwnerState, message_id: str) -> bool:
     return state.items[state.messages[message_id][-1].item].valid_to == NEVER
 
 
-# --- What models were asked, counted in each owner's state
+# --- Model usage, counted in each owner's state
 
 
 class InMemoryUsage:
@@ -315,7 +318,7 @@ class InMemoryUsage:
         lock_owner: Callable[[str], AbstractContextManager[None]],
         check_open: Callable[[], None],
     ) -> None:
-        """Take the owners' states, and the way to be the only one to change an owner's."""
+        """Use the owners' states, and a function that locks one owner."""
         self._states = states
         self._lock_owner = lock_owner
         self._check_open = check_open

@@ -1,4 +1,4 @@
-"""What an owner has, in plain dictionaries."""
+"""The state of one owner, in plain dictionaries."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from memolith.ports.store import Passage
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """What search sees of a version. Times in microseconds; `NEVER` for no end."""
+    """The searchable fields of a version. Times in microseconds; `NEVER` for no end."""
 
     number: int
     record_id: str
@@ -43,7 +43,7 @@ class Item:
         return EPISODE if self.kind is None else self.kind
 
     def is_valid(self, as_of: int | None) -> bool:
-        """Whether it is valid at an instant; None: now."""
+        """Return whether the item is valid at an instant, or now for None."""
         if as_of is None:
             return self.valid_to == NEVER
         return self.valid_from <= as_of < self.valid_to
@@ -51,7 +51,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class MemoryVersion:
-    """A version of a memory: the record as it stood when it was closed, or stands now."""
+    """A version of a memory: the record as it is, or as it was when the version was closed."""
 
     memory: Memory
     item: int
@@ -67,7 +67,7 @@ class MessageVersion:
 
 @dataclass(frozen=True, slots=True)
 class SessionState:
-    """A session; without messages while only memories name it."""
+    """A session; it has no messages if only memories refer to it."""
 
     number: int
     first_item: int | None = None
@@ -81,7 +81,7 @@ class SessionState:
 
 @dataclass(frozen=True, slots=True)
 class MessageWork:
-    """What is still to be done with a message; `marks` as a column holds them."""
+    """Pending work of a message; `marks` has the value of the database column."""
 
     marks: int = 0
     attempts: int = 0
@@ -91,13 +91,13 @@ class MessageWork:
 
 
 def is_pending(work: MessageWork, now: datetime) -> bool:
-    """Whether a message, if it is valid, may be learned from now."""
+    """Return whether a message, if it is valid, is due for learning."""
     return work.marks == PENDING and (work.retry_at is None or work.retry_at <= now)
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimState:
-    """Who may do a kind of work, until when nobody else may; None: until a word."""
+    """A lease of one kind of work; without an end, the work waits for an explicit retry."""
 
     token: bytes | None = None
     until: datetime | None = None
@@ -105,17 +105,17 @@ class ClaimState:
 
     @property
     def is_parked(self) -> bool:
-        """Whether it waits for a word."""
+        """Whether the work waits for an explicit retry."""
         return self.until is None
 
     def is_free(self, now: datetime) -> bool:
-        """Whether it may be taken now."""
+        """Return whether the work may be leased."""
         return self.until is not None and self.until <= now
 
 
 @dataclass(slots=True)
 class OwnerState:
-    """All that an owner has. Values are frozen; `copy` makes one that may be changed apart."""
+    """All data of an owner. Values are frozen; `copy` returns an independent state."""
 
     counter: int = 0
     profile: str | None = None
@@ -135,19 +135,19 @@ class OwnerState:
     claims: dict[WorkKind, ClaimState] = field(default_factory=dict)
     usage: dict[tuple[int, str], ModelUsage] = field(default_factory=dict)
     next_vectors: dict[tuple[int, int], NDArray[np.int8]] = field(default_factory=dict)
-    """Vectors of another model, by item and part, that are not in use yet."""
+    """Vectors of the next model, by item and part, not in use yet."""
 
     def work_of(self, message_id: str) -> MessageWork:
-        """Return what is still to be done with a message."""
+        """Return a message's pending work."""
         return self.work.get(message_id, MessageWork())
 
     def is_dormant(self, item: Item) -> bool:
-        """Whether an item is of the newest version of a memory that is dormant."""
+        """Return whether an item is the newest version of a dormant memory."""
         latest = self.memories.get(item.record_id, ())[-1:]
         return any(one.item == item.number and one.memory.state in DORMANT for one in latest)
 
     def copy(self) -> OwnerState:
-        """Return a state that can be changed without changing this one."""
+        """Return an independent copy."""
         return replace(
             self,
             items=dict(self.items),

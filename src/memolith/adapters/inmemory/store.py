@@ -1,4 +1,4 @@
-"""Which model the vectors of the reference store are of, and making them anew by another one."""
+"""The reference store: plain dictionaries, linear searches and re-embedding."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ PassagePosition = tuple[int, int]
 
 
 class ReembeddingMixin:
-    """The half of the reference store that knows the model, and changes it."""
+    """The embedding model of the reference store, and re-embedding with another one."""
 
     _busy_timeout_s: float
     _states: dict[str, OwnerState]
@@ -57,7 +57,7 @@ class ReembeddingMixin:
     _meta: StoreMeta
 
     def __init__(self) -> None:
-        """Begin with nothing under way."""
+        """Initialise without a model."""
         self._space = 0
         self._expected: ExpectedGeneration | None = None
         self._next_model: EmbeddingModel | None = None
@@ -65,7 +65,7 @@ class ReembeddingMixin:
         self._unheld = threading.Event()
         self._unheld.set()
 
-    # --- the model in use -----------------------------------------------------------------------
+    # --- The model in use
 
     def expect_embedder(self, name: str, dimension: int | None) -> None:
         """See the port."""
@@ -105,7 +105,7 @@ class ReembeddingMixin:
         return EmbeddingModel(meta.embedder, meta.dimension or 0) if meta.embedder else None
 
     def _build_check(self) -> Callable[[], None]:
-        """Return what refuses whoever expects other vectors than those in use now."""
+        """Return a check that fails if the vectors were replaced meanwhile."""
         space = self._space
 
         def check() -> None:
@@ -123,43 +123,43 @@ class ReembeddingMixin:
             for passage in item.passages
         )
 
-    # --- making vectors anew --------------------------------------------------------------------
+    # --- Re-embedding
 
     @property
     def reembedding_model(self) -> EmbeddingModel | None:
-        """See `Reembeddable`."""
+        """See `SupportsReembedding`."""
         return self._next_model
 
     @property
     def has_unused_vectors(self) -> bool:
-        """See `Reembeddable`."""
+        """See `SupportsReembedding`."""
         return self._is_emptying
 
     def begin_reembedding(self, model: EmbeddingModel) -> None:
-        """See `Reembeddable`."""
+        """See `SupportsReembedding`."""
         with self._lock:
             if self._next_model not in (None, model):
                 raise Conflict(
-                    f"vectors of {self._next_model} are being made: finish that, or give it up"
+                    f"re-embedding with {self._next_model} is in progress: finish or cancel it"
                 )
             if self._is_emptying:
-                raise Conflict("vectors that were in use before are not removed yet")
+                raise Conflict("unused vectors of the previous model have not been removed yet")
             self._next_model = model
 
     def owners_missing_vectors(self) -> list[str]:
-        """See `Reembeddable`."""
+        """See `SupportsReembedding`."""
         return sorted(owner for owner in self._states if self.count_missing_vectors(owner))
 
     def count_missing_vectors(self, owner_id: str) -> int:
-        """See `Reembeddable`."""
+        """See `SupportsReembedding`."""
         state = self._states.get(owner_id)
         return len(_find_missing_vectors(state)) if state and self._next_model else 0
 
     def passages_missing_vectors(self, owner_id: str, limit: int) -> UnembeddedPassages:
-        """See `Reembeddable`."""
+        """See `SupportsReembedding`."""
         state = self._states.get(owner_id)
         if self._next_model is None:
-            raise Conflict("no vectors are being made: begin again")
+            raise Conflict("no re-embedding is in progress: begin again")
         bare = _find_missing_vectors(state) if state else []
         stamp, is_last = (self._space, self._next_model), len(bare) <= limit
         return UnembeddedPassages(stamp, tuple(bare[:limit]), 0, is_last)
@@ -170,7 +170,7 @@ class ReembeddingMixin:
         passages: UnembeddedPassages,
         vectors: Mapping[PassagePosition, NDArray[np.int8]],
     ) -> bool:
-        """See `Reembeddable`."""
+        """See `SupportsReembedding`."""
         with self._lock_owner(owner_id):
             following, state = self._next_model, self._states.get(owner_id)
             if following is None or state is None:
@@ -188,10 +188,10 @@ class ReembeddingMixin:
             return True
 
     def switch_vectors(self) -> bool:
-        """See `Reembeddable`."""
+        """See `SupportsReembedding`."""
         with self._lock_all():
             if self._next_model is None:
-                raise Conflict("no vectors are being made: begin again")
+                raise Conflict("no re-embedding is in progress: begin again")
             if any(map(_find_missing_vectors, self._states.values())):
                 return False
             for owner_id, state in self._states.items():
@@ -210,18 +210,18 @@ class ReembeddingMixin:
             return True
 
     def pause_writers(self) -> None:
-        """See `Reembeddable`."""
+        """See `SupportsReembedding`."""
         self._unheld.clear()
 
     def resume_writers(self) -> None:
-        """See `Reembeddable`."""
+        """See `SupportsReembedding`."""
         self._unheld.set()
 
     def _wait_for_hold(self) -> None:
         self._unheld.wait(MAX_WRITE_PAUSE_S)
 
     def abandon_reembedding(self) -> bool:
-        """See `Reembeddable`."""
+        """See `SupportsReembedding`."""
         with self._lock_all():
             was = self._next_model is not None
             if was:
@@ -233,7 +233,7 @@ class ReembeddingMixin:
         self._unheld.set()
 
     def remove_unused_vectors(self, owner_id: str, after: int, limit: int) -> int | None:
-        """See `Reembeddable`: those that were in use before are gone already."""
+        """See `SupportsReembedding`; the previous vectors are gone already."""
         with self._lock_owner(owner_id):
             state = self._states.get(owner_id)
             if state is None or not self._is_emptying:
@@ -248,30 +248,30 @@ class ReembeddingMixin:
             return last
 
     def mark_unused_removed(self) -> None:
-        """See `Reembeddable`."""
+        """See `SupportsReembedding`."""
         self._is_emptying = False
 
     @abstractmethod
     def _lock_owner(self, owner_id: str) -> AbstractContextManager[None]:
-        """Keep all others from writing for an owner."""
+        """Lock an owner against other writers."""
 
     @abstractmethod
     def _require_open(self) -> None:
-        """Refuse to do anything once the store is closed."""
+        """Raise `StoreUnavailable` if the store is closed."""
 
     @contextmanager
     def _lock_all(self) -> Iterator[None]:
-        """Keep all writers out, new ones too."""
+        """Lock out all writers, including those of new owners."""
         with self._lock, ExitStack() as held:
             for lock in self._locks.values():
                 if not lock.acquire(timeout=self._busy_timeout_s):
-                    raise StoreUnavailable("an owner is written to", self._busy_timeout_s)
+                    raise StoreUnavailable("another writer holds an owner", self._busy_timeout_s)
                 held.callback(lock.release)
             yield
 
 
 def _find_missing_vectors(state: OwnerState) -> list[UnembeddedPassage]:
-    """Return the passages that have a vector in use and no new one."""
+    """Return the passages with a current vector but no new one."""
     known = _vectors_by_digest(state)
     return [
         UnembeddedPassage(
@@ -286,7 +286,7 @@ def _find_missing_vectors(state: OwnerState) -> list[UnembeddedPassage]:
 
 
 def _vectors_by_digest(state: OwnerState) -> dict[bytes, NDArray[np.int8]]:
-    """Return new vectors by the digests of their texts."""
+    """Return new vectors by text digest."""
     return {
         digest: vector
         for (number, part), vector in state.next_vectors.items()
@@ -295,7 +295,7 @@ def _vectors_by_digest(state: OwnerState) -> dict[bytes, NDArray[np.int8]]:
 
 
 def _item_texts(state: OwnerState, item: Item) -> list[tuple[str, str | None]]:
-    """Return an item's text, and who said it; none of an item that was replaced."""
+    """Return each passage's text and speaker; empty for a replaced item."""
     if item.kind is None:
         said = state.messages.get(item.record_id, ())
         return [(v.message.content, v.message.speaker) for v in said if v.item == item.number]
@@ -304,7 +304,7 @@ def _item_texts(state: OwnerState, item: Item) -> list[tuple[str, str | None]]:
 
 
 def _switch_state(state: OwnerState) -> OwnerState:
-    """Return a state with the new vectors in the place of those in use."""
+    """Return a state with the new vectors in use."""
     changed = state.copy()
     changed.items = {
         number: replace(
@@ -320,7 +320,7 @@ def _switch_state(state: OwnerState) -> OwnerState:
     return changed
 
 
-# --- The reference store: plain dictionaries, and searches that look at everything
+# --- The store
 
 
 class InMemorySnapshot(LinearSearch, PendingWorkReader):
@@ -329,7 +329,7 @@ class InMemorySnapshot(LinearSearch, PendingWorkReader):
     def __init__(
         self, state: OwnerState, encryption: OwnerEncryption, check: Callable[[], None]
     ) -> None:
-        """Take a state that nobody changes, and what refuses whoever expects other vectors."""
+        """Use an immutable state, and a check that fails if the vectors were replaced."""
         LinearSearch.__init__(self, state, check)
         PendingWorkReader.__init__(self, state, encryption)
 
@@ -350,7 +350,7 @@ class InMemorySnapshot(LinearSearch, PendingWorkReader):
 
 
 class InMemoryTransaction(LinearSearch, BaseMemoryWriter, PurgeWriter, StrengthWriter, WorkWriter):
-    """A `Transaction` of the reference store. Its searches answer from the state at its begin."""
+    """A `Transaction` of the reference store. Searches see the state at its start."""
 
     def __init__(
         self,
@@ -359,7 +359,7 @@ class InMemoryTransaction(LinearSearch, BaseMemoryWriter, PurgeWriter, StrengthW
         dimension: int | None,
         check: Callable[[], None],
     ) -> None:
-        """Take the state to begin with, and what refuses whoever expects other vectors."""
+        """Use the initial state, and a check that fails if the vectors were replaced."""
         LinearSearch.__init__(self, state, check)
         PurgeWriter.__init__(self, state, encryption, dimension)
 
@@ -380,10 +380,10 @@ class InMemoryTransaction(LinearSearch, BaseMemoryWriter, PurgeWriter, StrengthW
 
 
 class InMemoryStore(ReembeddingMixin):
-    """A `Store` that forgets all when it goes. States are never changed, only replaced."""
+    """A volatile `Store`. States are never changed, only replaced."""
 
     def __init__(self, *, busy_timeout_s: float = 5.0) -> None:
-        """Begin with nothing."""
+        """Create an empty store."""
         super().__init__()
         self._busy_timeout_s = busy_timeout_s
         self._states: dict[str, OwnerState] = {}
@@ -499,7 +499,7 @@ class InMemoryStore(ReembeddingMixin):
             return was_erased
 
     def compact(self) -> bool:
-        """See the port: nothing is kept anywhere else."""
+        """See the port; there is nothing to compact."""
         return True
 
     def close(self) -> None:

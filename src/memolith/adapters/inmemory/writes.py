@@ -1,4 +1,4 @@
-"""Changing what one owner has: a copy, which takes the old state's place at the end."""
+"""Writes to one owner's records: on a copy, which replaces the state at commit."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ from memolith.ports.work import WorkLease
 
 
 class RecordWriter(PendingWorkReader):
-    """The records of one owner, and the ways to change them."""
+    """Writes of one owner's records."""
 
     def __init__(
         self, state: OwnerState, encryption: OwnerEncryption, dimension: int | None
     ) -> None:
-        """Take the state to begin with, and the length of the store's vectors."""
+        """Use the initial state and the length of the store's vectors."""
         super().__init__(state.copy(), encryption)
         self._dimension = dimension
         self._is_changed = False
@@ -48,7 +48,7 @@ class RecordWriter(PendingWorkReader):
         self._is_broken = False
 
     def _check(self) -> None:
-        """Refuse whoever expects other vectors than those in use."""
+        """Fail if the vectors were replaced meanwhile."""
 
     def _check_entry(self, entry: IndexEntry) -> None:
         if any(passage.vector is not None for passage in entry.passages):
@@ -56,13 +56,13 @@ class RecordWriter(PendingWorkReader):
         check_entry(entry, self._dimension)
 
     def finish(self) -> OwnerState | None:
-        """Return the new state; None if nothing was changed.
+        """Return the new state, or None if nothing changed.
 
         Raises:
-            Conflict: An error within the transaction was caught by the caller.
+            Conflict: The caller caught an error within the transaction.
         """
         if self._is_broken:
-            raise Conflict("an error within the transaction has undone all of it")
+            raise Conflict("the transaction was rolled back because of an earlier error in it")
         if self._is_changed:
             self._state.counter += 1
             items = self._state.items
@@ -132,7 +132,7 @@ class RecordWriter(PendingWorkReader):
         with self._change():
             versions = self._versions(memory.id)
             if memory.version <= versions[-1].memory.version:
-                raise Conflict("the version is not above the one that there is")
+                raise Conflict("the version is not newer than the stored one")
             self._check_entry(entry)
             entry = self._carry_over_review(memory.id, memory.content, entry)
             stored = self._validate(memory)
@@ -146,7 +146,7 @@ class RecordWriter(PendingWorkReader):
         with self._change():
             *older, last = self._versions(memory.id)
             if memory.state is State.ACTIVE and last.memory.state is not State.ACTIVE:
-                raise Conflict("a memory becomes active again only in a new version")
+                raise Conflict("an inactive memory can become active only in a new version")
             stored = self._validate(
                 replace(memory, version=last.memory.version, content=last.memory.content)
             )
@@ -163,7 +163,7 @@ class RecordWriter(PendingWorkReader):
             versions = self._message_versions(message.id)
             last = versions[-1].message
             if message.version <= last.version:
-                raise Conflict("the version is not above the one that there is")
+                raise Conflict("the version is not newer than the stored one")
             said = _message_in_utc(
                 replace(
                     message,
@@ -216,7 +216,7 @@ class RecordWriter(PendingWorkReader):
 
     @contextmanager
     def _change(self, *, changes: bool = True) -> Iterator[None]:
-        """Let nothing be kept if what is done within fails half-way."""
+        """Mark the transaction as broken if the block fails."""
         try:
             yield
         except MemolithError:
@@ -232,14 +232,14 @@ class RecordWriter(PendingWorkReader):
             or any(known.sequence == message.sequence for known in there)
             or message.external_id in {known.external_id for known in there} - {None}
         ):
-            raise Conflict("the id, caller's id or place in the session is taken already")
+            raise Conflict("the id, external id or position in the session is taken already")
 
     def _check_new(self, memory: Memory) -> None:
         if memory.id in self._state.memories:
             raise Conflict("the id is taken already")
 
     def _validate(self, memory: Memory) -> Memory:
-        """Return a memory as it is kept, if it can be."""
+        """Return a memory with times in UTC; raise `Conflict` if it can't be stored."""
         _check_ids(memory)
         keyed = None if memory.key is None else self.find_by_key(memory.key)
         if memory.state is State.ACTIVE and keyed is not None and keyed.id != memory.id:
@@ -257,7 +257,7 @@ class RecordWriter(PendingWorkReader):
         return self._state.messages[message_id]
 
     def _carry_over_review(self, id_: str, content: str, entry: IndexEntry) -> IndexEntry:
-        """Return an entry as reviewed where the record was, when it said the same."""
+        """Return the entry as reviewed if the record was reviewed with the same content."""
         if not entry.features.traits & Trait.SUSPICIOUS:
             return entry
         state = self._state
@@ -310,7 +310,7 @@ class RecordWriter(PendingWorkReader):
         )
 
     def _changeable(self, memory: Memory) -> dict[str, Any]:
-        """Return what an item says of a memory that may change within a version."""
+        """Return the item fields that may change within a version."""
         session = -1 if memory.session_id is None else self._session(memory.session_id).number
         return {
             "kind": memory.kind,
@@ -395,11 +395,11 @@ def _memory_in_utc(memory: Memory) -> Memory:
     )
 
 
-# --- The base memory of one owner
+# --- Base memory
 
 
 class BaseMemoryWriter(RecordWriter):
-    """The ways to change it."""
+    """Writes of the base memory."""
 
     def set_base_memory(self, content: str, *, sources: Sequence[Source], at: datetime) -> None:
         """See the port."""
@@ -423,11 +423,11 @@ class BaseMemoryWriter(RecordWriter):
             self._state.base_memories = tuple(versions.values())
 
 
-# --- Looking after one owner's memories
+# --- Strength
 
 
 class StrengthWriter(RecordWriter):
-    """The ways to look after memories."""
+    """Writes of memory strengths."""
 
     def set_strengths(self, ids: Sequence[str], strengths: Sequence[float]) -> None:
         """See the port."""
@@ -439,14 +439,14 @@ class StrengthWriter(RecordWriter):
                 self._is_touched = True
 
 
-# --- Saying what was done for one owner
+# --- Pending work
 
 
 class WorkWriter(RecordWriter):
-    """The ways to say what was done."""
+    """Writes of pending work."""
 
     def holds_lease(self, lease: WorkLease) -> bool:
-        """See the port. Claims change only under the owner's lock, which is held here."""
+        """See the port. Leases change only under the owner's lock, which is held here."""
         held = self._state.claims.get(lease.work)
         return lease.owner_id == self.owner_id and held is not None and held.token == lease.token
 

@@ -1,1 +1,1 @@
-"""Language models."""
+"""Chat models, embedders and rerankers."""

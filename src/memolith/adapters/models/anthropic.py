@@ -1,4 +1,4 @@
-"""Anthropic, by its own client."""
+"""Chat model for the Anthropic API."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ if TYPE_CHECKING:
 
 ANTHROPIC_URL: Final = "https://api.anthropic.com"
 COMPLETE_REASONS: Final = frozenset({"end_turn", "stop_sequence"})
-"""Why a reply ended that is whole; the others are limits, refusals and tools."""
+"""Stop reasons of a complete reply; the others are limits, refusals and tool calls."""
 
 _OK: Final = 200
 
 
 class AnthropicChat:
-    """A model of Anthropic. Thread-safe.
+    """A model of the Anthropic API. Thread-safe.
 
-    Nothing is sent before the first call. What the environment says to Anthropic's client about
-    where to send things, and its tracing, does not count here.
+    Nothing is sent before the first call. Environment variables for the Anthropic client's base URL
+    and tracing are ignored.
     """
 
     def __init__(
@@ -52,15 +52,15 @@ class AnthropicChat:
         timeout_s: float = 60.0,
         temperature: float | None = None,
     ) -> None:
-        """Use a model.
+        """Configure the model.
 
         Args:
-            model: Its name, as the service has it.
-            api_key: The key.
-            base_url: Where the service is; "": Anthropic.
-            timeout_s: How long to wait for a reply, or for the next piece of it.
-            temperature: How much is left to chance; None: as the service has it. Newer models take
-                none.
+            model: The service's name of the model.
+            api_key: API key.
+            base_url: Base URL of the service; "" for Anthropic's.
+            timeout_s: Timeout of a reply, or of the next part of a streamed one, in seconds.
+            temperature: Sampling temperature; None for the service's default. Newer models reject
+                it.
 
         Raises:
             InvalidConfiguration: The client is not installed.
@@ -71,7 +71,7 @@ class AnthropicChat:
         self._api_key = api_key
         self._base_url = base_url or ANTHROPIC_URL
         self._timeout_s = timeout_s
-        # Its client has no argument for it any more: newer models refuse it, older ones take it.
+        # The client has no argument for the temperature any more: newer models reject it.
         self._extra_fields = (
             {} if temperature is None else {"extra_body": {"temperature": temperature}}
         )
@@ -84,7 +84,7 @@ class AnthropicChat:
         return self._schemas.call(prompt, self._complete)
 
     def stream(self, prompt: Prompt) -> Iterator[str | Completion]:
-        """Yield the reply in pieces, then whole; see `StreamingModel`."""
+        """Yield the parts of a reply, then the complete one; see `StreamingChatModel`."""
         events = self._schemas.call(prompt, self._start_stream)
         try:
             yield from self._read_stream(
@@ -94,7 +94,7 @@ class AnthropicChat:
             events.close()
 
     def close(self) -> None:
-        """End the connections. The next call makes new ones."""
+        """Close the connections; the next call opens new ones."""
         with self._lock:
             client, self._client = self._client, None
         if client is not None:
@@ -165,7 +165,7 @@ class AnthropicChat:
                 self._client = anthropic.Anthropic(
                     api_key=self._api_key,
                     base_url=self._base_url,
-                    max_retries=0,  # retries are ours: memolith.adapters.models.resilience
+                    max_retries=0,  # memolith.adapters.models.resilience retries
                     timeout=options["timeout"],
                     open_telemetry=False,
                     http_client=anthropic.DefaultHttpxClient(**options),
@@ -194,6 +194,6 @@ class AnthropicChat:
 
 
 def _input_tokens(usage: Any) -> int:
-    """Return what was asked took; what the service had cached is part of it."""
+    """Return the input tokens, including those read from the service's cache."""
     parts = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
     return sum(token_count(dig(usage, part)) for part in parts)

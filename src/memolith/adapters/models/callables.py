@@ -1,4 +1,4 @@
-"""A plain function as a language model."""
+"""Adapters that use plain functions as chat models, embedders, rerankers and arbitrators."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ Message = dict[str, str]
 
 
 class CallableChat:
-    """Makes a model of a function from messages to a text. Thread-safe if the function is.
+    """A chat model from a function of messages. Thread-safe if the function is.
 
-    A message is a dictionary with `role` and `content`. A schema is asked for in words, at the end
-    of the system's message. Each call has a thread of its own, which is left behind where it takes
-    too long. What the function raises is a `ServiceFailed`: its own words may hold what was asked.
+    A message is a dictionary with `role` and `content`. A schema is described in the system
+    message. Each call runs in its own thread, which is abandoned after the timeout. Exceptions of
+    the function become `ServiceFailed` without their message, which may quote the prompt.
     """
 
     def __init__(self, function: Callable[[list[Message]], str], timeout_s: float = 60.0) -> None:
-        """Use this function, and wait so long for it.
+        """Use a function with a timeout in seconds.
 
         The model's name is the function's `name` attribute, or its module and name.
         """
@@ -49,11 +49,11 @@ class CallableChat:
         if isinstance(given, Exception):
             raise ServiceFailed(self.name, f"raised {type(given).__name__}", retryable=True)
         if not isinstance(given, str):
-            raise ServiceFailed(self.name, f"gave a {type(given).__name__}, not a text")
+            raise ServiceFailed(self.name, f"returned {type(given).__name__} instead of str")
         return Completion(given)
 
     def stream(self, prompt: Prompt) -> Iterator[str | Completion]:
-        """Yield the function's reply in one piece, then again as a `Reply`."""
+        """Yield the function's reply in one part, then the complete `Completion`."""
         reply = self.complete(prompt)
         if reply.text:
             yield reply.text
@@ -71,27 +71,27 @@ class CallableChat:
     def _work(self, messages: list[Message], answer: SimpleQueue[object]) -> None:
         try:
             answer.put(self._function(messages))
-        except Exception as error:  # noqa: BLE001 - another's code: it is told to whoever waits
+        except Exception as error:  # noqa: BLE001 - user code: raised in the caller's thread
             answer.put(error)
 
 
-# --- A plain function as an embedder
+# --- Embedder
 
 
 _DIMENSIONS = 2
 
 
 class CallableEmbedder:
-    """Makes an embedder of a function from texts to vectors.
+    """An embedder from a function of texts.
 
-    Vectors are brought to length 1. The model's name is the function's `name` attribute, or
-    its module and name: a store made with one function is not opened with another. The
-    dimension is found by embedding a word, when it is first asked for. What the function raises
-    passes through as it is; nothing is stored then.
+    Vectors are normalised to length 1. The model's name is the function's `name` attribute, or its
+    module and name. A store only opens with the model name that it was created with. The dimension
+    is determined by embedding a word on first use. Exceptions of the function propagate, and
+    nothing is stored then.
     """
 
     def __init__(self, function: Callable[[list[str]], ArrayLike]) -> None:
-        """Use this function."""
+        """Use a function."""
         self._function = function
         self._dimension: int | None = None
         module = getattr(function, "__module__", type(function).__module__)
@@ -111,7 +111,7 @@ class CallableEmbedder:
         return self._dimension
 
     def embed(self, texts: Sequence[str], *, role: TextRole) -> NDArray[np.float32]:
-        """Return the function's vectors of the texts, each of length 1."""
+        """Return the function's vectors of the texts, normalised to length 1."""
         del role
         if not texts:
             return np.empty((0, self.dimension), dtype=np.float32)
@@ -124,28 +124,28 @@ class CallableEmbedder:
     def _vectors(self, texts: list[str]) -> NDArray[np.float32]:
         given = self._function(texts)
         try:
-            with np.errstate(over="ignore"):  # what is too large becomes infinite, and is refused
+            with np.errstate(over="ignore"):  # overflow becomes infinity, rejected below
                 vectors = np.asarray(given, dtype=np.float32)
         except (TypeError, ValueError) as error:
-            raise ServiceFailed(self._name, "gave what is no list of vectors") from error
+            raise ServiceFailed(self._name, "did not return a list of vectors") from error
         if vectors.ndim != _DIMENSIONS or not vectors.shape[1]:
-            raise ServiceFailed(self._name, f"gave vectors of shape {vectors.shape}")
+            raise ServiceFailed(self._name, f"returned vectors of shape {vectors.shape}")
         if not np.isfinite(vectors).all():
-            raise ServiceFailed(self._name, "gave a vector that is not finite")
+            raise ServiceFailed(self._name, "returned a vector that is not finite")
         return vectors
 
 
-# --- A plain function as a reranker
+# --- Reranker
 
 
 class CallableReranker:
-    """Makes a reranker of a function from a query and texts to scores.
+    """A reranker from a function of a query and texts.
 
-    What the function raises passes through as it is; `ServiceFailed` means that it can't be had.
+    Exceptions of the function propagate; `ServiceFailed` means that the reranker is unavailable.
     """
 
     def __init__(self, function: Callable[[str, list[str]], Sequence[float]]) -> None:
-        """Use this function."""
+        """Use a function."""
         self._function = function
 
     def score(self, query: str, texts: Sequence[str]) -> Sequence[float]:
@@ -153,23 +153,23 @@ class CallableReranker:
         return self._function(query, list(texts))
 
 
-# --- An arbitrator for whom nobody waits too long
+# --- Arbitrator with a timeout
 
 
 _SERVICE = "arbitrator"
 
 
 class TimedArbitrator:
-    """Asks another arbitrator, or a function, and gives up after a while.
+    """Runs another arbitrator, or a function, with a timeout.
 
-    Each question has a thread of its own, which is left behind where it takes too long. Whatever
-    goes wrong is a `ServiceFailed`, so that no memory is lost by it.
+    Each call runs in its own thread, which is abandoned after the timeout. All errors become
+    `ServiceFailed`, so that no memory is lost because of them.
     """
 
     def __init__(
         self, arbitrator: Arbitrator | Callable[[str, str], Verdict], timeout_s: float
     ) -> None:
-        """Ask this one, for at most so long each time."""
+        """Use an arbitrator with a timeout in seconds per call."""
         self._ask: Callable[[str, str], Verdict] = (
             arbitrator.arbitrate if hasattr(arbitrator, "arbitrate") else arbitrator
         )
@@ -179,7 +179,7 @@ class TimedArbitrator:
         """Return the verdict.
 
         Raises:
-            ServiceFailed: It failed, gave no verdict, or took too long.
+            ServiceFailed: The arbitrator failed, timed out or returned no verdict.
         """
         answer: SimpleQueue[object] = SimpleQueue()
         work = Thread(target=self._work, args=(existing, candidate, answer), daemon=True)
@@ -187,20 +187,20 @@ class TimedArbitrator:
         try:
             given = answer.get(timeout=self._timeout_s)
         except Empty:
-            problem = f"gave no answer within {self._timeout_s:g} s"
+            problem = f"timed out after {self._timeout_s:g} s"
             raise ServiceFailed(_SERVICE, problem, retryable=True) from None
         if isinstance(given, ServiceFailed):
             raise given
         if isinstance(given, Exception):
             raise ServiceFailed(_SERVICE, f"raised {type(given).__name__}") from given
         if not isinstance(given, Verdict):
-            raise ServiceFailed(_SERVICE, f"gave a {type(given).__name__}, not a Verdict")
+            raise ServiceFailed(_SERVICE, f"returned {type(given).__name__} instead of Verdict")
         if given.operation not in tuple(Operation):
-            raise ServiceFailed(_SERVICE, "gave a verdict of no operation that there is")
+            raise ServiceFailed(_SERVICE, "returned a verdict with an unknown operation")
         return given
 
     def _work(self, existing: str, candidate: str, answer: SimpleQueue[object]) -> None:
         try:
             answer.put(self._ask(existing, candidate))
-        except Exception as error:  # noqa: BLE001 - another's code: it is told to whoever waits
+        except Exception as error:  # noqa: BLE001 - user code: raised in the caller's thread
             answer.put(error)

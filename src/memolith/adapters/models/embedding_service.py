@@ -1,4 +1,4 @@
-"""What all embedding services have in common: batches, retries, and answers that are checked."""
+"""Embedder on top of an embedding service: batching, retries and validation."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from memolith.policies.embedding_models import SelectedModel, iter_batches
 from memolith.ports.models import TextRole
 
 _MIN_VECTOR_LENGTH = 1e-12
-"""A vector shorter than this has no direction that float32 would hold."""
+"""Shorter vectors have no direction in float32."""
 
 
 class VectorService(Protocol):
-    """One service, by its client. Thread-safe.
+    """Client of one embedding service. Thread-safe.
 
     Attributes:
-        name: Of the service, for errors.
+        name: The service's name, for errors.
     """
 
     @property
@@ -33,27 +33,28 @@ class VectorService(Protocol):
         ...
 
     def vectors(self, texts: Sequence[str], role: TextRole) -> Any:
-        """Return what the service gives for texts, in their order: one row of numbers a text.
+        """Request the vectors of texts, in order: one row of numbers per text.
 
-        Nothing is tried again here, and nothing checked that the caller can check.
+        Implementations neither retry nor validate; the caller does.
 
         Raises:
-            ServiceFailed: It gave nothing, or what can't be read. No error holds a text or a key.
+            ServiceFailed: The request failed or the response is unreadable. The error contains no
+                text and no key.
         """
         ...
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close the connections."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class BatchLimits:
-    """How much is asked at once.
+    """Limits of one request.
 
     Attributes:
-        texts: The most texts of a request.
-        chars: The most characters of a request, but for a single text that is longer.
+        texts: Largest number of texts.
+        chars: Largest number of characters; a single longer text is sent alone.
     """
 
     texts: int = 32
@@ -61,9 +62,9 @@ class BatchLimits:
 
 
 class ServiceEmbedder:
-    """An embedder that asks a service. Thread-safe.
+    """An embedder that calls a service. Thread-safe.
 
-    A text without anything but white space is not sent: its vector is zeros.
+    Blank texts are not sent; their vectors are zeros.
     """
 
     def __init__(
@@ -73,7 +74,7 @@ class ServiceEmbedder:
         limits: BatchLimits | None = None,
         guard: ServiceGuard | None = None,
     ) -> None:
-        """Ask this service for vectors of this model, with that care; nothing is asked yet."""
+        """Use a service with a model, batch limits and a guard; nothing is requested yet."""
         self._service = service
         self._model = model
         self._limits = limits or BatchLimits()
@@ -88,12 +89,12 @@ class ServiceEmbedder:
 
     @property
     def known_dimension(self) -> int | None:
-        """The length of a vector; None while only the service knows."""
+        """The length of a vector, or None if only the service knows it."""
         return self._model.dimension or self._discovered_dimension
 
     @property
     def dimension(self) -> int:
-        """The length of a vector. Asks the service where nobody else knows."""
+        """The length of a vector; requested from the service if unknown."""
         if self.known_dimension is None:
             with self._dimension_lock:
                 if self._discovered_dimension is None:
@@ -103,14 +104,14 @@ class ServiceEmbedder:
         return self.known_dimension or 0
 
     def embed(self, texts: Sequence[str], *, role: TextRole) -> NDArray[np.float32]:
-        """Return one vector a text, of length 1, in order.
+        """Return one vector of length 1 per text, in order.
 
         Returns:
             Shape (len(texts), dimension).
 
         Raises:
-            ServiceFailed: The service failed, after what retries there may be, or gave something
-                else than one vector of this length a text.
+            ServiceFailed: The service failed after all retries, or returned other vectors than
+                requested.
         """
         dimension = self.dimension
         vectors = np.zeros((len(texts), dimension), np.float32)
@@ -122,19 +123,19 @@ class ServiceEmbedder:
             found = self._request_vectors(some, role)
             if found.shape[1] != dimension:
                 raise self._build_failure(
-                    f"gave vectors of {found.shape[1]} numbers, not of {dimension}: set"
-                    " `dimension` under [memory.embedding] to what the model has, or to 0"
+                    f"returned vectors with {found.shape[1]} dimensions instead of {dimension}: set"
+                    " `dimension` under [memory.embedding] to the model's dimension, or to 0"
                 )
             vectors[said[first : first + len(some)]] = found
             first += len(some)
         return vectors
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close the connections."""
         self._service.close()
 
     def _request_vectors(self, texts: Sequence[str], role: TextRole) -> NDArray[np.float32]:
-        """Return vectors of length 1 from one request, sent again while that may help."""
+        """Return vectors of length 1 from one batch, with retries."""
         name = self._service.name
         ask = partial(
             self._guard.call_with_retries,
@@ -144,31 +145,33 @@ class ServiceEmbedder:
         return self._guard.limit_concurrency(name, ask)
 
     def _fetch_vectors(self, texts: Sequence[str], role: TextRole) -> NDArray[np.float64]:
-        """Ask once, and check that what comes is a finite vector a text.
+        """Send one request and check that it returns a finite vector per text.
 
-        That is no vector a text, it may be so only this time: it is worth another try.
+        A wrong response may be temporary and is retryable.
         """
         prefix = self._model.prefix(role)
         given = self._service.vectors([prefix + text for text in texts], role)
         try:
             rows = [np.asarray(row, dtype=np.float64) for row in given]
         except (TypeError, ValueError, OverflowError):
-            # Not kept as the cause: its message may show what the service said.
-            raise self._build_failure("gave what is no list of vectors", retryable=True) from None
+            # Not chained: its message may quote the response.
+            raise self._build_failure("did not return a list of vectors", retryable=True) from None
         if len(rows) != len(texts):
             raise self._build_failure(
-                f"gave {len(rows)} vectors for {len(texts)} texts", retryable=True
+                f"returned {len(rows)} vectors for {len(texts)} texts", retryable=True
             )
         shapes = {row.shape for row in rows}
         if len(shapes) != 1 or rows[0].ndim != 1 or not rows[0].size:
-            raise self._build_failure(f"gave vectors of shapes {sorted(shapes)}", retryable=True)
+            raise self._build_failure(
+                f"returned vectors of shapes {sorted(shapes)}", retryable=True
+            )
         vectors = np.stack(rows)
         if not np.isfinite(vectors).all():
-            raise self._build_failure("gave a vector that is not finite", retryable=True)
+            raise self._build_failure("returned a vector that is not finite", retryable=True)
         return vectors
 
     def _normalise(self, vectors: NDArray[np.float64]) -> NDArray[np.float32]:
-        """Return what is kept of vectors, at length 1."""
+        """Truncate vectors to the dimension and normalise them to length 1."""
         whole, kept = self._model.info.dimension, self._model.truncated_dimension
         if kept is not None and vectors.shape[1] == whole:
             vectors = vectors[:, :kept]
@@ -176,7 +179,7 @@ class ServiceEmbedder:
             lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not ((lengths > _MIN_VECTOR_LENGTH) & np.isfinite(lengths)).all():
             raise self._build_failure(
-                "gave a vector of no length, or of none that counts", retryable=True
+                "returned a vector whose length is zero or not finite", retryable=True
             )
         unit: NDArray[np.float32] = (vectors / lengths).astype(np.float32)
         return unit

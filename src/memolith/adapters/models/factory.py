@@ -1,4 +1,4 @@
-"""Where a service is, and the key that it wants, as a section of the settings has it."""
+"""Builds chat models and embedders from the settings."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _VARIABLE: Final = re.compile(r"(?:[A-Z][A-Z0-9_]*)?")
 
 
 def check_url(url: str, section: str) -> None:
-    """Check that an address is one, or empty.
+    """Check that a setting is an HTTP URL or empty.
 
     Raises:
-        InvalidConfiguration: It is none.
+        InvalidConfiguration: It is neither.
     """
     if not url:
         return
@@ -42,15 +42,16 @@ def check_url(url: str, section: str) -> None:
     except ValueError:
         is_address = False
     if not is_address:
-        problem = "must be an address as http://127.0.0.1:8000/v1"
+        problem = "must be a URL such as http://127.0.0.1:8000/v1"
         raise InvalidConfiguration(f"{section}.base_url", problem)
 
 
 def check_variable(variable: str, section: str) -> None:
-    """Check that the name of an environment variable is one, or empty.
+    """Check that a setting is the name of an environment variable or empty.
 
     Raises:
-        InvalidConfiguration: It is none; nor is it repeated, as it may be the key itself.
+        InvalidConfiguration: It is neither. The value is not repeated, since it may be the key
+            itself.
     """
     if not _VARIABLE.fullmatch(variable):
         problem = "must be the name of an environment variable, in capital letters"
@@ -60,29 +61,29 @@ def check_variable(variable: str, section: str) -> None:
 def read_key_variable(
     variable: str, section: str, env: Mapping[str, str], *, is_required: bool
 ) -> str:
-    """Return the key that a variable of the environment holds, "" for none.
+    """Return the key in an environment variable, or "".
 
     Raises:
-        InvalidConfiguration: There is none, and it is wanted.
+        InvalidConfiguration: The variable is empty or missing, and a key is required.
     """
     key = env.get(variable, "").strip() if variable else ""
     if not key and is_required:
-        problem = f"the environment variable {variable} holds no key" if variable else "is empty"
+        problem = f"the environment variable {variable} is not set" if variable else "is empty"
         raise InvalidConfiguration(f"{section}.api_key_env", problem)
     return key
 
 
 def read_key_file(file: str, section: str) -> str:
-    """Return the key that a file holds.
+    """Return the key in a file.
 
     Raises:
-        InvalidConfiguration: It can't be read, or holds none.
+        InvalidConfiguration: The file is unreadable or empty.
     """
     setting = f"{section}.api_key_file"
     path = parse_file_path(file, setting)
     key = _read_key_text(path, setting).strip()
     if not key or len(key.split()) != 1:
-        raise InvalidConfiguration(setting, f"{path} holds no key")
+        raise InvalidConfiguration(setting, f"{path} is empty")
     return key
 
 
@@ -90,11 +91,11 @@ def _read_key_text(path: Path, setting: str) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no text"
+        reason = error.strerror if isinstance(error, OSError) else "it is not a text file"
         raise InvalidConfiguration(setting, f"{path} can't be read: {reason}") from None
 
 
-# --- The language model that is configured
+# --- Chat model
 
 
 NO_PROVIDER: Final = "none"
@@ -105,20 +106,20 @@ _MS: Final = 1000
 
 
 def build_chat_model(settings: Chat, env: Mapping[str, str]) -> ChatModel | None:
-    """Return the model that is configured, None where none is; nothing is asked yet.
+    """Return the configured chat model, or None; nothing is requested yet.
 
     Args:
-        settings: What is configured.
-        env: The environment, for the key.
+        settings: The chat settings.
+        env: Environment variables, for the API key.
 
     Raises:
-        InvalidConfiguration: The model's name, the key, or the service's client is missing, or
-            the service's address is none.
+        InvalidConfiguration: The model name, the key or the client package is missing, or the URL
+            is invalid.
     """
     if settings.provider == NO_PROVIDER:
         return None
     if not settings.model.strip():
-        problem = f"names no model, which chat.provider = {settings.provider!r} needs"
+        problem = f"is required for chat.provider = {settings.provider!r}"
         raise InvalidConfiguration("chat.model", problem)
     check_url(settings.base_url, CHAT_SECTION)
     key = get_api_key(settings, env)
@@ -143,7 +144,7 @@ def build_chat_model(settings: Chat, env: Mapping[str, str]) -> ChatModel | None
 
 
 def build_resilient_chat(model: ChatModel, settings: Chat) -> ResilientChat:
-    """Return a model that is asked again as the settings have it."""
+    """Return a model with the configured retries and circuit breaker."""
     timeout_s = settings.timeout_ms / _MS
     total_s = timeout_s * (settings.max_retries + 1)
     return ResilientChat(
@@ -162,10 +163,10 @@ def _get_chat_class(provider: str) -> type[AnthropicChat | OpenAIChat]:
 
 
 def get_api_key(settings: Chat, env: Mapping[str, str]) -> str:
-    """Return the key, "" where the service wants none.
+    """Return the API key, or "" if the service requires none.
 
     Raises:
-        InvalidConfiguration: There is none, and the service wants one.
+        InvalidConfiguration: The key is missing.
     """
     if settings.api_key_file:
         return read_key_file(settings.api_key_file, CHAT_SECTION)
@@ -177,35 +178,35 @@ def get_api_key(settings: Chat, env: Mapping[str, str]) -> str:
 
 
 def _requires_key(settings: Chat) -> bool:
-    """Tell whether a key must be there: for the services themselves, and where one is named."""
+    """Return whether a key is required: for the provider's own service, or if one is configured."""
     is_named = settings.api_key_env not in {"", _DEFAULT_KEY_VARIABLE}
     is_theirs = settings.provider == "openai" and not settings.base_url
     return is_named or is_theirs or settings.provider == "anthropic"
 
 
-# --- The embedding service that the settings name
+# --- Embedding service
 
 
 LOCAL_MODEL: Final = "all-MiniLM-L6-v2"
-"""The model that comes with Memolith, and no name at any service."""
+"""The bundled local model; no embedding service has a model of this name."""
 
 _EMBEDDING_SECTION: Final = "embedding"
 _OPENAI_KEY_VARIABLE: Final = "OPENAI_API_KEY"
 
 
 def build_service_embedder(settings: Embedding, env: Mapping[str, str]) -> ServiceEmbedder:
-    """Return an embedder that asks the service that is configured; nothing is asked yet.
+    """Return an embedder for the configured service; nothing is requested yet.
 
     Args:
-        own: The settings; the provider is any but `local`.
-        env: The environment: its key is in there, under the name that the settings give.
+        settings: The embedding settings, with a provider other than `local`.
+        env: Environment variables, for the API key.
 
     Raises:
-        InvalidConfiguration: No model is named, it has no vectors of that length, the service's
-            client is not installed, or its key is not there.
+        InvalidConfiguration: The model name, the key or the client package is missing, or the model
+            does not support the dimension.
     """
     if settings.model == LOCAL_MODEL:
-        problem = f"name a model that {settings.provider} has: {LOCAL_MODEL} is the local one"
+        problem = f"name a model of {settings.provider}; {LOCAL_MODEL} is the local model"
         raise InvalidConfiguration(MODEL_SETTING, problem)
     is_here = settings.provider == "sentence-transformers"
     try:
@@ -235,7 +236,7 @@ def _build_vector_service(
 
 
 def _get_embedding_key(settings: Embedding, env: Mapping[str, str]) -> str:
-    """Return the key: OpenAI's goes to OpenAI alone, unless the settings say otherwise."""
+    """Return the API key. OpenAI's key is sent only to OpenAI, unless configured otherwise."""
     if settings.api_key_file:
         return read_key_file(settings.api_key_file, _EMBEDDING_SECTION)
     check_variable(settings.api_key_env, _EMBEDDING_SECTION)

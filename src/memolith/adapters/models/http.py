@@ -1,4 +1,4 @@
-"""What the clients of all services share: bounds on a call, and failures told without content."""
+"""HTTP helpers of all service clients: timeouts, size limits, and errors without content."""
 
 from __future__ import annotations
 
@@ -18,37 +18,39 @@ from memolith.policies.retries import parse_retry_after
 T = TypeVar("T")
 
 CONNECT_TIMEOUT_S: Final = 10.0
-"""How long to wait for a connection, at most: a guess, as long as three lost packets take."""
+"""Longest wait for a connection: as long as three lost packets take. A guess."""
 
 MAX_BODY_BYTES: Final = 1 << 26
-"""The longest body that is read: 256 vectors of 4,096 numbers take some 20 MB. A guess."""
+"""Longest accepted body: 256 vectors of 4,096 numbers take about 20 MB. A guess."""
 
 UNREADABLE_ERRORS: Final = (ValueError, TypeError, KeyError, IndexError, AttributeError)
-"""What clients raise on bodies that are not what they should be."""
+"""Exceptions that clients raise on unexpected bodies."""
 
 _RETRYABLE: Final = frozenset({408, 409, 425, 429})
 _PROBLEMS: Final[Mapping[int, str]] = {
-    400: "refused what it was asked",
-    401: "refused the key",
-    402: "asks to be paid",
-    403: "refused the key",
-    404: "has no such model, or is not there",
-    408: "took too long",
-    413: "was given more than it takes",
-    422: "refused what it was asked",
-    429: "asks to wait",
+    400: "rejected the request",
+    401: "rejected the API key",
+    402: "requires payment",
+    403: "rejected the API key",
+    404: "has no such model or endpoint",
+    408: "timed out",
+    413: "rejected the request as too large",
+    422: "rejected the request",
+    429: "rate limit exceeded",
     529: "is overloaded",
 }
 _SERVER_ERROR: Final = 500
-_NOT_IMPLEMENTED: Final = 501  # "not implemented" will not be otherwise the next time
+_NOT_IMPLEMENTED: Final = 501  # "not implemented": retrying is pointless
 _REDIRECT: Final = range(300, 400)
 
 
 def require_package(module: str, setting: str, *, extra: str | None = None) -> None:
-    """Check that a service's client is installed; the extra is called as it is, or otherwise.
+    """Check that a service's client package is installed.
+
+    The extra that installs it has the name of the module unless `extra` is given.
 
     Raises:
-        InvalidConfiguration: It is not; the message names the extra that brings it.
+        InvalidConfiguration: It is not installed; the message names the extra.
     """
     if find_spec(module) is None:
         problem = f"{module!r} needs its client: pip install 'memolith[{extra or module}]'"
@@ -58,12 +60,12 @@ def require_package(module: str, setting: str, *, extra: str | None = None) -> N
 def status_failure(
     service: str, status: int, headers: Mapping[str, str] | None = None
 ) -> ServiceFailed:
-    """Return what a status of HTTP means.
+    """Return the failure for an HTTP status.
 
-    What the service says to it is left out: it may repeat what it was asked, or the key.
+    The response body is left out, since it may repeat the request or the key.
     """
-    known = "failed" if status >= _SERVER_ERROR else "did not answer"
-    problem = "sent us elsewhere" if status in _REDIRECT else _PROBLEMS.get(status, known)
+    known = "failed" if status >= _SERVER_ERROR else "sent an unexpected response"
+    problem = "sent an unexpected redirect" if status in _REDIRECT else _PROBLEMS.get(status, known)
     given = headers or {}
     return ServiceFailed(
         service,
@@ -75,23 +77,23 @@ def status_failure(
 
 
 def unreachable_failure(service: str) -> ServiceFailed:
-    """Return the failure of a service that can't be reached, or whose connection broke off."""
-    return ServiceFailed(service, "can't be reached, or broke off", retryable=True)
+    """Return the failure of a service that is unreachable or closed the connection."""
+    return ServiceFailed(service, "is unreachable or closed the connection", retryable=True)
 
 
 def timeout_failure(service: str, timeout_s: float) -> ServiceFailed:
-    """Return the failure of a service that took too long."""
-    return ServiceFailed(service, f"gave no answer within {timeout_s:g} s", retryable=True)
+    """Return the failure of a service that timed out."""
+    return ServiceFailed(service, f"timed out after {timeout_s:g} s", retryable=True)
 
 
 def unreadable_failure(service: str) -> ServiceFailed:
-    """Return the failure of a service whose answer is not what its protocol says."""
-    return ServiceFailed(service, "gave an answer that can't be read", retryable=True)
+    """Return the failure of a service whose response violates its protocol."""
+    return ServiceFailed(service, "sent an unreadable response", retryable=True)
 
 
 def incomplete_failure(service: str) -> ServiceFailed:
-    """Return the failure of a reply that did not come to its end."""
-    return ServiceFailed(service, "broke off its reply", retryable=True)
+    """Return the failure of a service whose reply is incomplete."""
+    return ServiceFailed(service, "interrupted its reply", retryable=True)
 
 
 def call_service(
@@ -99,13 +101,13 @@ def call_service(
     error_types: tuple[type[Exception], ...],
     to_failure: Callable[[Exception], ServiceFailed],
 ) -> T:
-    """Return what a call of a client returns, its errors told in our words.
+    """Call a client and translate its errors.
 
-    Ours does not carry theirs along: it may hold what was asked, what came, or the key, and
-    whoever prints a trace of errors prints all of them.
+    The client's error is not chained: it may contain the request, the response or the key, and
+    tracebacks show chained errors.
 
     Raises:
-        ServiceFailed: It raised one of these.
+        ServiceFailed: The client raised one of `error_types`.
     """
     ours = _IN_MODEL_CALL.set(True)
     try:
@@ -125,7 +127,7 @@ def read_stream(
     error_types: tuple[type[Exception], ...],
     to_failure: Callable[[Exception], ServiceFailed],
 ) -> Iterator[T]:
-    """Yield what a stream brings, its errors told in our words."""
+    """Yield the events of a stream and translate the client's errors."""
     while True:
         event: Any = call_service(lambda: next(events, _END), error_types, to_failure)
         if event is _END:
@@ -134,7 +136,7 @@ def read_stream(
 
 
 def dig(value: Any, *path: str | int) -> Any:
-    """Return what lies deep in an answer, and None where anything on the way is missing."""
+    """Return a value at a path in a response, or None if any part of the path is missing."""
     for step in path:
         if isinstance(step, int):
             value = value[step] if isinstance(value, list) and len(value) > step else None
@@ -146,27 +148,26 @@ def dig(value: Any, *path: str | int) -> Any:
 
 
 def token_count(value: Any) -> int:
-    """Return a count of tokens as a service gave it; 0 where it gave none."""
+    """Return a token count from a response, or 0 if it is missing or invalid."""
     return value if isinstance(value, int) and value > 0 else 0
 
 
 def find_http_library(client: type) -> Any:
-    """Return the library that a class of HTTP clients is of: services' clients have had several."""
+    """Return the HTTP library of a client class; different versions use different ones."""
     kind = next(kind for kind in client.__mro__ if kind.__module__.startswith("httpx"))
     return sys.modules[kind.__module__.partition(".")[0]]
 
 
 def build_http_options(httpx: Any, url: str, timeout_s: float) -> dict[str, Any]:
-    """Return what a client of HTTP is made with.
+    """Return the constructor arguments of an HTTP client.
 
-    Nothing is waited for longer than the timeout, no body in one piece takes longer in all or is
-    of unbounded length, no redirect is followed, and what is asked on this machine does not go
-    through the environment's proxy: what is asked goes where it was meant to.
+    The timeout limits each wait, and the whole of an unstreamed body. Bodies are limited in size,
+    redirects are not followed, and requests to this machine bypass the environment's proxy.
 
     Args:
-        httpx: The library, `httpx` or one with the same names.
-        url: Where the service is.
-        timeout_s: For how long to wait, in seconds; a stream, for each piece of it.
+        httpx: The library, `httpx` or a compatible one.
+        url: URL of the service.
+        timeout_s: Timeout in seconds; for a stream, of each part.
     """
 
     class Bounded(httpx.SyncByteStream):  # type: ignore[misc] # which library is not known before
@@ -205,7 +206,7 @@ def build_http_options(httpx: Any, url: str, timeout_s: float) -> dict[str, Any]
 
 
 def proxy_exemptions(url: str) -> dict[str, None]:
-    """Return what keeps a client from asking an address on this machine through a proxy."""
+    """Return the proxy exemption for a URL on this machine; empty for other URLs."""
     host = urlsplit(url).hostname or ""
     try:
         is_near = ip_address(host).is_loopback
@@ -216,7 +217,7 @@ def proxy_exemptions(url: str) -> dict[str, None]:
 
 
 def last_response_headers() -> Mapping[str, str]:
-    """Return the headers of this thread's last answer, for clients that do not hand them on."""
+    """Return the headers of this thread's last response, for clients that do not expose them."""
     return _HEADERS.get() or {}
 
 
@@ -232,10 +233,9 @@ def _allows_record(record: logging.LogRecord) -> bool:
 
 
 def silence_debug_logs(*loggers: str) -> None:
-    """Keep what clients note for debugging out of logs while they work for us.
+    """Suppress debug logs of clients during our calls.
 
-    Some of it holds what was asked. Calls that a program makes itself with the same client are
-    noted as ever.
+    They may contain prompts. Other calls of the program with the same client are logged as usual.
     """
     for name in loggers:
         logging.getLogger(name).addFilter(_allows_record)

@@ -1,4 +1,4 @@
-"""Where a sentence embedding model lies, and what is to be known of it before it is loaded."""
+"""The local embedder: model folders, tokenizers and ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
 
 MODEL_SETTING: Final = "embedding.model"
-"""The setting that names the folder."""
+"""The setting of the model folder."""
 
 Pooling = Literal["mean", "cls"]
-"""How token vectors become one, for a model that gives token vectors."""
+"""How token vectors are combined into one."""
 
 _DEFAULT_MAX_TOKENS: Final = 256
-"""Word pieces; what most sentence embedding models were trained with, so the safe guess."""
+"""Window of most sentence embedding models, in word pieces."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelFolder:
-    """A model's files, and what `memolith-model.json` says of it.
+    """Files of a model, with the description in `memolith-model.json`.
 
     Attributes:
-        name: The model, as the store keeps it.
+        name: The model's name in the store.
         model: The ONNX file.
-        tokenizer: The tokenizer's file, as the library `tokenizers` reads it.
-        dimension: The length of a vector; None where only the model knows.
-        max_tokens: The model's window, special tokens included.
-        query_prefix: Put before a text that is embedded as a query.
-        document_prefix: Put before any other.
-        pooling: How token vectors become one, if the model leaves that to us.
-        optimised: Whether the graph is as it should run, with nothing left to optimise.
+        tokenizer: File of the `tokenizers` library.
+        dimension: Length of a vector; None if only the model knows it.
+        max_tokens: The model's window, including special tokens.
+        query_prefix: Prepended to queries.
+        document_prefix: Prepended to all other texts.
+        pooling: How token vectors are combined, unless the model does it.
+        optimised: Whether the graph is already optimised.
     """
 
     name: str
@@ -60,7 +60,7 @@ class ModelFolder:
 
 
 class _ModelDescription(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`memolith-model.json`: every field may be missing."""
+    """`memolith-model.json`; every field is optional."""
 
     name: str | None = None
     dimension: int | None = None
@@ -71,22 +71,22 @@ class _ModelDescription(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
 
 
 def load_model_folder(path: Path | None) -> ModelFolder:
-    """Describe the model in a folder, or the one that the package memolith-minilm carries.
+    """Return the description of a model folder, or of the bundled model in memolith-minilm.
 
     Only `memolith-model.json` is read.
 
     Raises:
-        InvalidConfiguration: The folder, a file in it, or the package is missing, or
-            `memolith-model.json` is not what it should be.
+        InvalidConfiguration: The folder, one of its files or the package is missing, or
+            `memolith-model.json` is invalid.
     """
     folder = _bundled_folder() if path is None else _describe_folder(path)
     for file in (folder.model, folder.tokenizer):
         if not file.is_file():
             raise InvalidConfiguration(
                 MODEL_SETTING,
-                f"there is no {file}; a model's folder holds model.onnx and tokenizer.json"
+                f"{file} is missing; a model folder needs model.onnx and tokenizer.json"
                 if path
-                else f"memolith-minilm is damaged, {file} is missing; install it again",
+                else f"memolith-minilm is damaged, {file} is missing: reinstall it",
             )
     return folder
 
@@ -97,8 +97,8 @@ def _bundled_folder() -> ModelFolder:
     except ModuleNotFoundError as error:
         raise InvalidConfiguration(
             MODEL_SETTING,
-            "the local model is not installed: install the package memolith-minilm, or name "
-            "the folder of another model in MEMOLITH_MODEL",
+            "the local model is not installed: install the package memolith-minilm, or set "
+            "MEMOLITH_MODEL to the folder of another model",
         ) from error
     return ModelFolder(
         name=memolith_minilm.NAME,
@@ -135,46 +135,45 @@ def _read_description(file: Path) -> _ModelDescription:
         raise InvalidConfiguration(MODEL_SETTING, str(error), str(file)) from error
 
 
-# --- Texts as the word pieces of an embedding model
+# --- Tokenizer
 
 
 _tokenizer_lock = threading.Lock()
 
 
 class WordPieceCounter:
-    """Counts word pieces, as a language model's tokens are estimated by. Thread-safe.
+    """Counts word pieces, to estimate a chat model's tokens. Thread-safe.
 
-    The tokenizer loads at first use, once a process for each file: an embedder of the same model
-    shares it.
+    The tokenizer is loaded on first use, once per file and process, and shared with the embedder.
     """
 
     def __init__(self, model_dir: Path | None = None) -> None:
-        """Count as the model in this folder does; None is the model of memolith-minilm.
+        """Use the tokenizer of a model folder; None for memolith-minilm.
 
         Raises:
-            InvalidConfiguration: There is no such model.
+            InvalidConfiguration: The model is missing.
         """
         self._file = load_model_folder(model_dir).tokenizer
 
     def count(self, texts: Sequence[str]) -> list[int]:
-        """Return the number of word pieces of each text, in order, without special tokens."""
+        """Return the number of word pieces of each text, without special tokens."""
         return [len(encode_text(self._file, text)) for text in texts]
 
 
 def encode_text(file: Path, text: str) -> Encoding:
     """Return all word pieces of a text, without special tokens.
 
-    Lone surrogates count as question marks. One text at a time: the library's batches start
-    threads, which a later fork of the process would have to be protected from.
+    Lone surrogates are replaced by question marks. Texts are encoded one at a time: batches of the
+    library start threads, which are not fork-safe.
     """
     return load_tokenizer(file).encode(_replace_surrogates(text), add_special_tokens=False)
 
 
 def load_tokenizer(file: Path) -> Tokenizer:
-    """Return the tokenizer of a file, without truncation or padding, loaded once a process.
+    """Return the tokenizer in a file, without truncation or padding; cached per process.
 
     Raises:
-        InvalidConfiguration: The file can't be read, or is not a tokenizer's.
+        InvalidConfiguration: The file is unreadable or not a tokenizer.
     """
     with _tokenizer_lock:
         return _load_tokenizer_file(file)
@@ -190,7 +189,7 @@ def _load_tokenizer_file(file: Path) -> Tokenizer:
         raise InvalidConfiguration(MODEL_SETTING, f"{file} can't be read: {error}") from error
     try:
         loaded = Tokenizer.from_buffer(content)
-    except Exception as error:  # the library raises nothing narrower
+    except Exception as error:  # the library has no narrower exception
         raise InvalidConfiguration(MODEL_SETTING, f"{file} is not a tokenizer: {error}") from error
     loaded.no_truncation()
     loaded.no_padding()
@@ -205,32 +204,32 @@ def _replace_surrogates(text: str) -> str:
     return text
 
 
-# --- A sentence embedding model as ONNX Runtime runs it
+# --- ONNX model
 
 
 _INPUTS: Final = frozenset({"input_ids", "attention_mask", "token_type_ids"})
 
 _TEXT_VECTORS: Final = 2
 _TOKEN_VECTORS: Final = 3
-"""Dimensions of an output that holds a vector a text, and of one that holds a vector a token."""
+"""Rank of an output with token vectors; an output with one vector per text has rank 2."""
 
 _ERRORS_ONLY: Final = 3
-"""ONNX Runtime's log level; its warnings are of no use to who uses a finished model."""
+"""Log level of ONNX Runtime; its warnings do not help users of a finished model."""
 
 
 class OnnxModel:
-    """A loaded model. Thread-safe.
+    """A loaded ONNX model. Thread-safe.
 
     Attributes:
-        dimension: The length of a vector.
+        dimension: Length of a vector.
     """
 
     def __init__(self, folder: ModelFolder) -> None:
         """Load the model.
 
         Raises:
-            InvalidConfiguration: The file is not a model that ONNX Runtime can run, takes inputs
-                that texts do not give, or its vectors have another length than was said.
+            InvalidConfiguration: ONNX Runtime can't load the file, the model needs unknown inputs,
+                or its dimension differs from the description.
         """
         self._name = folder.name
         self._pooling = folder.pooling
@@ -246,20 +245,20 @@ class OnnxModel:
         if folder.dimension not in (None, self.dimension):
             raise InvalidConfiguration(
                 MODEL_SETTING,
-                f"{folder.model} gives vectors of {self.dimension} numbers, not of the "
-                f"{folder.dimension} that memolith-model.json says",
+                f"{folder.model} returns vectors with {self.dimension} dimensions, but"
+                f" memolith-model.json says {folder.dimension}",
             )
 
     def embed(self, ids: list[int]) -> NDArray[np.float32]:
-        """Return the vector of one text's token ids, of length 1; shape (dimension,).
+        """Return the normalised vector of a text's token ids, of shape (dimension,).
 
         Raises:
-            ServiceFailed: The model failed on them, or gave what is no finite vector.
+            ServiceFailed: The model failed or returned a vector that is not finite.
         """
         vector = self._run(ids)
         length = float(np.linalg.norm(vector))
         if not 0 < length < float("inf"):
-            raise ServiceFailed(self._name, f"gave a vector of length {length}")
+            raise ServiceFailed(self._name, f"returned a vector of length {length}")
         return vector / np.float32(length)
 
     def _run(self, ids: list[int]) -> NDArray[np.float32]:
@@ -286,22 +285,22 @@ class OnnxModel:
         if found.ndim == _TEXT_VECTORS:
             return np.asarray(found[0])
         if found.ndim == _TOKEN_VECTORS:
-            # No token is padding: each text is run on its own.
+            # No padding: each text runs alone.
             return np.asarray(found[0, 0] if self._pooling == "cls" else found[0].mean(axis=0))
         raise InvalidConfiguration(
-            MODEL_SETTING, f"{self._name} gives an output of shape {found.shape}"
+            MODEL_SETTING, f"{self._name} returns an output of shape {found.shape}"
         )
 
 
 def _find_output(session: InferenceSession) -> str:
-    """Return the output that is already a vector a text, where there is one; else the first."""
+    """Return the output with one vector per text if there is one, else the first output."""
     names: list[str] = [each.name for each in session.get_outputs()]
     return "sentence_embedding" if "sentence_embedding" in names else names[0]
 
 
 def _create_session(folder: ModelFolder) -> InferenceSession:
-    # Before the import: from then on it would count what it is used for, keep that in the user's
-    # cache folder, and try to send it. `disable_telemetry_events` comes too late for that.
+    # Set before the import: afterwards ONNX Runtime would record usage in the user's cache folder
+    # and try to send it. `disable_telemetry_events` runs too late to prevent that.
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     import onnxruntime
     from onnxruntime.capi import onnxruntime_pybind11_state as states
@@ -328,7 +327,7 @@ def _create_session(folder: ModelFolder) -> InferenceSession:
 
 
 def _build_session_options(onnxruntime: Any, folder: ModelFolder) -> Any:
-    """Return how to run the model: on the caller's thread, quietly."""
+    """Return options to run on the caller's thread, without logs."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
@@ -338,33 +337,32 @@ def _build_session_options(onnxruntime: Any, folder: ModelFolder) -> Any:
     return options
 
 
-# --- A sentence embedding model in this process, on ONNX Runtime
+# --- Embedder
 
 
 _THREADS: Final = 2
-"""Beyond two, threads of one import take the processor from everybody else's queries: a guess."""
+"""More threads would let one import starve other callers of CPU. A guess."""
 
 
 class LocalEmbedder:
-    """Embeds texts with an ONNX model. Thread-safe; the model loads at first use, once.
+    """Embeds texts with an ONNX model. Thread-safe; the model is loaded once, on first use.
 
-    Each text is run on its own. Batches would be some 10 % faster, but in most 8-bit models a
-    text's vector then depends on the batch; several texts are spread over threads instead.
-    Nothing is sent anywhere, and nothing downloaded.
+    Each text runs alone: batches would be about 10 % faster, but in most 8-bit models a vector then
+    depends on its batch. Several texts run in parallel threads. Nothing is sent or downloaded.
     """
 
     def __init__(self, model_dir: Path | None = None, *, threads: int | None = None) -> None:
-        """Use the model in this folder; None is all-MiniLM-L6-v2 of the package memolith-minilm.
+        """Use the model in a folder; None for all-MiniLM-L6-v2 of the package memolith-minilm.
 
         Args:
-            model_dir: Holds `model.onnx`, `tokenizer.json` and, if there is more to say,
-                `memolith-model.json` with any of name, dimension, max_tokens, query_prefix,
-                document_prefix and pooling ("mean" or "cls").
-            threads: How many texts of a call to embed at once, at least 1; None is two, or one
-                on a machine with one processor.
+            model_dir: Contains `model.onnx`, `tokenizer.json` and optionally `memolith-model.json`
+                with any of name, dimension, max_tokens, query_prefix, document_prefix and pooling
+                ("mean" or "cls").
+            threads: Number of texts of a call that are embedded in parallel, at least 1. None: two,
+                or one on a machine with one processor.
 
         Raises:
-            InvalidConfiguration: There is no such model.
+            InvalidConfiguration: The model is missing.
         """
         self._folder = load_model_folder(model_dir)
         self._threads = threads or min(_THREADS, os.cpu_count() or 1)
@@ -378,25 +376,25 @@ class LocalEmbedder:
 
     @property
     def dimension(self) -> int:
-        """The length of a vector. Loads the model where only that knows."""
+        """The length of a vector. Loads the model if its description does not contain it."""
         return self._folder.dimension or self._get_model().dimension
 
     @property
     def max_tokens(self) -> int:
-        """The model's window in word pieces, special tokens included: more is cut off."""
+        """The model's window in word pieces, with special tokens; longer texts are cut."""
         return self._folder.max_tokens
 
     def embed(self, texts: Sequence[str], *, role: TextRole) -> NDArray[np.float32]:
-        """Return one vector a text, of length 1, in order.
+        """Return one vector of length 1 per text, in order.
 
-        A text without a single word piece, such as the empty one, gets a vector of zeros.
+        A text without word pieces, such as the empty one, gets a vector of zeros.
 
         Returns:
             Shape (len(texts), dimension).
 
         Raises:
             InvalidConfiguration: The model can't be loaded.
-            ServiceFailed: The model failed on a text, or gave what is no finite vector.
+            ServiceFailed: The model failed or returned a vector that is not finite.
         """
         vectors = np.zeros((len(texts), self.dimension), np.float32)
         if len(texts) <= 1 or self._threads == 1:
@@ -413,7 +411,7 @@ class LocalEmbedder:
         return self._get_model().embed(ids) if ids else np.zeros(self.dimension, np.float32)
 
     def _token_ids(self, role: TextRole, text: str) -> list[int]:
-        """Return what the model reads: prefix and text, cut to the window, with special tokens."""
+        """Return the token ids of prefix and text, truncated to the window, with special tokens."""
         folder = self._folder
         pieces = encode_text(folder.tokenizer, text)
         if not len(pieces):

@@ -1,4 +1,4 @@
-"""A model as one owner may use it: counted, and within the limits of an hour."""
+"""Per-owner metering of chat model calls, with hourly limits."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class UsageLimits:
-    """What an owner may spend in an hour; 0: as much as there is."""
+    """Hourly limits of an owner; 0 for none."""
 
     calls: int = 0
     tokens: int = 0
 
 
 class MeteredChatProvider:
-    """A model as each owner may use it. Thread-safe.
+    """A chat model with usage accounting per owner. Thread-safe.
 
-    Every try of a call counts, failed ones too, before it is made: a process that dies has still
-    counted it. Tokens are as the service counts them, and where it does not say, counted by us.
-    A call that begins under the limit of tokens may end over it.
+    Every attempt counts before it is sent, including failed ones, so that crashes are counted too.
+    Tokens are the service's counts, or estimates if it sends none. A call that starts below the
+    token limit may exceed it.
 
-    The store keeps nothing of an owner who has nothing stored, nor where it can't be written: no
-    call fails for that, and what this process has asked counts against the limits all the same.
+    The store records nothing for owners without data or when it is read-only. Calls do not fail
+    then; this process still enforces the limits on its own calls.
 
     Attributes:
         name: Service and model.
-        prices: What its tokens cost.
+        prices: Token prices.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class MeteredChatProvider:
         limits: UsageLimits | None = None,
         prices: Prices | None = None,
     ) -> None:
-        """Count there, by this clock, and hold these limits."""
+        """Use a chat model, a usage counter, a clock, a token counter, limits and prices."""
         self.name = chat.name
         self.prices = prices or Prices()
         self._chat = chat
@@ -66,20 +66,20 @@ class MeteredChatProvider:
         self._lock = threading.Lock()
 
     def for_owner(self, owner_id: str) -> ResilientChat:
-        """Return the model as one owner may use it."""
+        """Return the model for one owner."""
         return self._chat.with_wrapper(lambda model: _MeteredChat(model, owner_id, self))
 
     def close(self) -> None:
-        """End the connections, where the model holds any."""
+        """Close the connections."""
         self._chat.close()
 
     def record_call(self, owner_id: str, service: str, purpose: str) -> None:
-        """Count a call that is about to be made.
+        """Count a call before it is sent.
 
         Raises:
-            LimitReached: The owner has none left this hour.
+            LimitReached: The owner has no calls left in this hour.
         """
-        with self._lock:  # so that of several threads no two take the last call
+        with self._lock:  # no two threads may take the last call
             now = self._clock.now()
             self._check_limits(owner_id, service, now)
             self._local_usage.add(owner_id, ModelUsage(calls=1), now)
@@ -99,7 +99,7 @@ class MeteredChatProvider:
             self._usage.add(owner_id, purpose, spent, at=now)
         except (StoreReadOnly, StoreUnavailable) as error:
             if not self._is_uncounted:
-                _log.warning("calls of a language model can't be counted in the store: %s", error)
+                _log.warning("model usage can't be recorded in the store: %s", error)
             self._is_uncounted = True
         else:
             self._is_uncounted = False
@@ -123,7 +123,7 @@ class MeteredChatProvider:
 
 
 class _LocalUsage:
-    """What this process has spent for each owner in the hour that it is."""
+    """Usage of each owner in the current hour, in this process."""
 
     def __init__(self) -> None:
         self._hour = 0
@@ -140,7 +140,7 @@ class _LocalUsage:
 
 
 class _MeteredChat:
-    """A model whose calls are counted for one owner."""
+    """A chat model whose calls are counted for one owner."""
 
     def __init__(self, model: ChatModel, owner_id: str, meter: MeteredChatProvider) -> None:
         self.name = model.name
@@ -165,7 +165,7 @@ class _MeteredChat:
             for piece in pieces:
                 said = piece if isinstance(piece, Completion) else Completion(said.text + piece)
                 yield piece
-        finally:  # what came was paid for, though it broke off or nobody reads on
+        finally:  # received parts are billed even if the stream ends early
             close_stream(pieces)
             if said.text:
                 self._meter.record_tokens(self._owner_id, prompt, said)

@@ -1,4 +1,4 @@
-"""Ollama's own client."""
+"""Chat model and embeddings of Ollama."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ OLLAMA_URL: Final = "http://127.0.0.1:11434"
 
 
 class OllamaClient:
-    """The client, opened at the first call, its failures told in our words. Thread-safe."""
+    """An Ollama client that connects on the first call and translates errors. Thread-safe."""
 
     def __init__(
         self, name: str, setting: str, *, api_key: str, base_url: str, timeout_s: float
     ) -> None:
-        """Make a client; nothing is sent yet.
+        """Configure the client; nothing is sent yet.
 
         Args:
-            name: Of service and model, for errors.
-            setting: The setting that asks for it.
-            api_key: A key, where there is something before Ollama that wants one.
-            base_url: Where Ollama is; "": on this machine.
-            timeout_s: How long to wait for an answer, or for the next piece of it.
+            name: Service and model, for errors.
+            setting: The setting that selects Ollama, for errors.
+            api_key: Bearer token, if a proxy in front of Ollama requires one.
+            base_url: URL of Ollama; "" for this machine.
+            timeout_s: Timeout of a response, or of the next part of a stream, in seconds.
 
         Raises:
             InvalidConfiguration: The client is not installed.
@@ -63,24 +63,24 @@ class OllamaClient:
         self._lock = threading.Lock()
 
     def call(self, request: Callable[[ollama.Client], T]) -> T:
-        """Return what a function gets from the client.
+        """Call a function with the client and return its result.
 
         Raises:
-            ServiceFailed: It got nothing.
+            ServiceFailed: The request failed.
         """
         client = self._get_client()
         return call_service(lambda: request(client), self._error_types(), self._to_failure)
 
     def read_stream(self, events: Iterator[T]) -> Iterator[T]:
-        """Yield what a stream brings.
+        """Yield the events of a stream.
 
         Raises:
-            ServiceFailed: It broke off.
+            ServiceFailed: The stream broke off.
         """
         return read_stream(events, self._error_types(), self._to_failure)
 
     def close(self) -> None:
-        """End the connections. The next call makes new ones."""
+        """Close the connections; the next call opens new ones."""
         with self._lock:
             client, self._client = self._client, None
         if client is not None:
@@ -112,7 +112,7 @@ class OllamaClient:
         if isinstance(error, httpx.TimeoutException):
             return timeout_failure(self._name, self._timeout_s)
         if isinstance(error, ollama.ResponseError):
-            if error.status_code < 0:  # something that is said within a stream
+            if error.status_code < 0:  # an error within a stream
                 return incomplete_failure(self._name)
             return status_failure(self._name, error.status_code, last_response_headers())
         if isinstance(error, ConnectionError | httpx.HTTPError):
@@ -120,11 +120,11 @@ class OllamaClient:
         return unreadable_failure(self._name)
 
 
-# --- Ollama, by its own client
+# --- Chat model
 
 
 class OllamaChat:
-    """A model that Ollama runs. Thread-safe. Nothing is sent before the first call."""
+    """A chat model of Ollama. Thread-safe. Nothing is sent before the first call."""
 
     def __init__(
         self,
@@ -136,16 +136,16 @@ class OllamaChat:
         temperature: float | None = None,
         context_window: int = 0,
     ) -> None:
-        """Use a model.
+        """Configure the model.
 
         Args:
-            model: Its name, as `ollama list` has it.
-            api_key: A key, where there is something before Ollama that wants one.
-            base_url: Where Ollama is; "": on this machine.
-            timeout_s: How long to wait for a reply, or for the next piece of it.
-            temperature: How much is left to chance; None: as the model has it.
-            context_window: How many tokens Ollama makes room for; 0: its own number, over which it
-                silently drops the beginning of what it is asked.
+            model: Name as in `ollama list`.
+            api_key: Bearer token, if a proxy in front of Ollama requires one.
+            base_url: URL of Ollama; "" for this machine.
+            timeout_s: Timeout of a reply, or of the next part of a streamed one, in seconds.
+            temperature: Sampling temperature; None for the model's default.
+            context_window: Context size in tokens; 0 for Ollama's default. Ollama silently drops
+                the beginning of longer prompts.
 
         Raises:
             InvalidConfiguration: The client is not installed.
@@ -167,7 +167,7 @@ class OllamaChat:
         return self._schemas.call(prompt, self._complete)
 
     def stream(self, prompt: Prompt) -> Iterator[str | Completion]:
-        """Yield the reply in pieces, then whole; see `StreamingModel`."""
+        """Yield the parts of a reply, then the complete one; see `StreamingChatModel`."""
         parts: Any = self._schemas.call(prompt, self._start_stream)
         try:
             yield from self._read_stream(parts)
@@ -175,7 +175,7 @@ class OllamaChat:
             parts.close()
 
     def close(self) -> None:
-        """End the connections. The next call makes new ones."""
+        """Close the connections; the next call opens new ones."""
         self._client.close()
 
     def _complete(self, prompt: Prompt) -> Completion:
@@ -187,7 +187,7 @@ class OllamaChat:
         return _build_reply(text, done)
 
     def _start_stream(self, prompt: Prompt) -> Any:
-        """Return the parts of a reply, the first of which is there: only then is it asked."""
+        """Return the stream once its first part has arrived, which is when the request is sent."""
         request = self._request(prompt) | {"stream": True}
         source: Any = self._client.call(lambda client: client.chat(**request))
         parts = self._client.read_stream(source)
@@ -235,13 +235,13 @@ def _build_reply(text: str, last: Any) -> Completion:
     )
 
 
-# --- Vectors from Ollama's `/api/embed`
+# --- Embeddings (`/api/embed`)
 
 
 class OllamaVectorService:
-    """Gives the vectors of a model that Ollama runs. Thread-safe.
+    """Embeddings of a model that Ollama runs. Thread-safe.
 
-    Vectors come whole; older versions of Ollama know nothing of shorter ones.
+    Vectors are requested at full length: older versions of Ollama can't shorten them.
     """
 
     def __init__(
@@ -252,7 +252,7 @@ class OllamaVectorService:
         base_url: str = "",
         timeout_s: float = 30.0,
     ) -> None:
-        """Use a model; nothing is sent yet. The arguments are those of `OllamaClient`.
+        """Configure the model; nothing is sent yet. The arguments are those of `OllamaClient`.
 
         Raises:
             InvalidConfiguration: The client is not installed.
@@ -268,10 +268,10 @@ class OllamaVectorService:
         )
 
     def vectors(self, texts: Sequence[str], role: TextRole) -> Any:
-        """Return Ollama's vectors of texts; the prefix of a role stands before them already.
+        """Return the vectors of texts, which already have their role's prefix.
 
         Raises:
-            ServiceFailed: There are none.
+            ServiceFailed: The request failed.
         """
         del role
         return dig(
@@ -279,5 +279,5 @@ class OllamaVectorService:
         )
 
     def close(self) -> None:
-        """End the connections."""
+        """Close the connections."""
         self._client.close()

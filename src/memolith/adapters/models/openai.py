@@ -1,4 +1,4 @@
-"""OpenAI's own client, for OpenAI and every service that speaks its protocol."""
+"""Chat model, embeddings and transcription for OpenAI and compatible services."""
 
 from __future__ import annotations
 
@@ -35,26 +35,26 @@ T = TypeVar("T")
 
 OPENAI_URL: Final = "https://api.openai.com/v1"
 NO_KEY: Final = "none"
-"""What stands where a key does, for services that want none: their client insists on one."""
+"""Placeholder for services without a key; the client requires one."""
 
 
 class OpenAIClient:
-    """The client, opened at the first call, its failures told in our words. Thread-safe.
+    """An OpenAI client that connects on the first call and translates errors. Thread-safe.
 
-    What the environment says to it about where to send things does not count here.
+    Environment variables for the client's base URL are ignored.
     """
 
     def __init__(
         self, name: str, setting: str, *, api_key: str, base_url: str, timeout_s: float
     ) -> None:
-        """Make a client; nothing is sent yet.
+        """Configure the client; nothing is sent yet.
 
         Args:
-            name: Of service and model, for errors.
-            setting: The setting that asks for it.
-            api_key: The key, "" for a service that wants none.
-            base_url: Where the service is, with its `/v1`; "": OpenAI.
-            timeout_s: How long to wait for an answer, or for the next piece of it.
+            name: Service and model, for errors.
+            setting: The setting that selects the service, for errors.
+            api_key: API key; "" for a service that requires none.
+            base_url: URL of the service, including `/v1`; "" for OpenAI.
+            timeout_s: Timeout of a response, or of the next part of a stream, in seconds.
 
         Raises:
             InvalidConfiguration: The client is not installed.
@@ -68,24 +68,24 @@ class OpenAIClient:
         self._lock = threading.Lock()
 
     def call(self, request: Callable[[openai.OpenAI], T]) -> T:
-        """Return what a function gets from the client.
+        """Call a function with the client and return its result.
 
         Raises:
-            ServiceFailed: It got nothing.
+            ServiceFailed: The request failed.
         """
         client = self._get_client()
         return call_service(lambda: request(client), self._error_types(), self._to_failure)
 
     def read_stream(self, events: Iterator[T]) -> Iterator[T]:
-        """Yield what a stream brings.
+        """Yield the events of a stream.
 
         Raises:
-            ServiceFailed: It broke off.
+            ServiceFailed: The stream broke off.
         """
         return read_stream(events, self._error_types(), self._to_failure)
 
     def close(self) -> None:
-        """End the connections. The next call makes new ones."""
+        """Close the connections; the next call opens new ones."""
         with self._lock:
             client, self._client = self._client, None
         if client is not None:
@@ -102,7 +102,7 @@ class OpenAIClient:
                 self._client = openai.OpenAI(
                     api_key=self._api_key,
                     base_url=self._base_url,
-                    max_retries=0,  # retries are ours
+                    max_retries=0,  # memolith.adapters.models.resilience retries
                     timeout=options["timeout"],
                     http_client=openai.DefaultHttpxClient(**options),
                 )
@@ -129,18 +129,18 @@ class OpenAIClient:
         )
 
 
-# --- OpenAI, and every service that speaks its protocol, by OpenAI's own client
+# --- Chat model
 
 
 TRUNCATED_REASONS: Final = frozenset({"length", "content_filter", "max_tokens"})
-"""Why a reply ended that is not whole. Services have many words for the other case."""
+"""Finish reasons of an incomplete reply. Services have various names for a complete one."""
 
 
 class OpenAIChat:
-    """A model of OpenAI, or of a service that speaks its protocol. Thread-safe.
+    """A chat model of OpenAI or a compatible service. Thread-safe.
 
-    Nothing is sent before the first call. What the environment says to OpenAI's client about
-    where to send things does not count here.
+    Nothing is sent before the first call. Environment variables for the OpenAI client's base URL
+    are ignored.
     """
 
     def __init__(
@@ -152,21 +152,21 @@ class OpenAIChat:
         timeout_s: float = 60.0,
         temperature: float | None = None,
     ) -> None:
-        """Use a model.
+        """Configure the model.
 
         Args:
-            model: Its name, as the service has it.
-            api_key: The key, "" for a service that wants none.
-            base_url: Where the service is, with its `/v1`; "": OpenAI.
-            timeout_s: How long to wait for a reply, or for the next piece of it.
-            temperature: How much is left to chance; None: as the service has it.
+            model: The service's name of the model.
+            api_key: API key; "" for a service that requires none.
+            base_url: URL of the service, including `/v1`; "" for OpenAI.
+            timeout_s: Timeout of a reply, or of the next part of a streamed one, in seconds.
+            temperature: Sampling temperature; None for the service's default.
 
         Raises:
             InvalidConfiguration: The client is not installed.
         """
         self.name = f"openai:{model}"
         self._model = model
-        # Other services know the older name of it, and newer models of OpenAI only the newer.
+        # Compatible services support only the older name; newer OpenAI models only the new one.
         self._limit = "max_tokens" if base_url else "max_completion_tokens"
         self._extra_fields = {} if temperature is None else {"temperature": temperature}
         self._schemas = SchemaFallback()
@@ -179,7 +179,7 @@ class OpenAIChat:
         return self._schemas.call(prompt, self._complete)
 
     def stream(self, prompt: Prompt) -> Iterator[str | Completion]:
-        """Yield the reply in pieces, then whole; see `StreamingModel`."""
+        """Yield the parts of a reply, then the complete one; see `StreamingChatModel`."""
         events = self._schemas.call(prompt, self._start_stream)
         try:
             yield from self._read_stream(self._client.read_stream(iter(events)))
@@ -187,7 +187,7 @@ class OpenAIChat:
             events.close()
 
     def close(self) -> None:
-        """End the connections. The next call makes new ones."""
+        """Close the connections; the next call opens new ones."""
         self._client.close()
 
     def _complete(self, prompt: Prompt) -> Completion:
@@ -241,11 +241,11 @@ def _build_reply(text: str, finish: Any, usage: Any) -> Completion:
     )
 
 
-# --- Vectors from any service with OpenAI's `/v1/embeddings`: OpenAI, vLLM, TEI and others
+# --- Embeddings (`/v1/embeddings`): OpenAI, vLLM, TEI and others
 
 
 class OpenAIVectorService:
-    """Gives the vectors of a service that speaks OpenAI's protocol. Thread-safe."""
+    """Embeddings of OpenAI or a compatible service. Thread-safe."""
 
     def __init__(
         self,
@@ -255,7 +255,7 @@ class OpenAIVectorService:
         base_url: str = "",
         timeout_s: float = 30.0,
     ) -> None:
-        """Use a model; nothing is sent yet. The arguments are those of `OpenAIClient`.
+        """Configure the model; nothing is sent yet. The arguments are those of `OpenAIClient`.
 
         Raises:
             InvalidConfiguration: The client is not installed.
@@ -268,16 +268,16 @@ class OpenAIVectorService:
             base_url=base_url,
             timeout_s=timeout_s,
         )
-        # As numbers: not all services know how to send them otherwise.
+        # As numbers: not all services support base64.
         self._request: dict[str, Any] = {"model": model.requested_name, "encoding_format": "float"}
         if model.truncated_dimension is not None and model.info.accepts_dimension:
             self._request["dimensions"] = model.truncated_dimension
 
     def vectors(self, texts: Sequence[str], role: TextRole) -> Any:
-        """Return the service's vectors of texts; the prefix of a role stands before them already.
+        """Return the vectors of texts, which already have their role's prefix.
 
         Raises:
-            ServiceFailed: There are none.
+            ServiceFailed: The request failed.
         """
         del role
         done = self._client.call(
@@ -288,29 +288,29 @@ class OpenAIVectorService:
             raise unreadable_failure(self.name)
         places = [dig(row, "index") for row in rows]
         if sorted(map(repr, places)) != sorted(map(repr, range(len(rows)))):
-            raise unreadable_failure(self.name)  # which vector is of which text can't be told
+            raise unreadable_failure(self.name)  # vectors can't be assigned to texts
         by_place = dict(zip(places, rows, strict=True))
         return [dig(by_place[place], "embedding") for place in range(len(rows))]
 
     def close(self) -> None:
-        """End the connections."""
+        """Close the connections."""
         self._client.close()
 
 
-# --- OpenAI's transcription, and that of every service that speaks its protocol
+# --- Transcription
 
 
 class OpenAITranscriber:
     """See the port. Nothing is sent before the first call."""
 
     def __init__(self, model: str, *, api_key: str, base_url: str, timeout_s: float) -> None:
-        """Use a model.
+        """Configure the model.
 
         Args:
-            model: Its name, as the service has it.
-            api_key: The key, "" for a service that wants none.
-            base_url: Where the service is, with its `/v1`.
-            timeout_s: How long to wait.
+            model: The service's name of the model.
+            api_key: API key; "" for a service that requires none.
+            base_url: URL of the service, including `/v1`.
+            timeout_s: Timeout in seconds.
 
         Raises:
             InvalidConfiguration: The client is not installed.

@@ -1,4 +1,4 @@
-"""A model that is asked again where it fails, and left alone where it keeps failing."""
+"""Retries, circuit breaker and schema fallback for chat models and services."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from memolith.ports.models import ChatMessage, ChatModel, Completion, Prompt
 T = TypeVar("T")
 
 MAX_CONCURRENT_CALLS: Final = 4
-"""A guess: what a service for one user bears."""
+"""Largest number of concurrent calls to a service. A guess."""
 
 _log = logging.getLogger(__name__)
 
 
 class ServiceGuard:
-    """How a service has done lately, and how it is treated: shared by all who ask it.
+    """Retries, circuit breaker and concurrency limit of one service, shared by its callers.
 
     Thread-safe.
     """
@@ -39,30 +39,30 @@ class ServiceGuard:
         sleep: Callable[[float], object] = time.sleep,
         chance: Callable[[], float] | None = None,
     ) -> None:
-        """Treat a service by these rules.
+        """Configure the guard.
 
         Args:
-            retrying: How often it is asked again.
-            breaking: When it is left alone.
-            calls_at_once: How many calls may be under way, streams aside.
-            monotonic_s: A clock that never goes back, in seconds.
-            sleep: Waits so many seconds.
-            chance: Gives numbers from 0 to 1.
+            retry_policy: Number of attempts and their backoff.
+            breaker_policy: When the circuit opens.
+            max_concurrent_calls: Largest number of concurrent calls, not counting streams.
+            monotonic_s: Monotonic clock in seconds.
+            sleep: Waits a number of seconds.
+            chance: Returns random numbers from 0 to 1.
         """
         self._retry_policy = retry_policy or RetryPolicy()
         self._breaker_policy = breaker_policy or BreakerPolicy()
         self._slots = threading.BoundedSemaphore(max_concurrent_calls)
         self._now_s = monotonic_s
         self._sleep = sleep
-        self._chance = chance or random.Random().random  # noqa: S311 - no secret
+        self._chance = chance or random.Random().random  # noqa: S311 - not for cryptography
         self._circuit = CircuitState()
         self._lock = threading.Lock()
 
     def call_with_retries(self, service: str, call: Callable[[], T]) -> T:
-        """Return what a call returns, made again where it fails and may yet succeed.
+        """Return the result of a call, retrying failures that may be temporary.
 
         Raises:
-            ServiceFailed: It failed to the end, or the service is left alone.
+            ServiceFailed: All attempts failed, or the circuit is open.
         """
         began_s = self._now_s()
         tries = 0
@@ -76,24 +76,26 @@ class ServiceGuard:
                 pause_s = self._pause_s(failure, tries, began_s)
                 if pause_s is None:
                     raise
-                _log.info("%s; tried again in %.1f s", failure, pause_s)
+                _log.info("%s; retrying in %.1f s", failure, pause_s)
             self._sleep(pause_s)
 
     def limit_concurrency(self, service: str, call: Callable[[], T]) -> T:
-        """Return what a call returns, waiting while too many are under way.
+        """Return the result of a call, waiting while too many calls are running.
 
         Raises:
-            ServiceFailed: None of them ended.
+            ServiceFailed: No slot became free in time.
         """
         if not self._slots.acquire(timeout=self._retry_policy.max_total_s):
-            raise ServiceFailed(service, "is busy with other calls of ours", retryable=True)
+            raise ServiceFailed(
+                service, "too many concurrent calls; try again later", retryable=True
+            )
         try:
             return call()
         finally:
             self._slots.release()
 
     def record_failure(self) -> None:
-        """Note that a call failed after it had begun to answer."""
+        """Record a failure of a call whose reply had started."""
         self._update_circuit(
             lambda circuit, now_s: circuit.record_failure(self._breaker_policy, now_s)
         )
@@ -108,7 +110,7 @@ class ServiceGuard:
         except ServiceFailed as failure:
             if failure.retryable:
                 self.record_failure()
-            else:  # it answered, if only that it won't: the fault is with what was asked
+            else:  # the service works: the request was at fault
                 self._update_circuit(lambda circuit, _now_s: circuit.record_success())
             raise
         except BaseException:
@@ -127,7 +129,7 @@ class ServiceGuard:
                 return
         raise ServiceFailed(
             service,
-            f"is left alone after {failures} failures in a row: again in {wait_s:.0f} s",
+            f"circuit open after {failures} consecutive failures; retry in {wait_s:.0f} s",
             retryable=True,
             retry_after_s=wait_s,
         )
@@ -146,19 +148,16 @@ class ServiceGuard:
 
 
 class ResilientChat:
-    """A model that is asked again where it fails, and left alone where it keeps failing.
-
-    Thread-safe.
-    """
+    """A chat model with retries and a circuit breaker. Thread-safe."""
 
     def __init__(self, model: ChatModel, guard: ServiceGuard | None = None) -> None:
-        """Ask this model, with that care."""
+        """Use a model and a guard."""
         self.name = model.name
         self._model: Any = model
         self._guard = guard or ServiceGuard()
 
     def with_wrapper(self, wrap: Callable[[ChatModel], ChatModel]) -> ResilientChat:
-        """Return the same with the model in a wrapping, which so sees each try of a call."""
+        """Return a copy with a wrapped model; the wrapper sees each attempt of a call."""
         return ResilientChat(wrap(self._model), self._guard)
 
     def complete(self, prompt: Prompt) -> Completion:
@@ -173,10 +172,10 @@ class ResilientChat:
         )
 
     def stream(self, prompt: Prompt) -> Iterator[str | Completion]:
-        """Yield the reply in pieces, then whole; see `StreamingModel`.
+        """Yield the parts of a reply, then the complete one; see `StreamingChatModel`.
 
-        It is asked again only while nothing has come yet. A model that can't stream gives its
-        reply in one piece.
+        Failures are retried only before the first part. A model without streaming yields its reply
+        in one part.
         """
         first, pieces = self._guard.call_with_retries(
             self.name, lambda: _read_first_piece(self._open_stream(prompt))
@@ -192,7 +191,7 @@ class ResilientChat:
             close_stream(pieces)
 
     def close(self) -> None:
-        """End the connections, where the model holds any."""
+        """Close the connections, if the model has any."""
         if hasattr(self._model, "close"):
             self._model.close()
 
@@ -203,12 +202,12 @@ class ResilientChat:
 
 
 def _read_first_piece(pieces: Any) -> tuple[list[str | Completion], Any]:
-    """Return what comes first of a stream, and the rest."""
+    """Return the first part of a stream in a list, and the rest of the stream."""
     return [piece for _, piece in zip(range(1), pieces, strict=False)], pieces
 
 
 def close_stream(pieces: Any) -> None:
-    """End a stream before its end, where it holds anything."""
+    """Close a stream early."""
     if hasattr(pieces, "close"):
         pieces.close()
 
@@ -219,17 +218,17 @@ def _single_piece_stream(reply: Completion) -> Iterator[str | Completion]:
     yield reply
 
 
-# --- Replies to a schema: by the service where it can, else asked for in words
+# --- Schema fallback
 
 
 _SCHEMA_REFUSED: Final = frozenset({400, 422})
-"""What services answer to a field that they do not know."""
+"""Status codes with which services reject unknown request fields."""
 
 
 def describe_schema_in_prompt(prompt: Prompt) -> Prompt:
-    """Return a prompt that asks for its schema in words: where the system speaks, at its end.
+    """Return the prompt with its schema described at the end of the system message.
 
-    It stands in the one system turn, since many chat templates take no second one.
+    There is only one system message, since many chat templates do not support two.
     """
     if prompt.schema is None:
         return prompt
@@ -247,21 +246,23 @@ def describe_schema_in_prompt(prompt: Prompt) -> Prompt:
 
 
 class SchemaFallback:
-    """Whether a service takes schemas: found out once, and remembered. Thread-safe.
+    """Sends schemas to a service until it rejects one, then describes them in the prompt.
+
+    Thread-safe.
 
     Attributes:
-        are_taken: Whether it does, as far as is known.
+        is_supported: Whether the service supports schemas, as far as known.
     """
 
     def __init__(self) -> None:
-        """Suppose that it does."""
+        """Assume that schemas are supported."""
         self.is_supported = True
 
     def call(self, prompt: Prompt, ask: Callable[[Prompt], T]) -> T:
-        """Return what a service replies: asked with the schema or, if it refuses that, in words.
+        """Return the reply to a prompt, with its schema in the request or described in the prompt.
 
         Raises:
-            ServiceFailed: It gave no reply to either.
+            ServiceFailed: Both requests failed.
         """
         if prompt.schema is None or not self.is_supported:
             return ask(describe_schema_in_prompt(prompt))
@@ -271,5 +272,5 @@ class SchemaFallback:
             if failure.status not in _SCHEMA_REFUSED:
                 raise
         reply = ask(describe_schema_in_prompt(prompt))
-        self.is_supported = False  # only now: the prompt itself might have been what was refused
+        self.is_supported = False  # only now: the prompt may have been rejected for another reason
         return reply

@@ -1,4 +1,4 @@
-"""An embedding model in this process, by sentence-transformers."""
+"""Embeddings and cross-encoders in this process, with sentence-transformers."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ EMBEDDING_EXTRA: Final = "memolith[sentence-transformers]"
 
 
 class SentenceTransformersVectorService:
-    """Gives the vectors of a model of sentence-transformers. Thread-safe.
+    """Embeddings of a sentence-transformers model. Thread-safe.
 
-    The model loads at first use, once. Nothing is sent anywhere, and nothing downloaded. Where
-    Memolith does not know which prefixes a model wants, the model's own description decides.
+    The model is loaded once, on first use. Nothing is sent or downloaded. If Memolith does not know
+    a model's prefixes, the model's own configuration is used.
     """
 
     def __init__(self, model: SelectedModel, model_path: str) -> None:
-        """Use a model.
+        """Configure the model.
 
         Args:
-            model: What is known of it.
-            place: Its folder, or its name, by which this machine has it.
+            model: The selected model.
+            model_path: The model's folder, or its name in the local cache.
 
         Raises:
             InvalidConfiguration: sentence-transformers is not installed.
@@ -41,19 +41,19 @@ class SentenceTransformersVectorService:
         self._model_path = model_path
         self._is_known = model.info.dimension is not None
         self._model: Any = None
-        # One at a time: a tokenizer of theirs must not be used by two threads at once.
+        # The tokenizers are not thread-safe.
         self._lock = threading.Lock()
 
     def vectors(self, texts: Sequence[str], role: TextRole) -> Any:
-        """Return the model's vectors of texts.
+        """Return the vectors of texts.
 
         Raises:
-            ServiceFailed: The model is not there, or failed.
+            ServiceFailed: The model is missing or failed.
         """
         with self._lock:
             model = self._get_model()
             try:
-                if self._is_known:  # the prefixes stand before the texts already
+                if self._is_known:  # the texts already have their prefixes
                     return model.encode(list(texts), prompt="", show_progress_bar=False)
                 encode = model.encode_query if role == "query" else model.encode_document
                 return encode(list(texts), show_progress_bar=False)
@@ -61,7 +61,7 @@ class SentenceTransformersVectorService:
                 raise ServiceFailed(self.name, "the model failed") from error
 
     def close(self) -> None:
-        """Let go of the model."""
+        """Release the model."""
         with self._lock:
             self._model = None
 
@@ -72,41 +72,41 @@ class SentenceTransformersVectorService:
             try:
                 self._model = SentenceTransformer(self._model_path, local_files_only=True)
             except (OSError, ValueError, RuntimeError, ImportError) as error:
-                problem = "there is no such model on this machine, or it can't be read"
+                problem = "the model is not on this machine or can't be read"
                 raise ServiceFailed(self.name, problem) from error
         return self._model
 
 
 def get_stored_model_name(asked: str) -> str:
-    """Return by which name a store keeps a model: a folder may hold any, whatever its name."""
+    """Return a model's name in the store: a folder is marked as such, whatever its name."""
     return f"folder:{Path(asked).resolve().name}" if Path(asked).is_dir() else asked
 
 
-# --- A cross-encoder in this process, by sentence-transformers
+# --- Cross-encoder
 
 
 RERANK_EXTRA = "memolith[rerank]"
 
 
 class CrossEncoderReranker:
-    """Scores texts with a cross-encoder. Thread-safe; the model loads at first use, once.
+    """Scores texts with a cross-encoder. Thread-safe; the model is loaded once, on first use.
 
-    Nothing is sent anywhere, and nothing downloaded. What can't be loaded once is not tried again.
+    Nothing is sent or downloaded. A failed load is not retried.
     """
 
     def __init__(self, model: str) -> None:
-        """Use the model in this folder, or of this name if this machine has it."""
+        """Use a model folder, or the name of a model in the local cache."""
         self._name = model
         self._model: Any = None
         self._failure: ServiceFailed | None = None
-        # One at a time: a tokenizer of theirs must not be used by two threads at once.
+        # The tokenizers are not thread-safe.
         self._lock = threading.Lock()
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
-        """Return what the model says of each pair of the query and a text.
+        """Return the model's score of each text for the query.
 
         Raises:
-            ServiceFailed: sentence-transformers is not installed, the model is not there, has more
+            ServiceFailed: sentence-transformers is not installed, the model is missing, has more
                 than one output, or failed.
         """
         if not texts:
@@ -119,7 +119,7 @@ class CrossEncoderReranker:
             except (RuntimeError, ValueError, IndexError) as error:
                 raise ServiceFailed(self._name, "the model failed") from error
         if scores.shape != (len(texts),):
-            raise ServiceFailed(self._name, "is no reranker: it has more than one output")
+            raise ServiceFailed(self._name, "is not a reranker: it has more than one output")
         return [float(score) for score in scores]
 
     def _get_model(self) -> Any:
@@ -142,5 +142,5 @@ class CrossEncoderReranker:
         try:
             return CrossEncoder(self._name, local_files_only=True)
         except (OSError, ValueError, RuntimeError, ImportError) as error:
-            problem = "there is no such cross-encoder on this machine, or it can't be read"
+            problem = "the cross-encoder is not on this machine or can't be read"
             raise ServiceFailed(self._name, problem) from error

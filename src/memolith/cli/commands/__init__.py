@@ -1,6 +1,6 @@
-"""One module a command, each with a `command`; imported when the command is called.
+"""The commands of `memolith`. Their modules are imported when a command runs.
 
-The table stands here so that `memolith --help` needs none of them.
+The table is here, so that `memolith --help` imports none of them.
 """
 
 from __future__ import annotations
@@ -9,57 +9,55 @@ from typing import Final, NamedTuple
 
 
 class CommandEntry(NamedTuple):
-    """Where a command is, and what it does in one line."""
+    """The module of a command, and its help in one line."""
 
     module: str
     help: str
 
 
 COMMANDS: Final = {
-    "demo": CommandEntry("demo", "Replay a conversation, ask about it, show what is remembered."),
+    "demo": CommandEntry("demo", "Replay a sample conversation and ask questions about it."),
     "remember": CommandEntry("memories", "Store one memory."),
-    "recall": CommandEntry("memories", "Find what is relevant to a question, with scores."),
-    "context": CommandEntry("memories", "Print what is relevant as text for a prompt."),
-    "learn": CommandEntry("learning", "Take in an exchange: what the user said, and the reply."),
-    "chat": CommandEntry("chat", "Talk with a language model that remembers."),
-    "ingest": CommandEntry("learning", "Take in a long text, and keep what matters of it."),
+    "recall": CommandEntry("memories", "Search memories and messages, with explained scores."),
+    "context": CommandEntry("memories", "Print relevant memories as text for a prompt."),
+    "learn": CommandEntry("learning", "Log an exchange and learn memories from it."),
+    "chat": CommandEntry("chat", "Chat with a language model that remembers."),
+    "ingest": CommandEntry("learning", "Split a long text into chunks and store them."),
     "list": CommandEntry("memories", "List memories, newest first."),
     "show": CommandEntry("memories", "Show one memory or message in full."),
-    "update": CommandEntry("memories", "Change a memory; its earlier versions are kept."),
-    "forget": CommandEntry("memories", "Make a memory, and where it came from, unfindable."),
-    "purge": CommandEntry("memories", "Remove a memory, and where it came from, for good."),
-    "restore": CommandEntry("memories", "Undo a forgetting or a supersession."),
-    "review": CommandEntry("memories", "Look through what is withheld, and approve or reject it."),
-    "supersede": CommandEntry("memories", "Let a memory take the place of another."),
-    "history": CommandEntry("memories", "Show what has happened to a memory."),
-    "audit": CommandEntry("evaluation", "Show how many memories are not worth keeping, and which."),
-    "stats": CommandEntry("memories", "Show how much is stored, and what the model was asked."),
-    "consolidate": CommandEntry("learning", "Summarise what has gathered, or take a summary back."),
-    "profile": CommandEntry("settings", "List the profiles, or move an owner to another one."),
-    "import": CommandEntry("transfer", "Take in conversations from a file of another program."),
+    "update": CommandEntry("memories", "Change a memory. Earlier versions are kept."),
+    "forget": CommandEntry("memories", "Hide a memory and its source sentences; can be undone."),
+    "purge": CommandEntry("memories", "Remove a memory and its source sentences permanently."),
+    "restore": CommandEntry("memories", "Undo `forget` or `supersede`."),
+    "review": CommandEntry("memories", "List, approve or reject quarantined records."),
+    "supersede": CommandEntry("memories", "Replace a memory by another one."),
+    "history": CommandEntry("memories", "Show the versions and events of a memory."),
+    "audit": CommandEntry("evaluation", "Report duplicate, fragmentary and filler memories."),
+    "stats": CommandEntry("memories", "Show counts of stored records and model usage."),
+    "consolidate": CommandEntry("learning", "Summarise messages, or undo a summary."),
+    "profile": CommandEntry("settings", "List profiles, or switch an owner to another one."),
+    "import": CommandEntry("transfer", "Import conversations and memories from a file."),
     "export": CommandEntry(
-        "transfer", "Write all memories and messages of an owner as JSON lines."
+        "transfer", "Export all memories and messages of an owner as JSON Lines."
     ),
-    "backup": CommandEntry("store", "Copy the store to a file, while it is in use."),
-    "restore-backup": CommandEntry("store", "Put a backup in the store's place."),
-    "migrate": CommandEntry("store", "Move the store into another database."),
-    "erase": CommandEntry("memories", "Remove everything of an owner for good."),
-    "key": CommandEntry("settings", "Back up, bring back or change the encryption keys."),
-    "reset": CommandEntry("store", "Delete the store and its keys, and start afresh."),
-    "verify": CommandEntry("store", "Look for damage in the store, and repair it."),
-    "reembed": CommandEntry("store", "Make all vectors anew by another embedding model."),
-    "decay": CommandEntry("maintenance", "Store how strong memories are by now."),
-    "cleanup": CommandEntry("maintenance", "Let memories fade that are too weak."),
-    "expire": CommandEntry("maintenance", "Mark memories whose time is up."),
-    "retain": CommandEntry("maintenance", "Remove for good what has long been inactive."),
-    "worker": CommandEntry("maintenance", "Learn in the background, and do scheduled jobs."),
-    "serve": CommandEntry("server", "Serve it over HTTP, to programs and chat clients."),
-    "mcp": CommandEntry("server", "Give it to an agent as tools, by the Model Context Protocol."),
-    "api-key": CommandEntry("server", "Make, list and revoke the keys of the service's callers."),
-    "eval": CommandEntry(
-        "evaluation", "Measure how well the right messages are found in a data set."
-    ),
-    "db": CommandEntry("store", "Look at the store's database, bring it up to date, index it."),
-    "config": CommandEntry("settings", "Show the settings in force, and where they come from."),
+    "backup": CommandEntry("store", "Back up the store to a file while it is in use."),
+    "restore-backup": CommandEntry("store", "Replace the store by a backup."),
+    "migrate": CommandEntry("store", "Copy the store to another database."),
+    "erase": CommandEntry("memories", "Remove all data of an owner permanently."),
+    "key": CommandEntry("settings", "Back up, restore or rotate encryption keys."),
+    "reset": CommandEntry("store", "Delete the store and its keys."),
+    "verify": CommandEntry("store", "Check the integrity of the store and repair it."),
+    "reembed": CommandEntry("store", "Recompute all vectors with another embedding model."),
+    "decay": CommandEntry("maintenance", "Update the stored strengths of memories."),
+    "cleanup": CommandEntry("maintenance", "Fade weak memories."),
+    "expire": CommandEntry("maintenance", "Mark memories past their expiry as expired."),
+    "retain": CommandEntry("maintenance", "Remove long inactive records permanently."),
+    "worker": CommandEntry("maintenance", "Run background learning and scheduled jobs."),
+    "serve": CommandEntry("server", "Serve the store over HTTP."),
+    "mcp": CommandEntry("server", "Serve the store to an agent as MCP tools."),
+    "api-key": CommandEntry("server", "Create, list and revoke API keys of the service."),
+    "eval": CommandEntry("evaluation", "Measure retrieval quality on a data set."),
+    "db": CommandEntry("store", "Show, upgrade or index the store's database."),
+    "config": CommandEntry("settings", "Show all settings and where they come from."),
 }
-"""Every command and what it does, in the order of the help."""
+"""All commands, in the order of the help."""

@@ -1,4 +1,4 @@
-"""Ctrl-C: where it may come, and where it must not."""
+"""The command `chat`: a conversation with a language model that remembers."""
 
 from __future__ import annotations
 
@@ -51,17 +51,17 @@ if TYPE_CHECKING:
 
 
 class InterruptGuard:
-    """Lets an interrupt through where it is heeded; elsewhere, as in a write, it is lost.
+    """Raises `KeyboardInterrupt` on Ctrl-C in blocks that allow it, and ignores Ctrl-C elsewhere.
 
-    To be used in the main thread, as signals are.
+    Writes are thus not interrupted. Use it in the main thread, which receives signals.
     """
 
     def __init__(self) -> None:
-        """Heed none yet."""
+        """Allow no interrupts yet."""
         self._is_allowed = False
 
     def __enter__(self) -> Self:
-        """Take over."""
+        """Install the signal handler."""
         self._before = signal.signal(signal.SIGINT, self._handle_signal)
         return self
 
@@ -71,12 +71,12 @@ class InterruptGuard:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Let it be as it was."""
+        """Restore the previous signal handler."""
         signal.signal(signal.SIGINT, self._before)
 
     @contextmanager
     def allow_interrupts(self) -> Iterator[None]:
-        """Raise `KeyboardInterrupt` while the block runs."""
+        """Raise `KeyboardInterrupt` on Ctrl-C while the block runs."""
         self._is_allowed = True
         try:
             yield
@@ -88,30 +88,30 @@ class InterruptGuard:
             raise KeyboardInterrupt
 
 
-# --- A conversation with a language model that remembers: one exchange after the other
+# --- Conversation
 
 
 HISTORY_MESSAGES = 200
-"""How many messages of a conversation are looked at for what the model is told again: more than
-most models have room for. A guess."""
+"""Number of messages that are loaded for the prompt: more than most models can take. A guess."""
 
 _TURN_OVERHEAD_TOKENS = 4
-"""What a turn costs beside its text, for its role and its ends: a guess, by what services tell."""
+"""Tokens of a turn besides its text, for its role and delimiters. A guess based on reported usage.
+"""
 
 _CHAT_ROLES: dict[Role | None, str] = {Role.USER: "user", Role.ASSISTANT: "assistant"}
 
 
 @dataclass(frozen=True, slots=True)
 class ChatAnswer:
-    """What became of something that was said.
+    """The answer to one message.
 
     Attributes:
-        text: The reply, or what came of it; without its secrets, as it is kept.
-        is_whole: Whether it came to its end.
-        problem: What went wrong; empty: nothing.
-        is_stopped: Whether the user ended it.
-        redactions: How many secrets were taken out of what was said.
-        error: Why there is no reply, or none that is kept; None: there is.
+        text: The reply, or the received part of it, with secrets redacted as in the store.
+        is_complete: Whether the reply is complete.
+        problem: A description of the failure. Empty: none.
+        is_stopped: Whether the user interrupted the reply.
+        redactions: The number of secrets redacted from the message.
+        error: The error that prevented the reply or its storage. None: none.
     """
 
     text: str
@@ -124,13 +124,14 @@ class ChatAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ChatMemories:
-    """What the last answer used, and what was learned since the conversation was taken up.
+    """The memories used by the last answer, and those learned since the chat started.
 
     Attributes:
-        used: Memories and messages that stood in the prompt, best first.
-        learned: Memories made of what was said, in any state, oldest first.
-        waiting: How many messages of the owner's a model is still to learn from.
-        parked: How many could not be learned from, and wait for `memolith worker retry`.
+        used: Memories and messages in the prompt, best first.
+        learned: Memories learned from this chat, in any state except forgotten, oldest first.
+        pending_messages: The number of the owner's messages that wait to be learned from.
+        dead_letters: The number of messages whose learning failed permanently until `memolith
+            worker retry`.
     """
 
     used: tuple[RecalledItem, ...]
@@ -141,20 +142,20 @@ class ChatMemories:
 
 @dataclass(slots=True)
 class ChatLoop:
-    """A conversation, and what its last answer was made of.
+    """A conversation, with the context of its last answer.
 
     Attributes:
-        memory: Who remembers.
-        model: Who answers.
+        memory: The memory of the user.
+        model: The language model.
         session: The name of the conversation.
-        learns: Whether it is learned from, not only logged.
+        should_learn: Whether to learn from messages, or only log them.
         tokens: Counts tokens.
-        room: How many there are.
-        heeded: The block in which Ctrl-C is heeded, as a `KeyboardInterrupt`.
-        context: What was remembered for the last answer, as the model was told it.
-        used: The same, one by one.
-        said: The ids of the messages that were logged since the conversation was taken up.
-        unlogged: The turns that could not be logged.
+        room: The allocation of the context window.
+        allow_interrupts: Returns the context manager in which Ctrl-C raises `KeyboardInterrupt`.
+        context: The memory text in the prompt of the last answer.
+        used: The results in that text.
+        logged_ids: The ids of the messages logged since the chat started.
+        unlogged_turns: The turns that could not be stored.
     """
 
     memory: OwnerMemory
@@ -170,11 +171,11 @@ class ChatLoop:
     unlogged_turns: list[ChatMessage] = field(default_factory=list)
 
     def answer(self, message: str, show: Callable[[str], None]) -> ChatAnswer:
-        """Answer what was said, piece by piece, and log both; what fails is told, not raised.
+        """Answer a message piece by piece and log both. Failures are returned, not raised.
 
         Args:
-            said: What the user said.
-            show: Called with each piece of the reply as it comes.
+            message: The user's message.
+            show: Called with each piece of the reply.
         """
         try:
             message = clean(message, field="message", limit=arguments.MAX_MESSAGE_CHARS)
@@ -190,7 +191,7 @@ class ChatLoop:
                 problem = _describe_problem(reply)
         except KeyboardInterrupt:
             is_stopped = True
-            problem = "stopped; what came of the reply is kept, and not learned from"
+            problem = "stopped; the partial reply is stored, but not learned from"
         except MemolithError as error:
             problem, failure = str(error), error
         text = redact(clean_text("".join(pieces)))[0]
@@ -199,7 +200,7 @@ class ChatLoop:
         )
 
     def get_memories(self) -> ChatMemories:
-        """Return what was used and learned."""
+        """Return the used and learned memories."""
         page = self.memory.list(state="all", limit=1_000)
         learned = [
             memory
@@ -213,7 +214,7 @@ class ChatLoop:
         )
 
     def _build_prompt(self, said: str) -> Prompt:
-        """Return what the model is asked, and note what is remembered for it."""
+        """Return the prompt, and store its memory context."""
         today = SystemClock().now().astimezone().date()
         before = self._load_history()
         turns = [*(turn for turn, _ in before), *self.unlogged_turns, ChatMessage("user", said)]
@@ -233,10 +234,10 @@ class ChatLoop:
     def _stream_reply(
         self, prompt: Prompt, pieces: list[str], show: Callable[[str], None]
     ) -> Completion:
-        """Show a reply as it comes, note its pieces, and return it.
+        """Show the pieces of a reply as they arrive, collect them, and return the completion.
 
         Raises:
-            ServiceFailed: There is none, or it broke off.
+            ServiceFailed: The model failed, or the stream ended early.
         """
         with closing(self.model.stream(prompt)) as stream:  # type: ignore[type-var] # generators
             for piece in stream:
@@ -244,17 +245,17 @@ class ChatLoop:
                     return piece
                 pieces.append(piece)
                 show(piece)
-        raise ServiceFailed(self.model.name, "the reply has no end")
+        raise ServiceFailed(self.model.name, "the reply ended early")
 
     def _log_answer(self, said: str, answer: ChatAnswer) -> ChatAnswer:
-        """Log an exchange; return the answer, with what is to be said of that."""
+        """Log an exchange. Return the answer, with the error if logging failed."""
         try:
             messages = self._log_exchange(said, answer)
         except MemolithError as error:
             self.unlogged_turns.append(ChatMessage("user", said))
             if answer.text:
                 self.unlogged_turns.append(ChatMessage("assistant", answer.text))
-            problem = "; ".join(filter(None, (answer.problem, f"not kept: {error}")))
+            problem = "; ".join(filter(None, (answer.problem, f"not stored: {error}")))
             return replace(answer, problem=problem, error=error)
         self.logged_ids.update(message.id for message in messages)
         return answer
@@ -269,9 +270,9 @@ class ChatLoop:
         ).messages
 
     def _load_history(self) -> list[tuple[ChatMessage, Message]]:
-        """Return what was said before as the model is told it, oldest first."""
+        """Return the earlier turns for the prompt with their messages, oldest first."""
         return [
-            (ChatMessage(_CHAT_ROLES[message.role], message.content), message)  # type: ignore[arg-type] # of these two
+            (ChatMessage(_CHAT_ROLES[message.role], message.content), message)  # type: ignore[arg-type] # user or assistant
             for message in self.memory.recent(HISTORY_MESSAGES, session=self.session)
             if message.role in _CHAT_ROLES
         ]
@@ -286,10 +287,10 @@ class ChatLoop:
 
 
 def _describe_problem(reply: Completion) -> str:
-    """Return what a reply lacks; empty: nothing."""
+    """Return the problem of a reply. Empty: none."""
     if not reply.is_complete:
-        return "the service cut the reply off: it is kept, and not learned from"
-    return "" if reply.text.strip() else "the model said nothing"
+        return "the service truncated the reply; it is stored, but not learned from"
+    return "" if reply.text.strip() else "the reply is empty"
 
 
 # --- `memolith chat`
@@ -302,44 +303,45 @@ echo "Where do I live?" | memolith chat
 """
 
 CHAT_COMMANDS = {
-    "/memories": "what the last answer used, and what was learned in this conversation",
-    "/context": "what the model was told of it, word for word",
-    "/help": "this",
-    "/quit": "leave, as Ctrl-D does; Ctrl-C ends a reply",
+    "/memories": "show the memories that the last answer used, and those learned in this chat",
+    "/context": "show the memory text in the last prompt",
+    "/help": "show this list",
+    "/quit": "end the chat, like Ctrl-D; Ctrl-C stops a reply",
 }
 
 _CHAT_COMMAND = re.compile(r"/[a-z]+")
 _MEMORY_COLUMNS = ("", "kind", "…text")
 
 _NO_MODEL = (
-    "is none: name a language model to talk with, as"
+    "is none: configure a language model, for example"
     " `MEMOLITH_CHAT__PROVIDER=ollama MEMOLITH_CHAT__MODEL=llama3.2 memolith chat`"
 )
 
 _LEARNING_TIMEOUT_S = 60.0
-"""For how long it is waited at the end that what was said is learned: a guess."""
+"""How long to wait for pending learning at the end, in seconds. A guess."""
 
 _NOTICE_AFTER_S = 0.3
-"""After how long a person at the terminal is told why they wait."""
+"""After this many seconds of waiting, the reason is shown."""
 
 
 @command("chat", example=CHAT_EXAMPLES)
-@click.option("--session", default="chat", show_default=True, help="The conversation.")
-@click.option("--no-learn", is_flag=True, help="Log what is said, but learn nothing of it.")
+@click.option("--session", default="chat", show_default=True, help="Name of the conversation.")
+@click.option("--no-learn", is_flag=True, help="Log messages without learning from them.")
 def chat_command(call: CommandCall, session: str, *, no_learn: bool) -> None:
-    """Talk with the configured language model, which remembers.
+    """Chat with the configured language model, which remembers earlier conversations.
 
-    What is relevant is put before the model each time, and what you say is learned. A conversation
-    is taken up where it was left, by its --session; what the model has no room for is left out,
-    the oldest first. /memories shows what the last answer used and what was learned, /help all
-    such words; Ctrl-C ends a reply, Ctrl-D or the end of the input leaves.
+    Each line of input is a message. Relevant memories are added to every prompt, and the exchange
+    is learned from. --session continues an earlier conversation. If the history exceeds the context
+    window, the oldest messages are omitted.
 
-    Each line is a message. With --json each answer is a line: "reply", "is_complete", "problem",
-    "used" and "learned". Where the input is no terminal and an answer fails, the exit code is that
-    of the last failure.
+    /memories shows the used and the learned memories, /help lists all chat commands. Ctrl-C stops a
+    reply. Ctrl-D or the end of the input ends the chat.
+
+    With --json, each answer is one line with "reply", "is_complete", "problem", "used" and
+    "learned". If the input is not a terminal, the exit code is that of the last failed answer.
     """
     loaded = call.load_settings()
-    if loaded.settings.chat.provider == "none":  # before a store is made for nothing
+    if loaded.settings.chat.provider == "none":  # before a store is created
         raise InvalidConfiguration("chat.provider", _NO_MODEL)
     with (
         call.engine_factory.engine(loaded) as engine,
@@ -386,7 +388,7 @@ def _make_chat_loop(
 
 
 def _read_lines(interrupts: InterruptGuard, *, is_json: bool) -> Iterator[str]:
-    """Yield what is typed or comes through a pipe, without empty lines, to the end of it."""
+    """Yield the nonempty lines of the input."""
     lines = (
         _read_typed_lines(interrupts, "" if is_json else "> ")
         if sys.stdin.isatty()
@@ -405,7 +407,7 @@ def _read_piped_lines(interrupts: InterruptGuard) -> Iterator[str]:
 
 
 def _read_typed_lines(interrupts: InterruptGuard, prompt: str) -> Iterator[str]:
-    with suppress(ImportError):  # not everywhere; with it a line can be edited
+    with suppress(ImportError):  # missing on some systems; enables line editing
         import readline  # noqa: F401
     while True:
         try:
@@ -415,14 +417,14 @@ def _read_typed_lines(interrupts: InterruptGuard, prompt: str) -> Iterator[str]:
             click.echo()
             return
         except KeyboardInterrupt:
-            click.echo("\n(Ctrl-D or /quit leaves)", err=True)
+            click.echo("\n(end the chat with Ctrl-D or /quit)", err=True)
         else:
             yield line
 
 
 @dataclass(slots=True)
 class _ChatScreen:
-    """A conversation on the screen, or as lines for a program."""
+    """Shows a conversation on a terminal, or as JSON lines."""
 
     loop: ChatLoop
     notices: DeferredWarnings
@@ -430,16 +432,18 @@ class _ChatScreen:
     failure: MemolithError | None = None
 
     def show_header(self) -> None:
-        """Say who answers, and where the conversation was left."""
+        """Print the model, and how many messages the conversation has."""
         before = len(self.loop.memory.recent(session=self.loop.session, limit=1_000))
         if sys.stdin.isatty() and not self.as_json:
             left = (
-                f"; taken up after {format_count(before, 'message', 'messages')}" if before else ""
+                f"; continuing after {format_count(before, 'message', 'messages')}"
+                if before
+                else ""
             )
-            print_note(f"talking with {self.loop.model.name}{left}; /help says what can be asked")
+            print_note(f"chatting with {self.loop.model.name}{left}; /help lists commands")
 
     def handle_line(self, line: str) -> None:
-        """Answer what was typed."""
+        """Answer a message or run a chat command."""
         if not _CHAT_COMMAND.fullmatch(line):
             self._show_answer(line)
         elif line == "/memories":
@@ -448,7 +452,7 @@ class _ChatScreen:
             self._show_context(self.loop.context)
         else:
             if line != "/help":
-                print_note(f"there is no {line}")
+                print_note(f"unknown command {line}")
             width = max(map(len, CHAT_COMMANDS))
             for name, told in CHAT_COMMANDS.items():
                 click.echo(f"  {name:{width}}  {told}", err=True)
@@ -473,7 +477,7 @@ class _ChatScreen:
         for told in (answer.problem, *self.notices.take_new()):
             if told:
                 print_note(told)
-        if answer.is_stopped and not sys.stdin.isatty():  # nobody is there to say the next thing
+        if answer.is_stopped and not sys.stdin.isatty():  # no user can send the next message
             raise KeyboardInterrupt
 
     def _show_context(self, context: str) -> None:
@@ -482,7 +486,7 @@ class _ChatScreen:
         elif context:
             print_text(context)
         else:
-            click.echo("The model was told of no memory yet.")
+            click.echo("No memories were used yet.")
 
     def _show_memories(self, found: ChatMemories) -> None:
         if self.as_json:
@@ -493,14 +497,14 @@ class _ChatScreen:
         if used or learned:
             console().print(build_table(_MEMORY_COLUMNS, [*used, *learned], cut=True))
         else:
-            click.echo("Nothing was used, and nothing learned yet.")
+            click.echo("No memories were used or learned yet.")
         if found.pending_messages:
             click.echo(
-                f"{format_count(found.pending_messages, 'message', 'messages')} still to be learned from."
+                f"{format_count(found.pending_messages, 'message', 'messages')} to be learned from."
             )
         if found.dead_letters:
             parked = format_count(found.dead_letters, "message", "messages")
-            click.echo(f"{parked} could not be learned from: memolith worker retry")
+            click.echo(f"Learning failed for {parked}: run `memolith worker retry`")
 
 
 def _answer_as_json(answer: ChatAnswer, found: ChatMemories) -> dict[str, object]:
@@ -517,20 +521,20 @@ def _answer_as_json(answer: ChatAnswer, found: ChatMemories) -> dict[str, object
 
 
 def _describe_state(state: str) -> str:
-    """Return what became of what was learned, in a word."""
+    """Return one word for the state of a learned memory."""
     return {"active": "learned", "unsupported": "quarantined"}.get(state, state)
 
 
 def _wait_for_learning(engine: Memolith, talk: ChatLoop, interrupts: InterruptGuard) -> None:
-    """Wait until what was said is learned; Ctrl-C leaves it for later."""
+    """Wait until the logged messages are learned. Ctrl-C leaves them for later."""
     if not (talk.should_learn and talk.logged_ids):
         return
     with suppress(KeyboardInterrupt), interrupts.allow_interrupts():
         if not engine.drain(_NOTICE_AFTER_S):
             if sys.stdin.isatty():
-                print_note("learning from what was said; Ctrl-C leaves it for later")
+                print_note("learning from this chat; Ctrl-C postpones it")
             engine.drain(_LEARNING_TIMEOUT_S)
     waiting = talk.memory.backlog().pending_messages
     if waiting:
         left = format_count(waiting, "message", "messages")
-        print_note(f"{left} still to be learned from: memolith worker, or the next chat, does that")
+        print_note(f"{left} pending for learning by `memolith worker` or the next chat")

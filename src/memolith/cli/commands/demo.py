@@ -1,4 +1,4 @@
-"""The demo on a terminal, for 100 columns."""
+"""The command `demo`, and its terminal output for 100 columns."""
 
 from __future__ import annotations
 
@@ -43,18 +43,18 @@ if TYPE_CHECKING:
     from memolith.evals.runner import QuestionClock
 
 _SHOWN_SCORE_PARTS = 4
-"""How many terms of a score are shown; the rest of them are small."""
+"""Number of score terms shown; the others are small."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionReplay:
-    """A session that was taken in.
+    """A replayed session.
 
     Attributes:
         session: Its id.
-        at: When it began.
-        messages: How many messages were new.
-        memories: What was learned of it.
+        at: Its start.
+        messages: The number of new messages.
+        memories: The memories learned from it.
     """
 
     session: str
@@ -65,17 +65,17 @@ class SessionReplay:
 
 @dataclass(frozen=True, slots=True)
 class QuestionResult:
-    """A question that was asked.
+    """A question with its answer from memory.
 
     Attributes:
-        number: From 1.
+        number: Its number, from 1.
         question: The question.
-        answer: What the conversation says; None where it does not tell.
-        evidence: External ids of the messages that the answer stands in.
-        found: For each result the external ids of the messages that it stands for.
-        result: What was recalled.
+        answer: The expected answer. None if the conversation has none.
+        evidence: External ids of the messages that contain the answer.
+        found: For each result, the external ids of its source messages.
+        result: The recall result.
         prompt: The text for a prompt.
-        ms: How long the recall took, milliseconds.
+        ms: Duration of the recall, in milliseconds.
     """
 
     number: int
@@ -89,32 +89,32 @@ class QuestionResult:
 
     @property
     def is_found(self) -> bool:
-        """Whether a message that holds the answer is among the results."""
+        """Whether a result contains the answer."""
         return any(self.is_expected(rank) for rank in range(len(self.found)))
 
     def is_expected(self, rank: int) -> bool:
-        """Whether the result of that rank, from 0, holds the answer or part of it."""
+        """Whether the result at a rank, from 0, contains the answer or a part of it."""
         return not set(self.evidence).isdisjoint(self.found[rank])
 
 
 @dataclass(frozen=True, slots=True)
 class DemoScreen:
-    """Shows the demo as it goes on.
+    """Shows the progress of the demo.
 
     Attributes:
-        console: Where; None: nowhere.
+        console: The console. None: show nothing.
     """
 
     console: Console | None
 
     def show_title(self, owner: str) -> None:
-        """Say what is about to happen."""
+        """Print the title."""
         if self.console:
             self.console.print()
-            self.console.rule(f"Replaying what {owner} and an assistant said")
+            self.console.rule(f"Replaying a conversation of {owner} and an assistant")
 
     def show_session(self, session: SessionReplay) -> SessionReplay:
-        """Show a session that was taken in, with what was learned; return it."""
+        """Print a replayed session with its new memories, and return it."""
         if self.console:
             learned = format_count(len(session.memories), "memory", "memories")
             counts = f"{format_count(session.messages, 'message', 'messages')}, {learned} learned"
@@ -128,13 +128,13 @@ class DemoScreen:
         return session
 
     def show_second_pass(self, sessions: Sequence[SessionReplay]) -> None:
-        """Show what taking in the same once more has brought."""
+        """Print the number of records added by a second replay."""
         if self.console:
             more = sum(each.messages + len(each.memories) for each in sessions)
-            self.console.print(plain_text(f"\nThe same once more: {more} added.\n", "bold"))
+            self.console.print(plain_text(f"\nReplayed again: {more} records added.\n", "bold"))
 
     def show_question(self, asked: QuestionResult, *, with_prompt: bool) -> QuestionResult:
-        """Show a question with what was recalled, and the prompt if wanted; return it."""
+        """Print a question with its results and optionally the prompt, and return it."""
         if self.console:
             _show_result(self.console, asked)
             if with_prompt:
@@ -144,7 +144,7 @@ class DemoScreen:
         return asked
 
     def show_summary(self, asked: Sequence[QuestionResult]) -> None:
-        """Show how many questions found what they should have found."""
+        """Print the number of answered questions."""
         known = [each for each in asked if each.evidence]
         if self.console and known:
             self.console.rule(style="dim")
@@ -167,14 +167,14 @@ def _format_summary(asked: Sequence[QuestionResult]) -> str:
     hits = sum(each.is_found for each in asked)
     ms = sorted(each.ms for each in asked)[len(asked) // 2]
     return (
-        f"{hits} of {len(asked)} questions found a message that holds the answer among the first "
-        f"five; a recall took {ms:.0f} ms."
+        f"For {hits} of {len(asked)} questions, one of the first five results contains the answer. "
+        f"Median time of a recall: {ms:.0f} ms."
     )
 
 
 def _format_expected(asked: QuestionResult) -> str:
     if asked.answer is None:
-        return "The conversation does not tell."
+        return "The conversation has no answer."
     mark = "✓ found" if asked.is_found else "✗ not found"
     return f"{mark}: {to_one_line(asked.answer)} ({', '.join(asked.evidence)})"
 
@@ -184,7 +184,8 @@ def _format_result(rank: int, one: RecalledItem, highest: float, *, expected: bo
     line.append(f"{format_score_bar(one.score.total, highest)} {one.score.total:5.2f}  ", "cyan")
     line.append(f"{one.kind:<10} ", "green" if isinstance(one.record, Memory) else "blue")
     line.append(
-        f"{format_date(get_record_time(one.record))} {to_one_line(get_record_label(one.record)):<5} ",
+        f"{format_date(get_record_time(one.record))}"
+        f" {to_one_line(get_record_label(one.record)):<5} ",
         "dim",
     )
     line.append(to_one_line(one.text))
@@ -215,21 +216,21 @@ memolith demo --store demo.db && memolith recall --store demo.db --owner lena "W
 
 TOP_K = 5
 _SHOWN_PROMPTS = 2
-"""The prompts of how many questions are shown if not all are asked for."""
+"""Number of questions whose prompts are shown without --prompts."""
 
 _PROMPT_TOKENS = 400
-"""A prompt that fits on a screen; the default is five times that."""
+"""Token budget of a prompt: it fits on a screen. The default of `context` is five times larger."""
 
 
 @dataclass(frozen=True, slots=True)
 class _DemoStage:
-    """Where the demo takes place.
+    """The store of the demo.
 
     Attributes:
-        engine: Who remembers.
-        memory: The memory of the one who talks there.
-        clock: What time it is there.
-        has_model: Whether a language model learns from what was logged.
+        engine: The engine.
+        memory: The memory of the conversation's user.
+        clock: The clock of the engine.
+        has_model: Whether a language model learns from logged messages.
     """
 
     engine: Memolith
@@ -239,26 +240,28 @@ class _DemoStage:
 
 
 @command("demo", example=DEMO_EXAMPLES)
-@click.option("--questions", type=click.IntRange(min=0), help="Ask only the first so many.")
-@click.option("--prompts", is_flag=True, help="Show the prompt of every question, not of two.")
-@click.option("--profiles", is_flag=True, help="Show what each profile makes of it instead.")
-@click.option("--model", is_flag=True, help="Learn facts with a language model, by script.")
+@click.option("--questions", type=click.IntRange(min=0), help="Ask only the first N questions.")
+@click.option("--prompts", is_flag=True, help="Show the prompts of all questions.")
+@click.option("--profiles", is_flag=True, help="Compare the profiles instead.")
+@click.option("--model", is_flag=True, help="Learn facts with a scripted language model.")
 def demo_command(
     call: CommandCall, questions: int | None, *, prompts: bool, profiles: bool, model: bool
 ) -> None:
-    """Replay a conversation, ask about it, show what is remembered.
+    """Replay a sample conversation and ask questions about it.
 
-    A person talks with an assistant over half a year. Memolith takes it in session by session,
-    without any language model, then answers questions: with what it recalls, why, and whether
-    that is where the answer stands. All in a store of its own, unless --store names one.
+    In the conversation, a person and an assistant talk for half a year. Memolith stores it session
+    by session without a language model, then answers questions: with the recalled records, their
+    scores, and whether they contain the answer. Uses a temporary store unless --store is given.
 
-    With --model it learns facts, by the profile `facts`, from a language model that plays by a
-    script on this machine, over OpenAI's own client, which is the extra memolith[openai].
+    --model uses the profile `facts` with a scripted model server on this machine, called by the
+    OpenAI client. It needs the extra memolith[openai].
     """
     conversation = load_conversation()
     if profiles:
         if questions is not None or prompts or model or "store" in call.options:
-            raise click.UsageError("--profiles goes alone: store and questions are its own.")
+            raise click.UsageError(
+                "--profiles cannot be combined with --store or other options of demo."
+            )
         _compare_profiles(call, conversation)
         return
     with _open_stage(call, conversation, model=model) as stage:
@@ -331,7 +334,7 @@ def _replay_session(stage: _DemoStage, session: DemoSession) -> SessionReplay:
 
 
 def _list_memories(memory: OwnerMemory) -> tuple[Memory, ...]:
-    """Return the memories that are recalled, oldest first."""
+    """Return the active memories, oldest first."""
     return memory.list(limit=1_000).memories[::-1]
 
 

@@ -1,4 +1,4 @@
-"""A language model for the demo: a server on this machine that knows what is worth keeping."""
+"""Modes of the demo: `--model` (a scripted language model) and `--profiles` (a comparison)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _QUOTED_MEMORY = re.compile(r"^> (.+)$", re.MULTILINE)
 def run_scripted_model(
     loaded: LoadedSettings, conversation: DemoConversation
 ) -> Iterator[LoadedSettings]:
-    """Run the model, and yield the settings that name it."""
+    """Run the model server and yield settings that use it."""
     with ModelServer(_ScriptedRule(conversation)) as server:
         chat = Chat(provider="openai", model="scripted", base_url=server.openai_url, api_key_env="")
         yield replace(
@@ -47,9 +47,9 @@ def run_scripted_model(
 
 
 def show_model_results(memory: OwnerMemory, since: datetime) -> None:
-    """Show what became of the facts, and what it took since then."""
+    """Print the outcome of the learned facts, and the usage of the model since a time."""
     screen = console()
-    screen.rule("What became of what was learned")
+    screen.rule("Outcome of the learned facts")
     for title, found in _group_by_outcome(memory).items():
         screen.print(plain_text(f"\n{title}", "bold"))
         for each in found:
@@ -64,11 +64,11 @@ def show_model_results(memory: OwnerMemory, since: datetime) -> None:
 
 
 def _group_by_outcome(memory: OwnerMemory) -> dict[str, list[Memory]]:
-    """Return the facts that are not recalled, by why."""
+    """Return the facts that are not recalled, by reason."""
     titles = {
-        "superseded": "Took another's place, or gave way to it:",
-        "expired": "Is over, since its time was up:",
-        "unsupported": "Withheld, since no sentence says so (memolith review):",
+        "superseded": "Superseded by a newer fact:",
+        "expired": "Expired:",
+        "unsupported": "Quarantined without support in the conversation (see memolith review):",
     }
     memories = memory.list(state="all", limit=1_000).memories
     found = {
@@ -79,7 +79,7 @@ def _group_by_outcome(memory: OwnerMemory) -> dict[str, list[Memory]]:
 
 
 class _ScriptedRule:
-    """The rule of the model."""
+    """The replies of the scripted model."""
 
     def __init__(self, conversation: DemoConversation) -> None:
         known = load_facts()
@@ -107,7 +107,7 @@ class _ScriptedRule:
                     }
 
 
-# --- The same conversation and document through all profiles, side by side
+# --- Comparison of profiles
 
 
 STORED_FACTS = (
@@ -116,7 +116,7 @@ STORED_FACTS = (
     ("work", "Lena works at Pegelwerk as a data scientist", "project"),
     ("coffee", "Lena drinks green tea only and no coffee", "fact"),
 )
-"""What an agent stores by hand besides, in its own words: key, text, kind in `standard`."""
+"""Memories stored besides the conversation: key, text, and kind in `standard`."""
 
 QUESTIONS = (
     "Which units should you use when you answer me?",
@@ -130,11 +130,11 @@ _MAX_ANSWER_CHARS = 60
 
 @dataclass(frozen=True, slots=True)
 class ProfileAnswer:
-    """A question in one profile.
+    """The answer of one profile to a question.
 
     Attributes:
         question: The question.
-        recalled: What was recalled, best first: its kind and its text.
+        recalled: Kind and text of the results, best first.
         prompt: The text for a prompt.
     """
 
@@ -145,16 +145,16 @@ class ProfileAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ProfileResult:
-    """What one profile has made of it all.
+    """The results of one profile.
 
     Attributes:
         profile: Its name.
-        told: When to choose it.
-        messages: How many messages were logged.
-        learned: How many memories the conversation has made, by kind.
-        kept: How many chunks of the document were kept, by kind.
-        dropped: How many were not.
-        answers: What was recalled and rendered.
+        description: Its use case.
+        messages: The number of logged messages.
+        learned: The number of memories learned from the conversation, by kind.
+        kept: The number of stored chunks of the document, by kind.
+        dropped: The number of dropped chunks.
+        answers: The answers to the questions.
     """
 
     profile: str
@@ -169,7 +169,7 @@ class ProfileResult:
 def compare_profiles(
     call: CommandCall, conversation: DemoConversation, document: str
 ) -> list[ProfileResult]:
-    """Take everything in under each profile, ask, and show what came of it; return it."""
+    """Run the demo under each profile, print the results, and return them."""
     screen = None if call.as_json else console()
     clock = QuestionClock(conversation.sessions[0].date)
     sides: list[ProfileResult] = []
@@ -242,7 +242,7 @@ def _show_profile(screen: Console, side: ProfileResult) -> None:
     for place, answer in enumerate(side.answers):
         screen.print(plain_text(f"\n{answer.question}", "bold"))
         if not answer.recalled:
-            screen.print(plain_text("    nothing", "dim"))
+            screen.print(plain_text("    no results", "dim"))
         for kind, text in answer.recalled:
             line = plain_text(f"    {kind:<11} ", "green")
             line.append(to_one_line(text))
@@ -260,7 +260,7 @@ def _format_counts(side: ProfileResult) -> str:
     learned = format_count(sum(side.learned.values()), "memory", "memories")
     return (
         f"{format_count(side.messages, 'message', 'messages')} logged, {learned} learned"
-        f"{f' ({kinds})' if kinds else ''}; of the leaflet kept: {kept or 'nothing'},"
+        f"{f' ({kinds})' if kinds else ''}; leaflet chunks stored: {kept or 'none'},"
         f" dropped: {side.dropped}"
     )
 
@@ -274,7 +274,7 @@ def _get_first_answer(answer: ProfileAnswer) -> str:
 
 def _show_comparison(screen: Console, sides: list[ProfileResult]) -> None:
     screen.print()
-    screen.rule("Side by side")
+    screen.rule("Comparison")
     rows = [
         (
             side.profile,

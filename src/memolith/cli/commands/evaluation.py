@@ -1,4 +1,4 @@
-"""`memolith audit`."""
+"""The commands `audit` and `eval`."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ _MAX_EXAMPLE_CHARS = 150
 
 
 def _parse_share(_call: click.Context, _option: click.Parameter, given: str | None) -> float | None:
-    """Return a share as 0..1 that is given as "5%" or "0.05".
+    """Return a share written as "5%" or "0.05", in 0..1.
 
     Raises:
-        click.BadParameter: It is none.
+        click.BadParameter: The text is not a share.
     """
     if given is None:
         return None
@@ -57,7 +57,7 @@ def _parse_share(_call: click.Context, _option: click.Parameter, given: str | No
     except ValueError:
         share = -1.0
     if not 0 <= share <= 1:
-        raise click.BadParameter(f"{text!r} is no share: write 5% or 0.05")
+        raise click.BadParameter(f"{text!r} is not a share, such as 5% or 0.05")
     return share
 
 
@@ -67,22 +67,22 @@ def _parse_share(_call: click.Context, _option: click.Parameter, given: str | No
     "--format",
     "format_",
     type=click.Choice(MEMORY_FORMATS),
-    help="Of FILE. Else told by how it begins.",
+    help="Format of FILE.  [default: detected]",
 )
 @click.option(
     "--examples",
     type=click.IntRange(min=0, max=1_000),
     default=5,
     show_default=True,
-    help="How many of each kind to show.",
+    help="Number of examples for each category.",
 )
 @click.option(
     "--fail-above",
     callback=_parse_share,
     metavar="SHARE",
-    help="Exit with 16 where more than this share is junk: 5% or 0.05.",
+    help="Exit with 16 if a larger share is junk: 5% or 0.05.",
 )
-@click.option("--no-model", is_flag=True, help="Do not look for what is near in meaning.")
+@click.option("--no-model", is_flag=True, help="Do not search for near duplicates.")
 def audit_command(
     call: CommandCall,
     file: str | None,
@@ -92,17 +92,15 @@ def audit_command(
     *,
     no_model: bool,
 ) -> None:
-    """Show how many memories are not worth keeping, and which.
+    """Report memories that are not worth keeping: the owner's, or those in FILE.
 
-    Junk are duplicates (the same words), fragments (pieces of sentences, and what means nothing
-    by itself), filler (greetings, thanks, offers of help, refusals) and echoes (what memory or a
-    prompt said, stored as new). What is near in meaning to another is shown apart: it may say
-    something else.
+    Junk are duplicates (the same words), fragments (incomplete sentences), filler (greetings,
+    thanks, offers of help, refusals) and echoes (recalled memories or prompts, stored as new). Near
+    duplicates are listed separately: they may differ in meaning.
 
-    With no FILE it looks at the active memories of the owner; nothing is changed. FILE is an
-    export of mem0 (what its get_all() gives, as JSON), lines of JSON (a string, or an object with
-    a memory, content, text or data), what `memolith export` wrote, or - for standard input. It is
-    only read: no store is made or opened.
+    Without FILE, the active memories of the owner are audited. FILE is an export of mem0 (JSON from
+    get_all()), JSON Lines (strings, or objects with memory, content, text or data), an export of
+    Memolith, or - for standard input. Nothing is changed or stored.
     """
     audit = (
         _audit_owner(call, examples, near=not no_model)
@@ -117,7 +115,8 @@ def audit_command(
         _show_audit(audit, call.owner if file is None else file)
     if fail_above is not None and audit.rate > fail_above:
         click.echo(
-            f"memolith: {_format_percent(audit.rate)} are junk, more than {_format_percent(fail_above)}",
+            f"memolith: junk share {_format_percent(audit.rate)}"
+            f" exceeds {_format_percent(fail_above)}",
             err=True,
         )
         sys.exit(error_codes.EXIT_FINDINGS)
@@ -138,7 +137,7 @@ def _audit_file(
         if near
         else None
     )
-    with open_source(file) as (stream, name), progress(f"Looking at {file}") as advance:
+    with open_source(file) as (stream, name), progress(f"Auditing {file}") as advance:
         told = read_memories(stream, name, format_)
         return audit_memories(told, comparing, examples=examples, advance=advance)
 
@@ -153,7 +152,7 @@ def _show_audit(audit: Audit, whose: str) -> None:
     ]
     rows.append(("junk", f"{audit.junk:,}", _format_percent(audit.rate), ""))
     if audit.near is not None:
-        why = f"of {audit.compared:,} compared; no junk: look at them"
+        why = f"of {audit.compared:,} compared; not counted as junk"
         rows.append(("near", f"{audit.near.count:,}", _format_percent(audit.near.rate), why))
     console().print(build_table(("", ">memories", ">share", "…"), rows))
     for name, share in _iter_shares(audit):
@@ -187,7 +186,7 @@ def _iter_example_details(example: AuditExample) -> Iterator[str]:
     yield to_one_line(f"{example.reason}: {example.id}")
     if example.duplicate_of is not None:
         near = "" if example.similarity is None else f" ({example.similarity:.2f})"
-        yield to_one_line(f"as {example.duplicate_of}{near}")
+        yield to_one_line(f"duplicate of {example.duplicate_of}{near}")
 
 
 def _shorten(text: str) -> str:
@@ -215,22 +214,24 @@ memolith eval jsonl mine.jsonl
 DATA_SET_FORMATS = ("locomo", "beam", "jsonl")
 
 _REPORT_WIDTH = 122
-"""Wide enough for all measures, where there is no terminal to ask."""
+"""Width for all measures, in columns, without a terminal."""
 
-# Any number: it only makes the intervals of two runs over the same outcomes the same.
+# An arbitrary seed, which makes the bootstrap intervals reproducible.
 _SEED = 20240508
 
 
 @command("eval", example=EVAL_EXAMPLES)
 @click.argument("format", type=click.Choice(DATA_SET_FORMATS), metavar="FORMAT")
 @click.argument("file")
-@click.option("--sample", "sample_ids", multiple=True, help="Only this conversation. Repeatable.")
-@click.option("--samples", type=click.IntRange(min=1), help="Only so many conversations.")
+@click.option(
+    "--sample", "sample_ids", multiple=True, help="Use only this conversation. Repeatable."
+)
+@click.option("--samples", type=click.IntRange(min=1), help="Use only the first N conversations.")
 @click.option(
     "--baselines/--no-baselines",
     default=True,
     show_default=True,
-    help="Measure cosine, BM25 and their sum beside it.",
+    help="Also measure cosine, BM25 and their combinations.",
 )
 def eval_command(
     call: CommandCall,
@@ -241,20 +242,20 @@ def eval_command(
     *,
     baselines: bool,
 ) -> None:
-    """Measure how well the right messages are found in a data set.
+    """Measure retrieval quality on a data set.
 
-    FORMAT is locomo, beam or jsonl; FILE is the data set, which does not come with Memolith. Works
-    in a store of its own and leaves yours alone.
+    FORMAT is locomo, beam or jsonl. FILE is the data set; Memolith does not include any. Runs in a
+    temporary store.
 
-    jsonl is data of your own, an object a line: messages with type (message), conversation,
-    session, id, at and text, and questions with type (question), conversation, text and evidence,
-    a list of ids of messages. docs/reference/cli.md has an example and the other fields.
+    jsonl is your own data, one object a line. A message has type (message), conversation, session,
+    id, at and text. A question has type (question), conversation, text and evidence, a list of
+    message ids. docs/reference/cli.md has an example and the optional fields.
     """
     from memolith.evals.report import Report, render_report, report_as_json
 
     found = select_conversations(read_conversations(format, file), sample_ids)[:samples]
     if not any(question.evidence for each in found for question in each.questions):
-        raise InvalidInput(file, "has no question whose evidence is known")
+        raise InvalidInput(file, "has no question with evidence")
     report = Report(
         f"{format}, {format_count(len(found), 'conversation', 'conversations')}",
         _measure_systems(call, found, baselines=baselines),
@@ -309,5 +310,5 @@ def _describe_environment(file: Path) -> dict[str, str]:
         "data": file.name,
         "machine": f"{platform.machine()}, {os.cpu_count()} processors, {platform.system()}",
         "versions": f"memolith {version('memolith')}, Python {platform.python_version()}",
-        "date": f"{datetime.now(UTC):%Y-%m-%d}",  # noqa: TID251 - when it was measured
+        "date": f"{datetime.now(UTC):%Y-%m-%d}",  # noqa: TID251 - the date of the report
     }

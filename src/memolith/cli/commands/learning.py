@@ -1,4 +1,4 @@
-"""`memolith learn`."""
+"""Commands that learn: learn, ingest and consolidate."""
 
 from __future__ import annotations
 
@@ -40,22 +40,24 @@ memolith learn "No, it's the 14th" --session planning --at 2026-05-08T13:56
 @command("learn", example=LEARN_EXAMPLES)
 @click.argument("user")
 @click.argument("assistant", required=False)
-@click.option("--session", default="default", show_default=True, help="The conversation.")
-@click.option("--at", type=Instant(), help="When it was said; default: now.")
+@click.option(
+    "--session", default="default", show_default=True, help="Conversation of the exchange."
+)
+@click.option("--at", type=Instant(), help="Time of the exchange.  [default: now]")
 def learn_command(
     call: CommandCall, user: str, assistant: str | None, session: str, at: datetime | None
 ) -> None:
-    """Take in an exchange: what the USER said, and the ASSISTANT's reply.
+    """Log an exchange: the USER's message and the ASSISTANT's reply. Learn memories from it.
 
-    Both are kept word for word, and what the user says of lasting interest becomes memories. Where
-    a language model is configured, it is not waited for: `memolith worker` lets it learn from them.
+    Use - to read USER from standard input. A configured language model learns later, in `memolith
+    worker`.
     """
     with call.engine_factory.engine(call.load_settings(), worker=False) as engine:
         memory = engine.owner(call.owner)
         learned = memory.learn(read_text_argument(user), assistant, session=session, at=at)
         has_model = engine.chat_model(call.owner) is not None
         waiting = memory.backlog().pending_messages if has_model else 0
-    wait = f"\n{format_count(waiting, 'message waits', 'messages wait')} for the model: memolith worker"
+    wait = f"\n{format_count(waiting, 'message', 'messages')} pending for `memolith worker`"
     kept = "".join(f"\n  {each.kind}: {to_one_line(each.content)}" for each in learned.memories)
     call.respond(
         f"{format_count(len(learned.messages), 'message', 'messages')} logged, "
@@ -80,13 +82,13 @@ _MAX_CHUNK_CHARS = 60
 
 @command("ingest", example=INGEST_EXAMPLES)
 @click.argument("file")
-@click.option("--kind", help="The kind of all its memories; without, judged for each chunk.")
-@click.option("--session", help="The conversation they belong to.")
-@click.option("--origin", default="document", show_default=True, help="Where the text is from.")
-@click.option("--source", help="A name of the text; without, the file's.")
-@click.option("--tag", "tags", multiple=True, help="A word to filter by. Repeatable.")
-@click.option("--show", is_flag=True, help="Show every chunk and what became of it.")
-def ingest_command(  # noqa: PLR0913, PLR0917 - one for each option
+@click.option("--kind", help="Kind of all memories.  [default: detected for each chunk]")
+@click.option("--session", help="Conversation that the memories belong to.")
+@click.option("--origin", default="document", show_default=True, help="Origin of the text.")
+@click.option("--source", help="Name of the text.  [default: name of FILE]")
+@click.option("--tag", "tags", multiple=True, help="Tag to filter by. Repeatable.")
+@click.option("--show", is_flag=True, help="Show every chunk with its status.")
+def ingest_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     call: CommandCall,
     file: str,
     kind: str | None,
@@ -97,11 +99,10 @@ def ingest_command(  # noqa: PLR0913, PLR0917 - one for each option
     *,
     show: bool,
 ) -> None:
-    """Take in a long text: FILE in UTF-8, or - for standard input.
+    """Split the text FILE into chunks and store those worth remembering; use - for standard input.
 
-    It is cut where its meaning is, and every chunk worth keeping becomes a memory. A file of any
-    size is read a little at a time. What is stored already is not stored twice: a run that was
-    interrupted can simply be repeated.
+    FILE is UTF-8 text of any size. Chunks that are stored already are skipped, so an interrupted
+    run can be repeated.
     """
     name = source or (None if file == "-" else Path(file).name)
     pieces: list[IngestedChunk] = []
@@ -113,7 +114,7 @@ def ingest_command(  # noqa: PLR0913, PLR0917 - one for each option
             texts, kind=kind, session=session, origin=origin, source=name, tags=tags
         )
         try:
-            with progress(f"Taking in {file}") as advance:
+            with progress(f"Ingesting {file}") as advance:
                 for part in parts:
                     _count_statuses(part, fates)
                     redactions += part.redactions
@@ -123,20 +124,21 @@ def ingest_command(  # noqa: PLR0913, PLR0917 - one for each option
         except (KeyboardInterrupt, MemolithError):
             if fates:
                 click.echo(
-                    f"memolith: stopped after {_describe_statuses(fates)}; these are kept", err=True
+                    f"memolith: stopped after {_describe_statuses(fates)}; stored chunks are kept",
+                    err=True,
                 )
             raise
         withheld = sum(each.id in stored for each in memory.review())
     if not fates:
-        raise InvalidInput("file", "holds no text")
+        raise InvalidInput("file", "contains no text")
     if call.as_json:
         figures = {**_get_status_counts(fates), "quarantined": withheld, "redactions": redactions}
         print_json({**figures, "chunks": pieces})
         return
     _show_chunks(pieces, fates, redactions)
     if withheld:
-        are = format_count(withheld, "chunk tries", "chunks try")
-        click.echo(f"{are} to instruct a model, withheld until reviewed: memolith review")
+        are = format_count(withheld, "chunk", "chunks")
+        click.echo(f"{are} quarantined as suspected prompt injection: run `memolith review`")
 
 
 def _show_chunks(pieces: list[IngestedChunk], fates: Counter[str], redactions: int) -> None:
@@ -146,10 +148,8 @@ def _show_chunks(pieces: list[IngestedChunk], fates: Counter[str], redactions: i
             for each in pieces
         ]
         console().print(build_table(("", "kind", "importance", "…chunk"), rows))
-    hidden = f"; {format_count(redactions, 'secret was', 'secrets were')} taken out" * bool(
-        redactions
-    )
-    click.echo(f"Took in {_describe_statuses(fates)}{hidden}.")
+    hidden = f"; {format_count(redactions, 'secret', 'secrets')} redacted" * bool(redactions)
+    click.echo(f"Ingested {_describe_statuses(fates)}{hidden}.")
 
 
 def _count_statuses(part: IngestResult, fates: Counter[str]) -> None:
@@ -163,7 +163,7 @@ def _get_status_counts(fates: Counter[str]) -> dict[str, int]:
 def _describe_statuses(fates: Counter[str]) -> str:
     return (
         f"{format_count(fates.total(), 'chunk', 'chunks')}: {fates['stored']} stored,"
-        f" {fates['known']} known already, {fates['dropped']} not worth keeping"
+        f" {fates['known']} already known, {fates['dropped']} dropped"
     )
 
 
@@ -174,11 +174,11 @@ def _shorten_chunk(text: str) -> str:
 
 @contextmanager
 def open_text(file: str) -> Iterator[Iterator[str]]:
-    """Give a file's text in pieces.
+    """Yield the text of a file in pieces.
 
     Raises:
-        InvalidInput: It is not UTF-8.
-        OSError: It can't be read.
+        InvalidInput: The file is not UTF-8.
+        OSError: The file cannot be read.
     """
     if file == "-":
         yield _read_pieces(io.TextIOWrapper(sys.stdin.buffer, "utf-8-sig"), file)
@@ -192,7 +192,7 @@ def _read_pieces(stream: io.TextIOWrapper, file: str) -> Iterator[str]:
         while piece := stream.read(_READ_CHARS):
             yield piece
     except UnicodeDecodeError as error:
-        raise InvalidInput("file", f"{file} is not text in UTF-8") from error
+        raise InvalidInput("file", f"{file} is not UTF-8 text") from error
 
 
 # --- `memolith consolidate`
@@ -212,43 +212,41 @@ BASE_MEMORY = "base-memory"
 @click.option(
     "--undo",
     metavar="ID",
-    help=f"Take the summary ID back, or, by {BASE_MEMORY}, the last version of the base memory.",
+    help=f"Undo the summary ID, or the last version of the base memory ({BASE_MEMORY}).",
 )
 @all_owners_option
 def consolidate_command(call: CommandCall, undo: str | None, *, everybody: bool) -> None:
-    """Make memories shorter by the rules of the owner's profile.
+    """Summarise messages, conversations and old sessions as the owner's profile defines.
 
-    Messages, conversations and old sessions get summaries, and those go into the base memory: by
-    the language model that is configured, or, with none, by the sentences that say most. What a
-    summary stands for is kept. `memolith worker` does this by itself.
+    Summaries also update the base memory. They are written by the configured language model, or
+    extracted from the sources without one. The sources are kept. `memolith worker` does this
+    automatically.
     """
     if undo is not None:
         if everybody:
-            raise click.UsageError("--undo takes back one summary of one owner: leave out --all.")
+            raise click.UsageError("--undo cannot be combined with --all.")
         _undo_consolidation(call, undo)
         return
     owner = select_owner(call, everybody=everybody)
     with call.engine_factory.engine(call.load_settings()) as engine:
         made = engine.consolidate(owner=owner)
-    call.respond(
-        "\n".join(map(_describe_consolidation, made)) or "Nothing has gathered that is due.", made
-    )
+    call.respond("\n".join(map(_describe_consolidation, made)) or "Nothing is due.", made)
 
 
 def _undo_consolidation(call: CommandCall, id: str) -> None:
     with call.open_memory() as memory:
         if id != BASE_MEMORY:
             undone = memory.undo_consolidation(id)
-            call.respond(f"Taken back: {undone.id}; memolith restore brings it back", undone)
+            call.respond(f"Undone: {undone.id}; `memolith restore` reactivates it", undone)
             return
         versions = memory.base_memory_versions()
-        if len(versions) < 2:  # noqa: PLR2004 - the last and the one before
+        if len(versions) < 2:  # noqa: PLR2004 - the current and the previous version
             raise click.UsageError("There is no earlier version of the base memory.")
         now = memory.roll_back_base_memory(versions[-2].version)
-    call.respond(f"The base memory says again what version {versions[-2].version} said", now)
+    call.respond(f"The base memory was rolled back to version {versions[-2].version}", now)
 
 
 def _describe_consolidation(made: ConsolidationResult) -> str:
-    how = "by the model" if made.by_model else "by its own sentences"
+    how = "by the model" if made.by_model else "extractive"
     of = format_count(made.sources, "source", "sources")
     return f"{made.output} {made.id}: {of}, {how}"

@@ -1,4 +1,4 @@
-"""`memolith decay`."""
+"""Commands for maintenance: decay, cleanup, expire, retain and worker."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ memolith decay --all --json
 @command("decay", example=DECAY_EXAMPLES)
 @all_owners_option
 def decay_command(call: CommandCall, *, everybody: bool) -> None:
-    """Store how strong memories are by now, for those who list them.
+    """Update the stored strengths of memories, for display.
 
-    Recall computes strengths as of the instant; `memolith worker` does this at the intervals of the
-    profiles. What is stored is never built on: it does not matter how often this is done.
+    Recall computes strengths itself and does not depend on this. `memolith worker` does it
+    automatically at the profile's interval.
     """
     owner = select_owner(call, everybody=everybody)
     with call.engine_factory.engine(call.load_settings()) as engine:
         weaker = engine.apply_decay(owner=owner)
     call.respond(
-        f"{format_count(len(weaker), 'memory', 'memories')} got weaker", {"weaker": weaker}
+        f"{format_count(len(weaker), 'memory', 'memories')} became weaker", {"weaker": weaker}
     )
 
 
@@ -54,16 +54,16 @@ memolith cleanup --all
 @click.option(
     "--below",
     type=click.FloatRange(0.0, 1.0),
-    help="The strength under which memories fade; without, the profile's, which may be none.",
+    help="Strength below which memories fade.  [default: of the profile]",
 )
-@click.option("--dry-run", is_flag=True, help="Only count them.")
+@click.option("--dry-run", is_flag=True, help="Only count the records.")
 @all_owners_option
 def cleanup_command(
     call: CommandCall, below: float | None, *, dry_run: bool, everybody: bool
 ) -> None:
-    """Let memories fade that are too weak; `memolith restore` brings one back.
+    """Fade weak memories. `memolith restore` brings back a faded memory.
 
-    Messages never fade. Profile `standard` lets nothing fade by itself: give --below.
+    Messages never fade. The profile `standard` has no threshold: give --below.
     """
     owner = select_owner(call, everybody=everybody)
     with call.engine_factory.engine(call.load_settings()) as engine:
@@ -85,9 +85,9 @@ memolith expire --all
 @command("expire", example=EXPIRE_EXAMPLES)
 @all_owners_option
 def expire_command(call: CommandCall, *, everybody: bool) -> None:
-    """Mark memories whose time is up as expired.
+    """Mark memories past their expiry as expired.
 
-    Nothing finds them from their last instant on, marked or not.
+    Recall excludes them in any case, marked or not.
     """
     owner = select_owner(call, everybody=everybody)
     with call.engine_factory.engine(call.load_settings()) as engine:
@@ -106,23 +106,21 @@ memolith retain 90 --all --yes
 
 @command("retain", example=RETAIN_EXAMPLES)
 @click.argument("days", type=click.IntRange(min=1))
-@click.option("--dry-run", is_flag=True, help="Only count them.")
+@click.option("--dry-run", is_flag=True, help="Only count the records.")
 @all_owners_option
 @yes_option
 def retain_command(
     call: CommandCall, days: int, *, dry_run: bool, everybody: bool, yes: bool
 ) -> None:
-    """Remove for good what has not been active for DAYS days.
+    """Remove records permanently that have been inactive for DAYS days.
 
-    That is memories that are superseded, expired, faded, evicted or forgotten since, and
-    conversations in which nothing was said since. Active memories stay, however old. `memolith
-    worker` does this daily where retention_days is set.
+    Removes memories that were superseded, expired, faded, evicted or forgotten before, and
+    conversations without a message in that time. Active memories stay. `memolith worker` does this
+    daily if retention_days is set.
     """
     owner = select_owner(call, everybody=everybody)
     if not dry_run:
-        confirm_or_abort(
-            f"Remove what has not been active for {days} days for good?", is_confirmed=yes
-        )
+        confirm_or_abort(f"Remove records inactive for {days} days permanently?", is_confirmed=yes)
     with call.engine_factory.engine(call.load_settings()) as engine:
         found = engine.retain(days, owner=owner, dry_run=dry_run)
     figures = {
@@ -135,9 +133,9 @@ def retain_command(
     what = (
         f"{format_count(figures['memories'], 'memory', 'memories')},"
         f" {format_count(figures['sessions'], 'conversation', 'conversations')}"
-        f" of {format_count(figures['messages'], 'message', 'messages')}"
+        f" with {format_count(figures['messages'], 'message', 'messages')}"
     )
-    call.respond(f"{'Would remove' if dry_run else 'Removed for good:'} {what}", figures)
+    call.respond(f"{'Would remove' if dry_run else 'Removed permanently:'} {what}", figures)
 
 
 # --- `memolith worker`
@@ -151,33 +149,32 @@ memolith worker retry --owner alice
 """
 
 _POLL_INTERVAL_S = 5.0
-"""How often it looks for work, in seconds: so long an exchange waits. A guess."""
+"""Interval between checks for work, in seconds: the longest delay of learning. A guess."""
 
 _WORK_UNITS = {"learn": "exchange", "consolidate": "step"}
 
-_STATUS_COLUMNS = ("…owner", ">waiting", ">parked", "oldest", "stuck")
+_STATUS_COLUMNS = ("…owner", ">pending", ">dead letters", "oldest (UTC)", "failed")
 
 
 @command("worker", example=WORKER_EXAMPLES)
 @click.argument("action", type=click.Choice(["run", "status", "retry"]), default="run")
-@click.option("--once", is_flag=True, help="Do what is due now, and leave.")
+@click.option("--once", is_flag=True, help="Run due work once and exit.")
 @all_owners_option
 def worker_command(call: CommandCall, action: str, *, once: bool, everybody: bool) -> None:
-    """Do what is due until told to stop (Ctrl-C, SIGTERM): what was begun is left whole.
+    """Run background learning and scheduled jobs until Ctrl-C or SIGTERM.
 
-    With a language model, it learns from what was said and writes summaries. Memories get weaker,
-    expire, pass and fade, and what is retained no longer is removed. However many workers run, each
-    thing is done once, at its time; a worker that is killed is taken over where it was. It works
-    for all owners.
+    A configured language model learns from messages and writes summaries. Scheduled jobs decay,
+    expire and fade memories, and remove records after their retention period. Workers serve all
+    owners. Concurrent workers run each job once, and take over the jobs of a killed worker.
 
-    "status" shows what waits for the owner, and what failed too often and is parked; "retry" lets
-    that be tried again at once. With --all, of everybody.
+    "status" shows the owner's pending messages and dead letters: messages whose learning failed too
+    often. "retry" makes failed work due at once. --all applies both to all owners.
     """
     if action == "run":
         _run_worker(call, once=once)
         return
     if once:
-        raise click.UsageError("--once goes with running only.")
+        raise click.UsageError("--once cannot be combined with status or retry.")
     owner = select_owner(call, everybody=everybody)
     with call.engine_factory.engine(call.load_settings(), worker=False) as engine:
         owners = engine.owners() if owner is None else [owner]
@@ -197,7 +194,7 @@ def _run_worker(call: CommandCall, *, once: bool) -> None:
                 click.echo("\n".join(map(_describe_work, done)) or "Nothing is due.")
             return
         stop = _make_stop_event()
-        click.echo("memolith: working; Ctrl-C stops", err=True)
+        click.echo("memolith: worker started; stop with Ctrl-C", err=True)
         run_loop(
             lambda stopped: _run_due_work(engine, stopped),
             stop,
@@ -222,7 +219,7 @@ def _show_status(call: CommandCall, engine: Memolith, owners: list[str]) -> None
     if any(each.pending_messages for each in found.values()) and not any(
         map(engine.chat_model, owners)
     ):
-        click.echo("memolith: no language model is configured: what waits, waits for one", err=True)
+        click.echo("memolith: no language model is configured; messages stay pending", err=True)
     rows = [
         (
             owner,
@@ -234,7 +231,7 @@ def _show_status(call: CommandCall, engine: Memolith, owners: list[str]) -> None
         for owner, each in found.items()
         if each.pending_messages or each.dead_letters or each.failed_kinds
     ]
-    console().print(build_table(_STATUS_COLUMNS, rows) if rows else "Nothing waits.")
+    console().print(build_table(_STATUS_COLUMNS, rows) if rows else "No pending work.")
 
 
 def _retry_failed(call: CommandCall, engine: Memolith, owners: list[str]) -> None:
@@ -243,15 +240,15 @@ def _retry_failed(call: CommandCall, engine: Memolith, owners: list[str]) -> Non
         memory = engine.owner(owner)
         parked += memory.backlog().dead_letters
         memory.retry()
-    were = f"{format_count(parked, 'message was', 'messages were')} parked" if parked else ""
+    were = f", including {format_count(parked, 'dead letter', 'dead letters')}" if parked else ""
     call.respond(
-        f"What failed is tried again: {were or 'nothing was parked'}",
+        f"Failed work will be retried{were or '; there are no dead letters'}",
         {"owners": owners, "dead_letters": parked},
     )
 
 
 def _make_stop_event() -> threading.Event:
-    """Return what is set when the process is asked to stop."""
+    """Return an event that is set on SIGINT or SIGTERM."""
     stop = threading.Event()
     for wanted in (signal.SIGINT, signal.SIGTERM):
         signal.signal(wanted, lambda _number, _frame: stop.set())
@@ -274,6 +271,6 @@ def _describe_work(done: JobResult | WorkResult) -> str:
         failed = f", {done.failed} failed" if done.failed else ""
         one = _WORK_UNITS[done.work]
         return f"{done.work}: {format_count(done.done, one, f'{one}s')} of {done.owner_id}{failed}"
-    left = "" if done.finished else ", not finished"
+    left = "" if done.finished else ", unfinished"
     changed = format_count(done.changed, "record", "records")
     return f"{done.job}: {changed} of {format_count(done.owners, 'owner', 'owners')} changed{left}"

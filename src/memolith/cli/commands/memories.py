@@ -1,4 +1,4 @@
-"""`memolith remember`."""
+"""Commands for memories and owners, such as remember, recall, forget, review and stats."""
 
 from __future__ import annotations
 
@@ -48,25 +48,25 @@ echo "Works at NASA" | memolith remember -
 
 @command("remember", example=REMEMBER_EXAMPLES)
 @click.argument("text")
-@click.option("--kind", help="What it is: fact, preference, …; default: by its words.")
-@click.option("--importance", type=float, help="0 to 1; default: by its words.")
-@click.option("--key", help="A name; storing under it again makes a new version.")
-@click.option("--tag", "tags", multiple=True, help="A word to filter by. Repeatable.")
-@click.option("--expires-in", default="", help="How long it holds: 90d, 12h, 30m.")
-@click.option("--expires-at", type=Instant(), help="Until when it holds.")
-@click.option("--happened-at", type=Instant(), help="When it was so, or was said.")
-@click.option("--session", help="The conversation it belongs to.")
-@click.option("--origin", default="user", help="Whence it is: user (default), tool, document, …")
+@click.option("--kind", help="Kind: fact, preference, …  [default: detected]")
+@click.option("--importance", type=float, help="Importance, 0 to 1.  [default: estimated]")
+@click.option("--key", help="Unique name; storing it again creates a new version.")
+@click.option("--tag", "tags", multiple=True, help="Tag to filter by. Repeatable.")
+@click.option("--expires-in", default="", help="Lifetime: 90d, 12h, 30m.")
+@click.option("--expires-at", type=Instant(), help="Time of expiry.")
+@click.option("--happened-at", type=Instant(), help="When it was true or was said.")
+@click.option("--session", help="Conversation that it belongs to.")
+@click.option("--origin", default="user", help="Source: user (default), tool, document, …")
 def remember_command(call: CommandCall, text: str, **given: Any) -> None:
-    """Store one memory: TEXT, or what standard input says where it is -.
+    """Store TEXT as a memory; use - to read standard input.
 
-    What is said already is not stored twice.
+    A text that is stored already is not stored twice.
     """
     said = read_text_argument(text)
     with call.open_memory(create=True) as memory:
         stored = memory.remember(said, **given)
     if stored.content.count(REDACTED) > said.count(REDACTED):
-        print_note("what looks like a secret is stored as [REDACTED]")
+        print_note("suspected secrets are stored as [REDACTED]")
     call.respond(f"Remembered as {stored.kind}: {stored.id}", stored)
 
 
@@ -83,12 +83,12 @@ memolith recall "where do I live?" --as-of 2025-06-01 --json
 @command("recall", example=RECALL_EXAMPLES)
 @click.argument("query")
 @recall_options
-@click.option("--trace", is_flag=True, help="Say how the answer came about.")
+@click.option("--trace", is_flag=True, help="Show candidates, scores and times of each stage.")
 def recall_command(call: CommandCall, query: str, **given: Any) -> None:
-    """Find what is relevant to QUERY, with the parts of each score.
+    """Search memories and messages for QUERY; use - to read standard input.
 
-    A term of a score is what one signal adds to it; the terms add up to the total, which only
-    compares results of one query.
+    Shows the terms of each score. The terms add up to the total, which only compares results of the
+    same query.
     """
     if given["token_budget"] is None:
         given["token_budget"] = call.load_settings().settings.token_budget
@@ -116,9 +116,12 @@ memolith context "plan my trip" --token-budget 500 > prompt.txt
 @command("context", example=CONTEXT_EXAMPLES)
 @click.argument("query")
 @filter_options
-@click.option("--state", default="", help="How things stand now (profile tiers).")
+@click.option("--state", default="", help="Description of the current state (profile tiers).")
 def context_command(call: CommandCall, query: str, **given: Any) -> None:
-    """Print what is relevant to QUERY as text for a prompt; nothing where there is nothing."""
+    """Print memories relevant to QUERY as text for a prompt.
+
+    Prints nothing if nothing is relevant. Use - to read QUERY from standard input.
+    """
     if given["token_budget"] is None:
         given["token_budget"] = call.load_settings().settings.token_budget
     given |= {"kinds": given["kinds"] or None, "tags": given["tags"] or None}
@@ -138,15 +141,19 @@ memolith list --kind preference
 memolith list --state forgotten --limit 10
 """
 
-_LIST_COLUMNS = ("id", "kind", "date", ">left", "…memory")
+_LIST_COLUMNS = ("id", "kind", "date", ">strength", "…memory")
 
 
 @command("list", example=LIST_EXAMPLES)
-@click.option("--kind", help="Only this kind.")
-@click.option("--state", help="Active (the default), superseded, expired, forgotten, …, or all.")
-@click.option("--tag", "tags", multiple=True, help="Only with this tag. Repeatable.")
-@click.option("--limit", type=int, default=50, show_default=True, help="How many at most.")
-@click.option("--cursor", help="Where the page before ended.")
+@click.option("--kind", help="Filter by kind.")
+@click.option(
+    "--state", help="Filter by state: active (default), superseded, expired, forgotten, …, or all."
+)
+@click.option("--tag", "tags", multiple=True, help="Filter by tag. Repeatable.")
+@click.option(
+    "--limit", type=int, default=50, show_default=True, help="Maximum number of memories."
+)
+@click.option("--cursor", help="Cursor that the previous page printed.")
 def list_command(call: CommandCall, **given: Any) -> None:
     """List memories, newest first."""
     with call.open_memory() as memory:
@@ -171,7 +178,7 @@ def list_command(call: CommandCall, **given: Any) -> None:
         for each in page.memories
     ]
     out.print(build_table(_LIST_COLUMNS, rows, cut=True))
-    more = f"; more with --cursor {page.cursor}" if page.cursor else ""
+    more = f"; next page: --cursor {page.cursor}" if page.cursor else ""
     out.print(f"{len(page.memories)} of {page.total}{more}", style="dim", soft_wrap=True)
 
 
@@ -186,7 +193,7 @@ memolith show 01933b6e-1c5f-7a7e-8a3c-5d0f2f4b9e11
 @command("show", example=SHOW_EXAMPLES)
 @click.argument("id")
 def show_command(call: CommandCall, id: str) -> None:
-    """Show the memory or message ID in full, whatever its state; a forgotten one without words."""
+    """Show all fields of the memory or message ID, in any state."""
     with call.open_memory() as memory:
         record = _get_record(memory, id)
     if call.as_json:
@@ -219,11 +226,11 @@ memolith history --key units
 
 @command("history", example=HISTORY_EXAMPLES)
 @click.argument("id", required=False)
-@click.option("--key", help="The memory of this name, instead of an id.")
+@click.option("--key", help="Select the memory by its key instead of ID.")
 def history_command(call: CommandCall, id: str | None, key: str | None) -> None:
-    """Show the versions of the memory ID, and what was done to it by whom."""
+    """Show the versions of the memory ID, and its events with their actors."""
     if (id is None) == (key is None):
-        raise click.UsageError("Give either an id or --key.")
+        raise click.UsageError("Give either ID or --key.")
     with call.open_memory() as memory:
         history = memory.history(id, key=key)
     if call.as_json:
@@ -244,7 +251,7 @@ def history_command(call: CommandCall, id: str | None, key: str | None) -> None:
     )
     out = console()
     out.print(build_table((">version", "from (UTC)", "to", "…memory"), versions))
-    out.print(build_table(("at (UTC)", "what", "by", ">version", "…details"), events))
+    out.print(build_table(("at (UTC)", "event", "actor", ">version", "…details"), events))
 
 
 def _format_details(event: Event) -> str:
@@ -263,17 +270,17 @@ memolith update 01933b6e-1c5f-7a7e-8a3c-5d0f2f4b9e11 --importance 0.9 --tag styl
 @command("update", example=UPDATE_EXAMPLES)
 @click.argument("id")
 @click.argument("text", required=False)
-@click.option("--kind", help="What it is: fact, preference, …")
-@click.option("--importance", type=float, help="0 to 1.")
-@click.option("--key", help="Its name.")
-@click.option("--tag", "tags", multiple=True, help="Its tags, instead of those it has. Repeatable.")
-@click.option("--expires-in", default="", help="How long it holds from now: 90d, 12h, 30m.")
-@click.option("--expires-at", type=Instant(), help="Until when it holds.")
-@click.option("--happened-at", type=Instant(), help="When it was so, or was said.")
+@click.option("--kind", help="New kind: fact, preference, …")
+@click.option("--importance", type=float, help="New importance, 0 to 1.")
+@click.option("--key", help="New unique name.")
+@click.option("--tag", "tags", multiple=True, help="Replace all tags. Repeatable.")
+@click.option("--expires-in", default="", help="Lifetime from now: 90d, 12h, 30m.")
+@click.option("--expires-at", type=Instant(), help="Time of expiry.")
+@click.option("--happened-at", type=Instant(), help="When it was true or was said.")
 def update_command(call: CommandCall, id: str, text: str | None, **given: Any) -> None:
-    """Change the memory ID; TEXT is its new text, - for standard input.
+    """Change the memory ID. TEXT replaces its content; use - to read standard input.
 
-    Another text is another version: the earlier ones are kept, see `memolith history`.
+    A new content creates a new version. `memolith history` shows earlier versions.
     """
     given["tags"] = given["tags"] or None
     with call.open_memory() as memory:
@@ -293,7 +300,7 @@ memolith supersede 01933b6e-1c5f-7a7e-8a3c-5d0f2f4b9e11 01933b70-02aa-7c33-9d51-
 @click.argument("old")
 @click.argument("new")
 def supersede_command(call: CommandCall, old: str, new: str) -> None:
-    """Let the memory NEW take the place of OLD, which is kept but no longer recalled."""
+    """Replace the memory OLD by the memory NEW. OLD is kept, but no longer recalled."""
     with call.open_memory() as memory:
         retired = memory.supersede(old, new)
     call.respond(f"{retired.id} is superseded by {retired.superseded_by}", retired)
@@ -308,23 +315,26 @@ memolith review 01933b6e-1c5f-7a7e-8a3c-5d0f2f4b9e11 --approve
 memolith review 01933b6e-1c5f-7a7e-8a3c-5d0f2f4b9e11 --reject
 """
 
-_REVIEW_COLUMNS = ("id", "from", "why", "date", "…text")
+_REVIEW_COLUMNS = ("id", "from", "reason", "date", "…text")
 
-_INJECTION_REASON = "order"
+_INJECTION_REASON = "injection"
 
 
 @command("review", example=REVIEW_EXAMPLES)
 @click.argument("id", required=False)
-@click.option("--approve", is_flag=True, help="Let ID be recalled; an order, as a quote.")
+@click.option(
+    "--approve", is_flag=True, help="Release ID; suspected injections are quoted in prompts."
+)
 @click.option("--reject", is_flag=True, help="Forget ID.")
 def review_command(call: CommandCall, id: str | None, *, approve: bool, reject: bool) -> None:
-    """List what is not recalled until it is reviewed, or judge the memory or message ID.
+    """List quarantined records, or approve or reject the memory or message ID.
 
-    That is what tools, documents, imports and assistants said that tries to instruct a model
-    ("order"), and what a model has learned that nothing said supports ("unsupported").
+    Quarantined are suspected prompt injections from tools, documents, imports and assistants
+    ("injection"), and facts that a model learned without support in the conversation
+    ("unsupported"). They are not recalled until approved.
     """
     if approve + reject != (id is not None):
-        raise click.UsageError("Give an id with either --approve or --reject, or nothing.")
+        raise click.UsageError("Give ID with either --approve or --reject, or neither.")
     if id is None:
         _list_for_review(call)
     elif approve:
@@ -346,7 +356,7 @@ def _list_for_review(call: CommandCall) -> None:
         return
     out = console()
     if not waiting:
-        out.print("Nothing waits for a review.")
+        out.print("Nothing is quarantined.")
         return
     out.print(build_table(_REVIEW_COLUMNS, [_build_review_row(each) for each in waiting], cut=True))
 
@@ -377,14 +387,14 @@ memolith forget --key units
 
 @command("forget", example=FORGET_EXAMPLES)
 @click.argument("id", required=False)
-@click.option("--key", help="The memory of this name, instead of an id.")
+@click.option("--key", help="Select the memory by its key instead of ID.")
 def forget_command(call: CommandCall, id: str | None, key: str | None) -> None:
-    """Make the memory or message ID unfindable, and the sentence it came from.
+    """Hide the memory or message ID and the sentences it came from.
 
-    Nothing is destroyed: `memolith restore` brings it back.
+    Nothing is deleted: `memolith restore` undoes it.
     """
     if (id is None) == (key is None):
-        raise click.UsageError("Give either an id or --key.")
+        raise click.UsageError("Give either ID or --key.")
     with call.open_memory() as memory:
         gone = memory.forget(id, key=key)
     lines = [
@@ -406,7 +416,7 @@ memolith restore 01933b6e-1c5f-7a7e-8a3c-5d0f2f4b9e11
 @command("restore", example=RESTORE_EXAMPLES)
 @click.argument("id")
 def restore_command(call: CommandCall, id: str) -> None:
-    """Bring the memory or message ID back: undo a forgetting or a supersession."""
+    """Restore the memory or message ID after `forget` or `supersede`."""
     with call.open_memory() as memory:
         restored = memory.restore(id)
     call.respond(f"Restored {restored.id}", restored)
@@ -421,28 +431,28 @@ memolith purge --key units --yes
 """
 
 REMOVAL_PENDING = (
-    "The store's log, which another program is reading, or Chroma, which could not be reached,"
-    " still holds what was removed: it goes as soon as that can be, or with the next purge."
+    "Removed data is still in the store's log, because another program reads it, or in Chroma,"
+    " which is unreachable. It is deleted as soon as possible, at the latest by the next purge."
 )
 
 
 @command("purge", example=PURGE_EXAMPLES)
 @click.argument("id", required=False)
-@click.option("--key", help="The active memory of this name, instead of an id.")
+@click.option("--key", help="Select the active memory by its key instead of ID.")
 @yes_option
 def purge_command(call: CommandCall, id: str | None, key: str | None, *, yes: bool) -> None:
-    """Remove the memory or message ID for good, and the sentence it came from.
+    """Remove the memory or message ID and the sentences it came from permanently.
 
-    No version of it is left, and nothing brings it back. What was forgotten can be purged too.
-    Copies made before, like exports and backups, still have it.
+    All its versions are removed and cannot be restored. Forgotten records can be purged too.
+    Earlier exports and backups still contain them.
     """
     if (id is None) == (key is None):
-        raise click.UsageError("Give either an id or --key.")
-    confirm_or_abort(f"Remove {id or key} for good?", is_confirmed=yes)
+        raise click.UsageError("Give either ID or --key.")
+    confirm_or_abort(f"Remove {id or key} permanently?", is_confirmed=yes)
     with call.open_memory() as memory:
         gone = memory.purge(id, key=key)
     lines = [
-        f"Removed for good: {format_count(len(gone.memories), 'memory', 'memories')}",
+        f"Removed permanently: {format_count(len(gone.memories), 'memory', 'memories')}",
         f"Messages changed or removed: {len(gone.messages)}",
         *(f"  {each}" for each in (*gone.memories, *gone.messages)),
         *([] if gone.compacted else [REMOVAL_PENDING]),
@@ -461,24 +471,23 @@ memolith erase --owner alice --readmit
 
 @command("erase", example=ERASE_EXAMPLES)
 @yes_option
-@click.option("--readmit", is_flag=True, help="Let the erased owner begin again, with nothing.")
+@click.option("--readmit", is_flag=True, help="Allow writes for the erased owner again.")
 def erase_command(call: CommandCall, *, yes: bool, readmit: bool) -> None:
-    """Remove everything of the owner named by --owner for good, and the owner's key.
+    """Remove all data and the key of the owner named by --owner permanently.
 
-    Nothing is stored for that owner again, and a backup that is restored comes back without
-    them, until --readmit allows it.
+    Later writes for that owner are refused, and restored backups omit the owner, until --readmit.
     """
     if "owner" not in call.options:
-        raise click.UsageError("Name the owner with --owner.")
+        raise click.UsageError("--owner is required.")
     if not readmit:
-        confirm_or_abort(f"Remove everything of {call.owner} for good?", is_confirmed=yes)
+        confirm_or_abort(f"Remove all data of {call.owner} permanently?", is_confirmed=yes)
     with call.engine_factory.engine(call.load_settings()) as engine:
         if readmit:
             engine.readmit(call.owner)
-            call.respond(f"{call.owner} may begin again", {"owner_id": call.owner})
+            call.respond(f"Writes for {call.owner} are allowed again", {"owner_id": call.owner})
             return
         done = engine.erase(call.owner)
-    said = f"Everything of {call.owner} is removed for good"
+    said = f"All data of {call.owner} was removed permanently"
     call.respond(said if done.compacted else f"{said}\n{REMOVAL_PENDING}", done)
 
 
@@ -495,9 +504,9 @@ _USAGE_COLUMNS = ("model", ">calls this hour", ">tokens", ">cost", ">today", ">t
 
 @command("stats", example=STATS_EXAMPLES)
 def stats_command(call: CommandCall) -> None:
-    """Show how much is stored, and what the language model was asked for it.
+    """Show counts of stored records, and the owner's usage of language models.
 
-    Hours and days are those of UTC. With prices in the configuration, what it cost is shown too.
+    Hours and days are in UTC. Costs are shown if prices are configured.
     """
     with call.open_memory() as memory:
         stats = memory.stats()
@@ -519,7 +528,7 @@ def stats_command(call: CommandCall) -> None:
                 ("messages", stats.messages),
                 ("conversations", stats.sessions),
                 ("vectors", stats.vectors),
-                *([("not in Chroma yet", stats.vectors_pending)] if stats.vectors_pending else []),
+                *([("pending in Chroma", stats.vectors_pending)] if stats.vectors_pending else []),
             )
         )
     )
@@ -539,7 +548,7 @@ def _iter_usage_rows(hour: UsageReport, day: UsageReport) -> Iterator[tuple[str,
 
 
 def _get_usage_total(hour: UsageReport, day: UsageReport) -> tuple[str, ...]:
-    return "in all", *_format_usage(hour.total, hour.cost), *_format_usage(day.total, day.cost)
+    return "total", *_format_usage(hour.total, hour.cost), *_format_usage(day.total, day.cost)
 
 
 def _format_usage(spent: ModelUsage, cost: float | None = None) -> tuple[str, str, str]:

@@ -1,4 +1,4 @@
-"""`memolith serve`."""
+"""The commands `serve`, `mcp` and `api-key`."""
 
 from __future__ import annotations
 
@@ -31,19 +31,20 @@ memolith serve --host 0.0.0.0 --processes 4
 
 
 @command("serve", example=SERVE_EXAMPLES)
-@click.option("--host", metavar="ADDRESS", help="Where to listen (127.0.0.1).")
-@click.option("--port", type=click.IntRange(0, 65_535), help="The port (8377).")
-@click.option("--processes", type=click.IntRange(1, 256), help="How many serve together (1).")
+@click.option("--host", metavar="ADDRESS", help="Address to listen on.  [default: 127.0.0.1]")
+@click.option("--port", type=click.IntRange(0, 65_535), help="Port to listen on.  [default: 8377]")
 @click.option(
-    "--no-worker", is_flag=True, help="Leave what waits, and what is due, to `memolith worker`."
+    "--processes", type=click.IntRange(1, 256), help="Number of server processes.  [default: 1]"
 )
+@click.option("--no-worker", is_flag=True, help="Leave background work to `memolith worker`.")
 def serve_command(
     call: CommandCall, host: str | None, port: int | None, processes: int | None, *, no_worker: bool
 ) -> None:
-    """Serve the store over HTTP until told to stop (Ctrl-C, SIGTERM).
+    """Serve the store over HTTP until Ctrl-C or SIGTERM.
 
-    On this machine, and while there are no keys, everybody here may call, for one owner. Listening
-    anywhere else needs keys: see `memolith api-key`. GET /openapi.json says what can be called.
+    Without API keys, the service accepts only requests from this machine, for one owner. Listening
+    on other addresses requires API keys: see `memolith api-key`. GET /openapi.json describes the
+    API.
     """
     require_package("uvicorn", "serve", extra="serve")
     require_package("fastapi", "serve", extra="serve")
@@ -66,14 +67,14 @@ def serve_command(
     with call.engine_factory.engine(loaded) as engine:
         open_for = serve.build_server_options(own, engine, plan.owner).anonymous_owner
         with several.open_listener(plan) as listener:
-            told = f", open to this machine for {open_for!r}" if open_for else ""
+            told = f", without authentication for owner {open_for!r}" if open_for else ""
             address = several.get_address(listener)
             click.echo(f"memolith: serving at {address}{told}", err=True)
             serve.run_server(engine, plan, listener, lambda: serve.log_address(address))
 
 
 def _get_login_name_or_empty(call: CommandCall) -> str:
-    """Return the login name; empty where the user has none: it counts only without keys."""
+    """Return the login name. Empty if there is none: it is only used without API keys."""
     try:
         return call.owner
     except InvalidInput:
@@ -95,25 +96,22 @@ _MODULE_ARGUMENTS = ["-c", "from memolith.cli.main import main; main()"]
 
 @command("mcp", example=MCP_EXAMPLES)
 @click.argument("action", type=click.Choice(["run", "install"]), default="run")
-@click.option(
-    "--client", type=click.Choice(list(CLIENTS)), help="Only for this client; with install."
-)
-@click.option("--write", is_flag=True, help="Write it into the client's file; with install.")
+@click.option("--client", type=click.Choice(list(CLIENTS)), help="With install: select one client.")
+@click.option("--write", is_flag=True, help="With install: write the client's configuration file.")
 def mcp_command(call: CommandCall, action: str, client: str | None, *, write: bool) -> None:
-    """Give the memory to an agent as tools, by the Model Context Protocol.
+    """Serve the memory of one owner to an agent, as MCP tools.
 
-    Serves one owner over standard input and output, for a client that starts this command.
-    "memolith serve" serves the same at /mcp, for clients that call over HTTP.
+    Communicates over standard input and output with the client that starts this command. `memolith
+    serve` serves the same tools over HTTP at /mcp.
 
-    "install" prints what a client's configuration must say to start it so, with the store and the
-    owner that this command was given. With --write it is put into the client's file; all else that
-    stands there is kept.
+    "install" prints the configuration of MCP clients that starts this command with the current
+    store and owner. --write inserts it into the client's configuration file.
     """
     if action == "install":
         _install_client(call, client, write=write)
         return
     if client is not None or write:
-        raise click.UsageError("--client and --write go with install.")
+        raise click.UsageError("--client and --write are only for install.")
     require_package("mcp", "mcp")
     from memolith.server.mcp import server
 
@@ -123,7 +121,7 @@ def mcp_command(call: CommandCall, action: str, client: str | None, *, write: bo
 
 
 def _get_mcp_owner(call: CommandCall, loaded: LoadedSettings) -> str:
-    """Return whose memory it is: as given, as configured, or of who is logged in."""
+    """Return the owner id: from the option, the settings or the login name."""
     if "owner" in call.options:
         return call.owner
     return loaded.settings.serve.owner or get_login_name()
@@ -131,7 +129,7 @@ def _get_mcp_owner(call: CommandCall, loaded: LoadedSettings) -> str:
 
 def _install_client(call: CommandCall, client: str | None, *, write: bool) -> None:
     if write and client is None:
-        raise click.UsageError("Name the client whose file is to be written: --client.")
+        raise click.UsageError("--write needs --client.")
     loaded = call.load_settings()
     started = [*_find_program(), *_build_arguments(call, loaded), "mcp"]
     chosen = {client: CLIENTS[client]} if client else CLIENTS
@@ -155,7 +153,7 @@ def _install_client(call: CommandCall, client: str | None, *, write: bool) -> No
 def _describe_installation(found: dict[str, Any]) -> str:
     title = CLIENTS[found["client"]].title
     if found["written"]:
-        return f"{title}: written to {found['file']}; start it anew."
+        return f"{title}: written to {found['file']}; restart the client."
     lines = json.dumps(found["config"], indent=2, ensure_ascii=False)
     return f"{title}, in {found['file']}:\n{lines}\n"
 
@@ -180,17 +178,17 @@ def _get_surroundings() -> ClientEnvironment:
 
 
 def _find_program() -> list[str]:
-    """Return how this program is started from anywhere: clients know no search path."""
+    """Return the absolute command that starts this program: clients may have another PATH."""
     beside = shutil.which("memolith", path=str(Path(sys.executable).parent))
     found = beside or shutil.which("memolith")
     return [str(Path(found).absolute())] if found else [sys.executable, *_MODULE_ARGUMENTS]
 
 
 def _build_arguments(call: CommandCall, loaded: LoadedSettings) -> list[str]:
-    """Return the options that name the store and the owner in force.
+    """Return the options that select the current store and owner.
 
-    An address of a database may hold a password, which has no place in a list of processes: it
-    must stand in the configuration, or in the client's environment.
+    A database URL can contain a password, which must not appear in process lists. It has to be in
+    the configuration or in the client's environment.
     """
     found = ["--owner", _get_mcp_owner(call, loaded)]
     if loaded.file is not None:
@@ -200,8 +198,8 @@ def _build_arguments(call: CommandCall, loaded: LoadedSettings) -> list[str]:
         found += ["--store", str(Path(store).absolute())]
     elif loaded.origins.get("store", "").startswith(("argument", "environment")):
         click.echo(
-            "memolith: the store is a database: name it in the configuration, or as MEMOLITH_STORE"
-            " in the environment of the client",
+            "memolith: the store is a database: set its URL in the configuration, or as"
+            " MEMOLITH_STORE in the environment of the client",
             err=True,
         )
     if "profile" in call.options:
@@ -229,18 +227,20 @@ _API_KEY_COLUMNS = ("name", "role", "…owner", "created", "revoked")
     "--role",
     type=click.Choice(["owner", "service", "admin"]),
     default="owner",
-    help="Of one owner; of any, named in each call; or that and the whole store's.",
+    help="owner: one owner. service: any owner. admin: also the whole store.",
 )
 def api_key_command(call: CommandCall, what: str, name: str | None, role: str) -> None:
-    """Make, list and revoke the keys by which callers of `memolith serve` are known.
+    """Create, list and revoke the API keys of `memolith serve`.
 
-    create makes a key and prints it, this once: the store has only its digest. revoke lets it open
-    nothing any more, at once, on all servers.
+    create prints the new key once: the store contains only its digest. revoke takes effect
+    immediately on all servers.
     """
     if (name is None) != (what == "list"):
-        raise click.UsageError("create and revoke need a name, list takes none.")
+        raise click.UsageError("NAME is required for create and revoke, and not allowed for list.")
     if what == "create" and role != "owner" and "owner" in call.options:
-        raise click.UsageError(f"--owner goes with --role owner: a key of role {role} is of none.")
+        raise click.UsageError(
+            f"--owner is only for --role owner: a key of role {role} has no owner."
+        )
     with call.engine_factory.engine(call.load_settings(), worker=False) as engine:
         if name is None:
             _list_api_keys(call, engine)
@@ -248,7 +248,7 @@ def api_key_command(call: CommandCall, what: str, name: str | None, role: str) -
             _create_api_key(call, engine, name, role)
         else:
             engine.revoke_api_key(name)
-            call.respond(f"{name} opens nothing any more", {"revoked": name})
+            call.respond(f"Revoked {name}", {"revoked": name})
 
 
 def _create_api_key(call: CommandCall, engine: Memolith, name: str, role: str) -> None:
@@ -257,7 +257,7 @@ def _create_api_key(call: CommandCall, engine: Memolith, name: str, role: str) -
         print_json(made)
         return
     click.echo(made.secret)
-    click.echo("memolith: keep it safe; it can't be shown again", err=True)
+    click.echo("memolith: store the key safely; it cannot be shown again", err=True)
 
 
 def _list_api_keys(call: CommandCall, engine: Memolith) -> None:

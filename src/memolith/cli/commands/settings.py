@@ -1,4 +1,4 @@
-"""`memolith config`."""
+"""The commands `config`, `profile` and `key`."""
 
 from __future__ import annotations
 
@@ -29,30 +29,30 @@ MEMOLITH_RAG_LIMIT=10 memolith config show --json
 @command("config", example=CONFIG_EXAMPLES)
 @click.argument("what", type=click.Choice(["show"]), default="show")
 def config_command(call: CommandCall, what: str) -> None:
-    """Show every setting in force and where it comes from; passwords are hidden."""
-    del what  # the only one so far
+    """Show all settings with their values and origins. Passwords are masked."""
+    del what  # the only action so far
     rows = list(iter_effective_settings(_load_fitted_settings(call)))
     if call.as_json:
         print_json(rows)
         return
     cells = ((row.name, _format_value(row.value), row.origin, row.note) for row in rows)
-    console().print(build_table(("setting", "…value", "…from", "note"), cells))
+    console().print(build_table(("setting", "…value", "…origin", "note"), cells))
 
 
 def _load_fitted_settings(call: CommandCall) -> LoadedSettings:
-    """Return the settings with the thresholds that the embedder needs."""
+    """Return the settings with the thresholds of the configured embedder."""
     from memolith.config.profiles import apply_embedder_thresholds
 
     loaded = call.load_settings()
     try:
         embedder = call.engine_factory.embedder(loaded)
     except InvalidConfiguration:
-        return loaded  # this command is for finding out; those that need the model say what fails
+        return loaded  # show the settings anyway; commands that need the model report the error
     return apply_embedder_thresholds(loaded, embedder.name)
 
 
 def _format_value(value: object) -> str:
-    """Return a value as the file would have it."""
+    """Return a value in the notation of the configuration file."""
     import json
 
     return json.dumps(value, ensure_ascii=False)
@@ -72,15 +72,15 @@ memolith profile switch facts --owner alice
 @command("profile", example=PROFILE_EXAMPLES)
 @click.argument("what", type=click.Choice(["list", "show", "switch"]))
 @click.argument("name", required=False)
-@click.option("--dry-run", is_flag=True, help="Only show what a switch would change.")
+@click.option("--dry-run", is_flag=True, help="Show the changes of a switch without making them.")
 def profile_command(call: CommandCall, what: str, name: str | None, *, dry_run: bool) -> None:
     """List the profiles, show the owner's, or switch the owner to the profile NAME.
 
-    A switch renames the kinds of memories by a fixed map, and makes vectors where the new
-    profile needs them. Nothing is lost: what each memory was is kept, for the way back.
+    A switch converts the kinds of memories by a fixed map, and embeds records if the new profile
+    needs it. Previous kinds are stored, so switching back loses nothing.
     """
     if (name is None) == (what == "switch"):
-        raise click.UsageError("switch needs a profile's name, list and show take none.")
+        raise click.UsageError("NAME is required for switch, and not allowed for list and show.")
     if name is not None:
         _switch_profile(call, name, dry_run=dry_run)
     elif what == "list":
@@ -98,26 +98,26 @@ def _list_profiles(call: CommandCall) -> None:
         print_json(found)
         return
     rows = [(each.name, each.description, ", ".join(each.kinds)) for each in found]
-    console().print(build_table(("profile", "choose it for", "…kinds"), rows))
+    console().print(build_table(("profile", "use case", "…kinds"), rows))
 
 
 def _switch_profile(call: CommandCall, name: str, *, dry_run: bool) -> None:
-    with call.open_memory() as memory, progress("Making vectors") as advance:
+    with call.open_memory() as memory, progress("Creating vectors") as advance:
         done = memory.switch_profile(name, dry_run=dry_run, on_progress=advance)
     if call.as_json:
         print_json(done)
         return
     rows = [(old, new, str(count)) for old, new, count in done.kinds]
     if rows:
-        console().print(build_table(("kind", "becomes", "memories"), rows))
+        console().print(build_table(("kind", "new kind", "memories"), rows))
     click.echo(_describe_switch(call.owner, done))
 
 
 def _describe_switch(owner: str, done: ProfileSwitch) -> str:
     if done.before == done.after:
-        return f"{owner} has the profile {done.after} already"
+        return f"{owner} already has the profile {done.after}"
     made = f"; {format_count(done.messages, 'message', 'messages')} to embed" * bool(done.messages)
-    how = "would go" if done.dry_run else "went"
+    how = "would switch" if done.dry_run else "switched"
     return f"{owner} {how} from {done.before} to {done.after}{made}"
 
 
@@ -137,21 +137,22 @@ NEW_KEY_VARIABLE = "MEMOLITH_KEY_NEW"
 @command("key", example=KEY_EXAMPLES)
 @click.argument("what", type=click.Choice(["backup", "restore", "rotate"]))
 @click.argument("file", required=False, type=click.Path(path_type=Path))
-@click.option("--passphrase", is_flag=True, help="Ask for a passphrase that protects the backup.")
+@click.option("--passphrase", is_flag=True, help="Encrypt the backup with a passphrase (prompted).")
 def key_command(call: CommandCall, what: str, file: Path | None, *, passphrase: bool) -> None:
-    """Back the encryption keys up, bring them back, or change them.
+    """Back up, restore or rotate the encryption keys.
 
-    backup writes the master key and the key ring into FILE, which opens every encrypted store
-    there is until then: every new owner gets a key of its own, so back up again from time to
-    time, and keep it apart from backups of the data. restore writes them where they belong,
-    unless there are keys already.
+    backup writes the master key and the key ring to FILE, which can then decrypt every existing
+    store. Each new owner gets a new key: repeat the backup regularly, and keep it apart from
+    backups of the data. restore installs the keys, unless keys exist already.
 
-    rotate makes a new master key; where MEMOLITH_KEY gives it, MEMOLITH_KEY_NEW gives the new one.
-    With --owner it makes a new key for that owner, encrypts everything of theirs anew and
-    destroys the old key. Interrupted, run it again.
+    rotate creates a new master key. If MEMOLITH_KEY provides the key, MEMOLITH_KEY_NEW must provide
+    the new one. With --owner, it creates a new key for that owner, reencrypts all records and
+    destroys the old key. Repeat an interrupted rotation.
     """
     if (file is None) != (what == "rotate"):
-        raise click.UsageError("backup and restore need a file, rotate takes none.")
+        raise click.UsageError(
+            "FILE is required for backup and restore, and not allowed for rotate."
+        )
     if what == "rotate":
         _rotate_key(call)
     elif file is not None and what == "backup":
@@ -170,8 +171,8 @@ def _back_up_keys(call: CommandCall, file: Path, *, passphrase: bool) -> None:
     chosen = _ask_passphrase(confirm=True) if passphrase else None
     with closing(_open_ring(call)) as ring:
         back_up_keys(ring, file, chosen)
-    kept = "keep it apart from backups of the data"
-    call.respond(f"The keys are in {file}: {kept}", {"file": str(file)})
+    kept = "keep the file apart from backups of the data"
+    call.respond(f"Wrote the keys to {file}; {kept}", {"file": str(file)})
 
 
 def _restore_keys(call: CommandCall, file: Path) -> None:
@@ -182,26 +183,28 @@ def _restore_keys(call: CommandCall, file: Path) -> None:
     with closing(_open_ring(call)) as ring:
         restore_keys(file, passphrase, ring, to)
     said = {"file": str(to.path), "ring": str(ring.storage)}
-    call.respond(f"The keys are in {to.path} and {ring.storage}", said)
+    call.respond(f"Restored the keys to {to.path} and {ring.storage}", said)
 
 
 def _rotate_key(call: CommandCall) -> None:
     if "owner" in call.options:
         with call.engine_factory.engine(call.load_settings()) as engine:
             version = engine.rotate_key(call.owner)
-        call.respond(f"{call.owner} has a new key", {"owner_id": call.owner, "version": version})
+        call.respond(
+            f"Rotated the key of {call.owner}", {"owner_id": call.owner, "version": version}
+        )
         return
     from memolith.adapters.crypto.master_key import KeyFile, parse_master_key
 
     given = os.environ.get(NEW_KEY_VARIABLE, "").strip()
     with closing(_open_ring(call)) as ring:
         if not given and not isinstance(ring.source, KeyFile):
-            problem = f"The key comes from the environment: give the new one in {NEW_KEY_VARIABLE}"
+            problem = f"MEMOLITH_KEY provides the key: set the new one in {NEW_KEY_VARIABLE}"
             raise click.UsageError(problem)
         ring.rotate(parse_master_key(given, NEW_KEY_VARIABLE) if given else None)
     file = ring.source.path if isinstance(ring.source, KeyFile) else None
-    where = f"it is in {file}" if file else f"set MEMOLITH_KEY to what {NEW_KEY_VARIABLE} is"
-    call.respond(f"There is a new master key: {where}", {"ring": str(ring.storage)})
+    where = f"stored in {file}" if file else f"set MEMOLITH_KEY to the value of {NEW_KEY_VARIABLE}"
+    call.respond(f"Rotated the master key; {where}", {"ring": str(ring.storage)})
 
 
 def _ask_passphrase(*, confirm: bool) -> str:

@@ -1,11 +1,11 @@
-"""`memolith db`."""
+"""Commands for the whole store: db, backup, restore-backup, migrate, verify, reembed and reset."""
 
 from __future__ import annotations
 
 import sys
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -42,26 +42,25 @@ memolith db index --drop
 
 @command("db", example=DB_EXAMPLES)
 @click.argument("what", type=click.Choice(["status", "upgrade", "index", "distribute"]))
-@click.option("--drop", is_flag=True, help="index: remove it.")
+@click.option("--drop", is_flag=True, help="With index: drop the vector index.")
 def db_command(call: CommandCall, what: str, *, drop: bool) -> None:
-    """Look after the store's database.
+    """Show or maintain the store's database.
 
-    status shows what is there: the schema of the tables and the one that is needed, encryption,
-    the model of the vectors, their index, the role, the size. It needs no key.
+    status shows the schema, encryption, embedding model, vector indexes, database role and size. It
+    needs no key.
 
-    upgrade makes the tables of a PostgreSQL store where there are none, and else brings them up to
-    date, a migration at a time; interrupted, run it again. A file is brought up to date when
-    it is opened.
+    upgrade creates or migrates the tables of a PostgreSQL store, one migration at a time. Repeat an
+    interrupted upgrade. A SQLite file is migrated when it is opened.
 
-    index builds the index of vectors that `[memory.postgres] vector_index` names, for owners who
-    have more memories than are searched in memory; the store stays in use meanwhile.
+    index builds the vector index that `[memory.postgres] vector_index` names. It serves owners with
+    too many memories to search in RAM. The store stays in use meanwhile.
 
-    distribute spreads a PostgreSQL store over the machines of a Citus cluster, by owner.
+    distribute shards a PostgreSQL store by owner over the nodes of a Citus cluster.
 
-    Whoever calls upgrade, index or distribute must own the tables.
+    upgrade, index and distribute need the role that owns the tables.
     """
     if drop and what != "index":
-        raise click.UsageError("--drop is for index.")
+        raise click.UsageError("--drop is only for index.")
     settings = call.load_settings().settings
     if what == "status":
         _show_database_status(call, settings)
@@ -91,18 +90,18 @@ def _build_status_rows(found: DatabaseStatus) -> tuple[tuple[str, object], ...]:
     )
     if not found.schema_found:
         return rows
-    length = f", {found.dimension} numbers" if found.dimension else ""
+    length = f", {found.dimension} dimensions" if found.dimension else ""
     return (
         *rows,
         ("encryption", found.encryption or "none"),
         ("key ring", found.key_ring),
         ("embedder", f"{found.embedder}{length}" if found.embedder else "none yet"),
         ("vectors", found.vectors),
-        ("index of vectors", "\n".join(map(_describe_index, found.vector_indexes))),
-        ("parts", found.partitions or None),
-        ("machines", "several, by Citus" if found.is_distributed else None),
-        ("role", found.role and f"{found.role} (tables of {found.table_owner})"),
-        ("owners kept apart", found.role and (found.row_level_security_problem or "yes")),
+        ("vector index", "\n".join(map(_describe_index, found.vector_indexes))),
+        ("partitions", found.partitions or None),
+        ("distribution", "by owner, with Citus" if found.is_distributed else None),
+        ("role", found.role and f"{found.role} (tables owned by {found.table_owner})"),
+        ("row-level security", found.role and (found.row_level_security_problem or "yes")),
         ("owners", None if found.owners is None else f"{found.owners:,}"),
         ("size", _format_size(found.size_bytes)),
     )
@@ -110,17 +109,17 @@ def _build_status_rows(found: DatabaseStatus) -> tuple[tuple[str, object], ...]:
 
 def _describe_schema(found: DatabaseStatus) -> str:
     if not found.schema_found:
-        return f"there is no store yet; {found.schema_needed} is needed"
+        return f"no store yet; version {found.schema_needed} is required"
     if found.schema_found > found.schema_needed:
-        return f"{found.schema_found}, of a newer Memolith; this one knows {found.schema_needed}"
+        return f"{found.schema_found}, of a newer Memolith; this one supports {found.schema_needed}"
     if found.schema_found == found.schema_needed:
-        return f"{found.schema_found}, as needed"
-    how = "`memolith db upgrade` brings it there" if found.role else "opening it brings it there"
-    return f"{found.schema_found}; {found.schema_needed} is needed: {how}"
+        return f"{found.schema_found}, current"
+    how = "run `memolith db upgrade`" if found.role else "opening it migrates it"
+    return f"{found.schema_found}; version {found.schema_needed} is required: {how}"
 
 
 def _describe_index(index: VectorIndex) -> str:
-    state = "" if index.is_valid else ", unfinished"
+    state = "" if index.is_valid else ", incomplete"
     return f"{index.name}: {index.kind}, {_format_size(index.size_bytes)}{state}"
 
 
@@ -131,17 +130,17 @@ def _format_size(size_bytes: int) -> str:
 def _upgrade_database(call: CommandCall, settings: Settings) -> None:
     from memolith.admin.database import upgrade
 
-    done = upgrade(settings, lambda schema: click.echo(f"Schema {schema} is reached", err=True))
+    done = upgrade(settings, lambda schema: click.echo(f"Migrated to schema {schema}", err=True))
     if done is None:
-        said = "A file is brought up to date when it is opened: there is nothing to do"
+        said = "Nothing to do: a SQLite file is migrated when it is opened"
         call.respond(said, None)
         return
     if not done.from_schema:
-        said = f"A store of schema {done.to_schema} was made"
+        said = f"Created a store with schema {done.to_schema}"
     elif done.from_schema == done.to_schema:
-        said = f"The store has schema {done.to_schema} already"
+        said = f"The store already has schema {done.to_schema}"
     else:
-        said = f"The store was brought from schema {done.from_schema} to {done.to_schema}"
+        said = f"Migrated the store from schema {done.from_schema} to {done.to_schema}"
     call.respond(said, asdict(done))
 
 
@@ -154,21 +153,21 @@ def _change_index(call: CommandCall, settings: Settings, *, drop: bool) -> None:
 
     if drop:
         was_there = drop_index(settings, _print_statement)
-        said = "The index of vectors is gone" if was_there else "There was no index of vectors"
+        said = "Dropped the vector index" if was_there else "There was no vector index"
         call.respond(said, {"dropped": was_there})
         return
     with progress("Building the index") as advance:
         is_done = build_index(settings, _print_statement, advance)
     kind = settings.postgres.vector_index
-    said = "is as it should be now" if is_done else "is as it should be: nothing was to be done"
-    call.respond(f"The index of vectors ({kind}) {said}", {"kind": kind, "changed": is_done})
+    said = "was built" if is_done else "is up to date"
+    call.respond(f"The vector index ({kind}) {said}", {"kind": kind, "changed": is_done})
 
 
 def _distribute_database(call: CommandCall, settings: Settings) -> None:
     from memolith.admin.database import distribute
 
     is_done = distribute(settings, _print_statement)
-    said = "is spread by owner now" if is_done else "is spread by owner already"
+    said = "is now distributed by owner" if is_done else "is already distributed by owner"
     call.respond(f"The store {said}", {"changed": is_done})
 
 
@@ -183,13 +182,13 @@ memolith backup memory-backup.db --force
 
 @command("backup", example=BACKUP_EXAMPLES)
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--force", is_flag=True, help="Take the place of a file that is there.")
+@click.option("--force", is_flag=True, help="Replace an existing file.")
 def backup_command(call: CommandCall, file: Path, *, force: bool) -> None:
-    """Copy the whole store, all owners, to FILE as of now, while it is in use.
+    """Back up the store with all owners to FILE while it is in use.
 
-    FILE is written whole or not at all. It is a store in a file, also where the store is in a
-    database, and can be restored into either. It is encrypted as the store is, and holds no key:
-    `memolith key backup` copies the keys, to be kept elsewhere.
+    FILE is a SQLite store that can be restored into a file or into PostgreSQL. It is written
+    completely or not at all. It is encrypted like the store, but contains no keys: back them up
+    separately with `memolith key backup`.
     """
     with (
         call.engine_factory.engine(call.load_existing_settings()) as engine,
@@ -209,25 +208,27 @@ memolith restore-backup b.db --store postgresql://memolith@db.example/memory --k
 """
 
 ERASURES_UNKNOWN = (
-    "The store that was there can't say who was erased: erase them again where needed."
+    "The previous store is unreadable, so its erased owners are unknown:"
+    " erase them again if needed."
 )
 
 
 @command("restore-backup", example=RESTORE_BACKUP_EXAMPLES)
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--force", is_flag=True, help="Take the place of a store that is there.")
+@click.option("--force", is_flag=True, help="Replace an existing store.")
 @click.option(
-    "--keys-of", metavar="PATH|URL", help="The store it was made of, if its keys are elsewhere."
+    "--keys-of",
+    metavar="PATH|URL",
+    help="Store whose keys encrypt the backup, if it is another one.",
 )
 def restore_backup_command(
     call: CommandCall, file: Path, *, force: bool, keys_of: str | None
 ) -> None:
-    """Put the backup FILE in the store's place; no program may have a store's file open.
+    """Replace the store by the backup FILE. No program may have a store's file open.
 
-    FILE may be of a store in a file or in a database, and the store in either. It is checked
-    before anything is replaced. The store that was there is kept beside it, as
-    `….before-restore` or, in a database, as the schema `…_before_restore`. Owners who were erased
-    since the backup stay erased.
+    The backup is checked first. Backup and store may each be in a file or in PostgreSQL. The
+    previous store is kept as `….before-restore` or, in PostgreSQL, as the schema
+    `…_before_restore`. Owners that were erased since the backup stay erased.
     """
     from memolith.api.engine import Memolith
 
@@ -235,10 +236,10 @@ def restore_backup_command(
     lines = [f"Restored {format_count(done.owners, 'owner', 'owners')} to {done.store}"]
     if done.erased_owners:
         lines.append(
-            f"Left out: {format_count(done.erased_owners, 'owner', 'owners')} erased since"
+            f"Omitted: {format_count(done.erased_owners, 'owner', 'owners')} erased meanwhile"
         )
     if done.previous_store is not None:
-        lines.append(f"The store that was there is now {done.previous_store}")
+        lines.append(f"The previous store is now {done.previous_store}")
     if not done.erasures_known:
         lines.append(ERASURES_UNKNOWN)
     said = {name: getattr(done, name) for name in ("owners", "erased_owners", "erasures_known")}
@@ -256,27 +257,28 @@ memolith migrate --from postgresql://memolith@db.example/memory --to memory.db
 """
 
 _MAX_SHOWN_OWNERS = 20
-"""Owners listed where nothing is wrong with them: a screenful. `--json` has all."""
+"""Maximum number of listed owners without differences: a screenful. `--json` has all."""
 
 
 @command("migrate", example=MIGRATE_EXAMPLES)
-@click.option("--to", required=True, metavar="PATH|URL", help="Where to move the store.")
-@click.option("--from", "source", metavar="PATH|URL", help="The store; default: the configured.")
-@click.option("--verify", is_flag=True, help="Only compare both; nothing is changed.")
+@click.option("--to", required=True, metavar="PATH|URL", help="Target store.")
+@click.option(
+    "--from", "source", metavar="PATH|URL", help="Source store.  [default: as configured]"
+)
+@click.option("--verify", is_flag=True, help="Compare both stores without copying.")
 def migrate_command(call: CommandCall, to: str, source: str | None, *, verify: bool) -> None:
-    """Move the store, all owners, into another database: SQLite or PostgreSQL.
+    """Copy the store with all owners to another database: SQLite or PostgreSQL.
 
-    Everything is copied as it is: contents, history, ids, times, versions, vectors. The source
-    is only read, and stays; other programs may use it meanwhile. The target must be new, or
-    empty, or what this command has begun; nobody can open it until all is there. Interrupted or
-    killed, the command goes on where it was when run again.
+    Contents, history, ids, times, versions and vectors are copied unchanged. The source is only
+    read and may stay in use. The target must be new, empty, or an earlier migration of this source.
+    It cannot be opened until the migration is complete. Repeat an interrupted command to continue.
 
-    At the end both sides are compared, row by row. Exits with 0 where they are the same, else
-    with 16: somebody wrote to the source, so stop its writers and run the command again, which
-    copies only the owners who changed. Then set `store` to the target, and write to it only.
+    At the end, both stores are compared row by row. The exit code is 0 if they are equal, else 16:
+    stop the writers of the source and repeat the command, which copies only changed owners. Then
+    set `store` to the target and write only to it.
 
-    An encrypted store's keys are copied along. The source's keys stay as well: who is erased later
-    must be erased from both, or the source be deleted with its keys by `memolith reset`.
+    Keys of an encrypted store are copied too, and the source keeps its keys. Erase owners from both
+    stores, or delete the source with `memolith reset`.
     """
     from memolith.api.engine import Memolith
 
@@ -294,26 +296,30 @@ def migrate_command(call: CommandCall, to: str, source: str | None, *, verify: b
 def _show_migration(done: MigrationResult, *, verify: bool) -> None:
     click.echo(f"From {done.source}\nTo   {done.target}")
     if not verify:
-        removed = f", {done.removed:,} removed as they were erased" if done.removed else ""
+        removed = f", removed {done.removed:,} erased ones" if done.removed else ""
         click.echo(f"Copied {format_count(done.copied, 'owner', 'owners')}{removed}")
     owned = [each for each in done.compared if not each.is_same]
     shown = owned + [each for each in done.compared if each.is_same][:_MAX_SHOWN_OWNERS]
     rows = [_build_comparison_row(each) for each in shown]
-    console().print(build_table(("…owner", ">rows", ">there", "hash", "hash there", ""), rows))
+    console().print(
+        build_table(("…owner", ">rows", ">target rows", "hash", "target hash", ""), rows)
+    )
     if len(shown) < len(done.compared):
-        click.echo(f"… and {len(done.compared) - len(shown):,} more that are the same")
+        click.echo(f"… and {len(done.compared) - len(shown):,} more without differences")
     if done.is_same:
-        click.echo("Both hold the same.")
+        click.echo("Both stores are equal.")
     elif verify:
-        click.echo("They differ: `memolith migrate` without --verify copies what does again.")
+        click.echo(
+            "The stores differ: run `memolith migrate` without --verify to copy the changed owners."
+        )
     else:
-        click.echo("They differ: stop what writes to the source, and run this again.")
+        click.echo("The stores differ: stop the writers of the source and run this command again.")
 
 
 def _build_comparison_row(each: OwnerComparison) -> tuple[object, ...]:
     source, target = each.sums
     return (
-        "(of no owner)" if each.owner_id is None else each.owner_id,
+        "(no owner)" if each.owner_id is None else each.owner_id,
         f"{source.rows:,}",
         f"{target.rows:,}",
         source.digest[:16],
@@ -332,16 +338,16 @@ memolith verify --repair --json
 
 
 @command("verify", example=VERIFY_EXAMPLES)
-@click.option("--repair", is_flag=True, help="Put right what can be derived again.")
+@click.option("--repair", is_flag=True, help="Rebuild damaged derived data.")
 def verify_command(call: CommandCall, *, repair: bool) -> None:
-    """Look for damage in the whole store: every owner, record, sealed value and index entry.
+    """Check the integrity of the store: owners, records, encryption and indexes.
 
-    Exits with 0 where nothing is wrong, or all was repaired, else with 16. What --repair can't
-    derive again is named and left: a backup may have it.
+    --repair rebuilds derived data. Other damage is only reported: restore a backup. The exit code
+    is 0 if nothing is damaged or all damage was repaired, else 16.
     """
     with (
         call.engine_factory.engine(call.load_existing_settings()) as engine,
-        progress("Comparing texts") as advance,
+        progress("Checking texts") as advance,
     ):
         report = engine.verify(repair=repair, on_progress=advance)
     if call.as_json:
@@ -355,12 +361,12 @@ def verify_command(call: CommandCall, *, repair: bool) -> None:
 def _show_report(report: VerificationReport) -> None:
     checked = report.checked
     click.echo(
-        f"Looked at {format_count(checked.owners, 'owner', 'owners')},"
+        f"Checked {format_count(checked.owners, 'owner', 'owners')},"
         f" {format_count(checked.memories, 'memory', 'memories')},"
         f" {format_count(checked.messages, 'message', 'messages')}"
     )
     if not report.findings:
-        click.echo("Nothing is wrong.")
+        click.echo("No damage found.")
         return
     rows = [
         (
@@ -372,10 +378,10 @@ def _show_report(report: VerificationReport) -> None:
         )
         for each in report.findings
     ]
-    console().print(build_table(("about", "owner", "record", "…what is wrong", ""), rows))
+    console().print(build_table(("subject", "owner", "record", "…problem", ""), rows))
 
 
-def _describe_repair(repaired: bool) -> str:  # noqa: FBT001 - a column's value
+def _describe_repair(repaired: bool) -> str:  # noqa: FBT001 - the value of a column
     return "repaired" if repaired else ""
 
 
@@ -390,18 +396,18 @@ memolith reembed --abandon
 
 
 @command("reembed", example=REEMBED_EXAMPLES)
-@click.option("--model", help="The new model's name at the provider; without, as configured.")
+@click.option("--model", help="Name of the model at the provider.  [default: as configured]")
 @click.option(
     "--provider",
     type=click.Choice(["local", "ollama", "openai", "sentence-transformers"]),
-    help="Who computes the vectors; without, as configured.",
+    help="Provider of the model.  [default: as configured]",
 )
 @click.option(
     "--dimension",
     type=click.IntRange(min=0),
-    help="The length of the vectors; without, the model's own.",
+    help="Dimension of the vectors.  [default: the model's]",
 )
-@click.option("--abandon", is_flag=True, help="Give up what is under way, and remove it.")
+@click.option("--abandon", is_flag=True, help="Cancel an unfinished run and remove its vectors.")
 def reembed_command(
     call: CommandCall,
     model: str | None,
@@ -410,17 +416,16 @@ def reembed_command(
     *,
     abandon: bool,
 ) -> None:
-    """Make all vectors of the store anew by another embedding model, while it is in use.
+    """Recompute all vectors with another embedding model while the store is in use.
 
-    The new vectors are made beside those in use, and taken into use in one step. Until then
-    programs that have the store open go on as before; after it they are refused and must be
-    started again with the new model, for which the configuration must name it: at the end the
-    lines for that are printed. Interrupted, even killed, the same command goes on where it was.
+    The new vectors replace the old ones in one step at the end. Programs that have the store open
+    then fail until they are restarted with the new model. The command prints the settings for the
+    new model. Repeat an interrupted command to continue.
     """
     loaded = call.load_settings()
     if abandon:
         if (model, provider, dimension) != (None, None, None):
-            raise click.UsageError("--abandon takes no model.")
+            raise click.UsageError("--abandon cannot be combined with a model.")
         _abandon_reembed(call, loaded)
         return
     chosen = replace(
@@ -433,7 +438,7 @@ def _abandon_reembed(call: CommandCall, loaded: LoadedSettings) -> None:
     from memolith.api.engine import Memolith
 
     was = Memolith.abandon_reembed(config=loaded)
-    said = "What was made of new vectors is removed" if was else "Nothing was under way"
+    said = "Cancelled; the new vectors were removed" if was else "There is no unfinished run"
     call.respond(said, {"abandoned": was})
 
 
@@ -448,7 +453,7 @@ def _run_reembed(call: CommandCall, loaded: LoadedSettings, chosen: LoadedSettin
     lines = [_describe_reembed(done)]
     if own != loaded.settings.embedding:
         lines += [
-            "Let the configuration say so, or the store will not open:",
+            "Add this to the configuration, or the store will not open:",
             "",
             *_format_toml(own),
         ]
@@ -456,9 +461,9 @@ def _run_reembed(call: CommandCall, loaded: LoadedSettings, chosen: LoadedSettin
 
 
 def _select_embedding(
-    loaded: LoadedSettings, model: str | None, provider: str | None, dimension: int | None
+    loaded: LoadedSettings, model: str | None, provider: Any, dimension: int | None
 ) -> Embedding:
-    """Return the settings with a model; a length that is configured belongs to the one there."""
+    """Return the settings of a model. A configured dimension applies to that model only."""
     own = loaded.settings.embedding
     kept = own.dimension if model is None and provider is None else 0
     return replace(
@@ -470,8 +475,8 @@ def _select_embedding(
 
 
 def _describe_reembed(done: ReembedResult) -> str:
-    made = format_count(done.vectors_created, "vector was", "vectors were")
-    return f"The store's vectors are of {done.model} ({done.dimension} dimensions): {made} made"
+    made = format_count(done.vectors_created, "vector", "vectors")
+    return f"The store uses {done.model} ({done.dimension} dimensions); {made} created"
 
 
 def _format_toml(own: Embedding) -> list[str]:
@@ -491,16 +496,15 @@ memolith reset --store old.db --yes
 @command("reset", example=RESET_EXAMPLES)
 @yes_option
 def reset_command(call: CommandCall, *, yes: bool) -> None:
-    """Delete the store and its keys, and start afresh.
+    """Delete the store and its keys.
 
-    Its keys go first, so that no copy of the store can be read either, unless the keys were
-    backed up. Works without the key: this is the way out where it is lost. Keys of other stores
-    stay.
+    The keys are deleted first: copies of the store become unreadable unless the keys were backed
+    up. Works without the key, also if it was lost. Keys of other stores are kept.
     """
     settings = call.load_settings().settings
     confirm_or_abort(
-        f"Delete {mask_password(settings.store)} and all that is remembered in it?",
+        f"Delete {mask_password(settings.store)} and all memories in it?",
         is_confirmed=yes,
     )
     gone = reset_store(settings)
-    call.respond(f"Deleted: {', '.join(gone) or 'nothing was there'}", {"deleted": gone})
+    call.respond(f"Deleted: {', '.join(gone) or 'nothing existed'}", {"deleted": gone})

@@ -1,4 +1,4 @@
-"""Taking in files: what to read by the name of a format, and how to store it batch by batch."""
+"""The commands `import` and `export`."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ STANDARD_INPUT = "-"
 
 @dataclass(frozen=True, slots=True)
 class ExportBatch:
-    """A batch of an export of Memolith.
+    """A batch of records from a Memolith export.
 
     Attributes:
-        records: What it holds.
-        is_again: Whether they were given before, without what came after them.
+        records: The records.
+        is_repeat: Whether the records were imported before, without their successors.
     """
 
     records: tuple[Record | ImportedMemory, ...]
@@ -57,16 +57,16 @@ ImportBatch: TypeAlias = Transcript | ImportedMemory | ExportBatch
 
 @dataclass(slots=True)
 class ImportTally:
-    """What an import has brought so far.
+    """Counts of an import.
 
     Attributes:
-        messages: How many messages were stored.
-        memories: How many memories were learned or stored.
-        already: How many messages and memories were there before.
-        conversations: The names of those that messages were given of.
-        unkeyed: Ids of memories whose key another one has here.
-        passed_over: How many messages were empty, or too long to be taken.
-        redactions: How many secrets were taken out of what was stored.
+        messages: The number of stored messages.
+        memories: The number of learned or stored memories.
+        duplicates_skipped: The number of messages and memories that were stored before.
+        conversations: The names of the imported conversations.
+        keys_dropped: Ids of memories whose key belongs to another memory already.
+        messages_skipped: The number of messages that are empty or too long.
+        redactions: The number of redacted secrets.
     """
 
     messages: int = 0
@@ -78,16 +78,14 @@ class ImportTally:
     redactions: int = 0
 
     def __str__(self) -> str:
-        there = (
-            f"; {self.duplicates_skipped:,} were there already" if self.duplicates_skipped else ""
-        )
+        there = f"; {self.duplicates_skipped:,} already stored" if self.duplicates_skipped else ""
         unkeyed = (
-            f"; {len(self.keys_dropped):,} lost a key that is taken here"
+            f"; {len(self.keys_dropped):,} without their key, which is in use"
             if self.keys_dropped
             else ""
         )
         over = (
-            f"; {self.messages_skipped:,} empty or too long, passed over"
+            f"; {self.messages_skipped:,} empty or too long, skipped"
             if self.messages_skipped
             else ""
         )
@@ -103,23 +101,23 @@ class ImportTally:
 def open_batches(
     format_: str, file: str, samples: Sequence[str], owner: str, *, trusted: bool = False
 ) -> Iterator[Iterable[ImportBatch]]:
-    """Open a file and give what it holds, in batches that are stored whole or not at all.
+    """Open a file and yield its content in batches. Each is stored completely or not at all.
 
     Args:
-        format_: One of `FORMATS`.
+        format_: One of `IMPORT_FORMATS`.
         file: A path, or "-" for standard input.
-        samples: Of a data set with several conversations only these; none: all.
-        owner: Whose memory it is for.
-        trusted: Whether a line that says it is the user's own word is believed.
+        samples: The conversations to read from a data set. Empty: all.
+        owner: The owner of the imported records.
+        trusted: Whether to keep the origin "user" of memories.
 
     Raises:
-        InvalidInput: It can't be read, or is not of that format.
+        InvalidInput: The file cannot be read, or has another format.
     """
     if format_ in FORMATS_WITH_SAMPLES:
         yield _iter_transcripts(select_conversations(read_conversations(format_, file), samples))
         return
     if samples:
-        raise InvalidInput("sample", f"only {' and '.join(FORMATS_WITH_SAMPLES)} have samples")
+        raise InvalidInput("sample", f"is only for {' and '.join(FORMATS_WITH_SAMPLES)}")
     with open_source(file) as (stream, name):
         if format_ == "jsonl":
             yield _read_lines(stream, name, owner, trusted=trusted)
@@ -130,10 +128,10 @@ def open_batches(
 
 @contextmanager
 def open_source(file: str) -> Iterator[tuple[BinaryIO, str]]:
-    """Open a file, or standard input for "-", to be read twice; give it and what to call it.
+    """Open a file, or standard input for "-", for reading twice. Yield it with its display name.
 
     Raises:
-        InvalidInput: It can't be read.
+        InvalidInput: The file cannot be read.
     """
     if file == STANDARD_INPUT:
         with open_rereadable(sys.stdin.buffer) as stream:
@@ -179,14 +177,14 @@ def _group_records(
 
 
 def _find_split_successions(batch: Sequence[Record | ImportedMemory]) -> set[str]:
-    """Return the ids of memories whose successor is in another batch, or nowhere."""
+    """Return the ids of memories whose successor is not in the same batch."""
     memories = [each.memory for each in batch if isinstance(each, MemoryRecord)]
     here = {None, *(memory.id for memory in memories)}
     return {memory.id for memory in memories if memory.superseded_by not in here}
 
 
 def _mark_as_import(line: Transcript | ImportedMemory) -> Transcript | ImportedMemory:
-    """Return a line, what it says to be the user's own word as imported: anybody can write that."""
+    """Return a line with the origin "import" instead of "user", which anyone can write."""
     if isinstance(line, ImportedMemory) and line.origin is Origin.USER:
         return msgspec.structs.replace(line, origin=Origin.IMPORT)
     return line
@@ -202,7 +200,7 @@ def read_conversations(format_: str, file: str) -> tuple[Conversation, ...]:
     """Read a data set.
 
     Raises:
-        InvalidInput: It can't be read, or is not of that format.
+        InvalidInput: The file cannot be read, or has another format.
     """
     readers = {
         "locomo": datasets.read_locomo,
@@ -215,15 +213,15 @@ def read_conversations(format_: str, file: str) -> tuple[Conversation, ...]:
 def select_conversations(
     found: Sequence[Conversation], samples: Sequence[str]
 ) -> Sequence[Conversation]:
-    """Return the conversations of these names; all for none.
+    """Return the conversations with these names. No names: all conversations.
 
     Raises:
-        InvalidInput: There is none of a name.
+        InvalidInput: No conversation has one of the names.
     """
     names = [conversation.id for conversation in found]
     for sample in samples:
         if sample not in names:
-            raise InvalidInput("sample", f"{sample!r} is none of {', '.join(names)}")
+            raise InvalidInput("sample", f"{sample!r} is not one of {', '.join(names)}")
     return [each for each in found if not samples or each.id in samples]
 
 
@@ -235,7 +233,7 @@ def _iter_transcripts(found: Iterable[Conversation]) -> Iterator[ImportBatch]:
 
 
 def store_batch(memory: OwnerMemory, batch: ImportBatch, tally: ImportTally) -> int:
-    """Store a batch and count it; return how many messages and memories it gave."""
+    """Store a batch, count it, and return the number of its messages and memories."""
     if isinstance(batch, Transcript):
         taken = [message for message in batch.messages if _is_storable(message)]
         logged = memory.log(taken, session=batch.session_id)
@@ -257,7 +255,7 @@ def store_batch(memory: OwnerMemory, batch: ImportBatch, tally: ImportTally) -> 
 
 
 def _is_storable(message: Message) -> bool:
-    """Return whether a message says anything, and no more than a message may."""
+    """Return whether a message is neither empty nor too long."""
     try:
         clean(message.content, limit=arguments.MAX_MESSAGE_CHARS)
     except InvalidInput:
@@ -291,23 +289,24 @@ memolith import jsonl backup.jsonl --owner alice
 @click.argument("format", type=click.Choice(IMPORT_FORMATS), metavar="FORMAT")
 @click.argument("file")
 @click.option(
-    "--sample", "samples", multiple=True, help="Of locomo and beam only this. Repeatable."
+    "--sample",
+    "samples",
+    multiple=True,
+    help="Import only this conversation of locomo or beam. Repeatable.",
 )
-@click.option(
-    "--trusted", is_flag=True, help="Believe memories of jsonl that say they are the user's own."
-)
+@click.option("--trusted", is_flag=True, help="Keep the origin `user` of memories in jsonl.")
 def import_command(
     call: CommandCall, format: str, file: str, samples: tuple[str, ...], *, trusted: bool
 ) -> None:
-    """Take in a FILE of another program, or - for standard input.
+    """Import FILE; use - for standard input.
 
-    FORMAT is chatgpt or claude (the exports of these, as conversations.json or the whole zip),
-    jsonl (a message or memory a line, or what `memolith export` wrote), or one of the data sets
-    locomo and beam. What was imported before is not imported again. Standard input is held in
-    memory: give a large export as a file.
+    FORMAT is chatgpt or claude (conversations.json or the whole zip archive), jsonl (one message or
+    memory a line, or an export of Memolith), or one of the data sets locomo and beam. Records that
+    were imported before are skipped. Standard input is buffered in memory: pass large exports as
+    files.
 
-    A file is believed about who said what in a conversation, and so is an export of Memolith: take
-    in none that you would not.
+    Speakers and roles in a file are trusted, and so are exports of Memolith. Import only files that
+    you trust.
     """
     tally = ImportTally()
     reading = open_batches(format, file, samples, call.owner, trusted=trusted)
@@ -318,7 +317,7 @@ def import_command(
                     advance(store_batch(memory, batch, tally))
         except (KeyboardInterrupt, MemolithError):
             if tally.messages or tally.memories:
-                click.echo(f"memolith: stopped after {tally}; these are kept", err=True)
+                click.echo(f"memolith: stopped after {tally}; imported records are kept", err=True)
             raise
     call.respond(
         f"Imported {tally}.",
@@ -344,16 +343,17 @@ memolith export --owner alice --output alice.jsonl
 
 
 @command("export", example=EXPORT_EXAMPLES)
-@click.option("--output", "-o", default="-", metavar="FILE", help="Where to; default: here.")
+@click.option(
+    "--output", "-o", default="-", metavar="FILE", help="File to write.  [default: standard output]"
+)
 def export_command(call: CommandCall, output: str) -> None:
-    """Write everything of an owner as JSON lines, which `memolith import jsonl` takes back.
+    """Export all data of an owner as JSON Lines, for `memolith import jsonl`.
 
-    That is: every message as it was stored, and every memory in any state, with its versions and
-    its history. Left out is what is forgotten, approvals of what was reviewed, and what is
-    derived: vectors, keywords, and links between memories that are near. It is not encrypted. A
-    file is written whole or not at all.
+    Contains every message, and every memory in any state with its versions and events. Omits
+    forgotten records, review decisions and derived data: vectors, keywords and links. The export is
+    not encrypted. A file is written completely or not at all.
     """
-    now = datetime.now(UTC)  # noqa: TID251 - only a note in the file's first line
+    now = datetime.now(UTC)  # noqa: TID251 - only informative, in the header
     with (
         call.open_memory() as memory,
         progress("Exporting") as advance,
@@ -370,14 +370,14 @@ def _open_output(output: str) -> Iterator[BinaryIO]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    target = Path(output).resolve()  # a link's target is replaced, not the link
+    target = Path(output).resolve()  # replace a link's target, not the link
     if target.exists() and not target.is_file():
         if target.is_dir():
-            raise InvalidInput("output", f"{output} is a folder")
-        with target.open("wb") as pipe:  # or a device, which is not to be replaced
+            raise InvalidInput("output", f"{output} is a directory")
+        with target.open("wb") as pipe:  # or a device, which must not be replaced
             yield pipe
         return
-    # Beside the target, so that moving it there is one step; readable by its owner only.
+    # In the target's folder, so that the rename is atomic; readable by its owner only.
     with tempfile.NamedTemporaryFile(dir=target.parent, prefix=".memolith-", delete=False) as file:
         unfinished = Path(file.name)
         try:

@@ -1,7 +1,7 @@
-"""A language model by script: a server over a real socket that says what a test tells it to.
+"""A scripted language model: a local HTTP server with predefined replies, for the demo and tests.
 
-It speaks the protocols of OpenAI, Ollama and Anthropic, so that the services' own clients can be
-run against it, with everything that goes wrong in a network.
+It implements the APIs of OpenAI, Ollama and Anthropic, so that their clients can call it, and
+simulates network faults.
 """
 
 from __future__ import annotations

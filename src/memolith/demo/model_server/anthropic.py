@@ -1,4 +1,4 @@
-"""The protocol of Anthropic."""
+"""Anthropic's API."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _KINDS: Final = {
 
 
 def chat(path: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> Asked:
-    """Read a request for a reply; what the system says stands apart in this protocol."""
+    """Parse a chat request. The system text is a separate field in this API."""
     system = (turn("system", body["system"]),) if body.get("system") else ()
     wanted = (body.get("output_config") or {}).get("format")
     return Asked(
@@ -40,7 +40,7 @@ def chat(path: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> Aske
 
 
 def plain(asked: Asked, answer: Answer) -> dict[str, Any]:
-    """Return a reply in one piece."""
+    """Return the body of a complete reply."""
     given, said = _counts(asked, answer)
     return {
         **_head(asked),
@@ -54,7 +54,7 @@ def plain(asked: Asked, answer: Answer) -> dict[str, Any]:
 
 
 def streamed(asked: Asked, answer: Answer) -> Iterator[bytes]:
-    """Yield the events of a reply in pieces."""
+    """Yield the events of a streamed reply."""
     given, said = _counts(asked, answer)
     usage = {"input_tokens": given, "output_tokens": 1}
     yield _event("message_start", message={**_head(asked), "content": [], "usage": usage})
@@ -74,7 +74,7 @@ def streamed(asked: Asked, answer: Answer) -> Iterator[bytes]:
 
 
 def problem(answer: Answer, message: str) -> dict[str, Any]:
-    """Return what a failure says."""
+    """Return the body of an error."""
     kind = answer.code or _KINDS.get(answer.status, "api_error")
     return {"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_1"}
 
@@ -103,7 +103,7 @@ def _uses(answer: Answer) -> list[tuple[dict[str, Any], str]]:
 
 
 def _counts(asked: Asked, answer: Answer) -> tuple[int, int]:
-    """Return the counts; this protocol always has them, so that untold ones are 0."""
+    """Return the token counts. This API always reports them: unknown counts are 0."""
     return counts(asked, answer) if answer.tells_tokens else (0, 0)
 
 

@@ -1,4 +1,4 @@
-"""What the protocols share: turns, pieces of a text, counts."""
+"""Requests, and helpers that all APIs share."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PIECE = re.compile(r"\S+\s*|\s+")
 
 
 def turn(role: str, content: Any) -> ChatMessage:
-    """Return a turn; content that comes in blocks is joined."""
+    """Return a message. Content blocks are joined."""
     known: Any = "system" if role == "developer" else role
     return ChatMessage(known, content if isinstance(content, str) else _joined(content or ()))
 
@@ -27,17 +27,17 @@ def _joined(blocks: Iterable[Mapping[str, Any]]) -> str:
 
 
 def pieces(text: str) -> list[str]:
-    """Return a text in pieces, as a model would stream it: a word and the space after it."""
+    """Split a text into pieces, as a model would stream it: each word with its white space."""
     return _PIECE.findall(text)
 
 
 def tokens(texts: Iterable[str]) -> list[int]:
-    """Return how many tokens each text has."""
+    """Return the number of tokens of each text."""
     return WordCounter().count(list(texts))
 
 
 def counts(asked: Asked, answer: Answer) -> tuple[int, int]:
-    """Return how many tokens were asked and said: as the answer has it, or counted."""
+    """Return the number of input and output tokens: from the answer, or counted."""
     given, said = answer.input_tokens, answer.output_tokens
     return (
         sum(tokens(turn.content for turn in asked.turns)) if given is None else given,
@@ -45,7 +45,7 @@ def counts(asked: Asked, answer: Answer) -> tuple[int, int]:
     )
 
 
-# --- What the scripted model is asked, the same for every protocol
+# --- Requests
 
 
 Protocol = Literal["openai", "ollama", "anthropic"]
@@ -53,22 +53,21 @@ Protocol = Literal["openai", "ollama", "anthropic"]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One request.
+    """A request.
 
     Attributes:
-        protocol: Whose protocol it came in.
-        path: Where it was sent.
-        model: Which model it names.
-        turns: What is said, system turns first; none where vectors are asked for.
-        texts: What is to be embedded; none where a reply is asked for.
-        schema: What the reply must look like, where the service was told; its name is "" where
-            the protocol has none.
-        is_stream: Whether the reply is to come in pieces.
-        max_tokens: The most that the reply may take, where it was told.
-        temperature: Likewise.
-        dimensions: How long the vectors are to be, where it was told.
-        headers: As they came, names in small letters.
-        body: All of it, as it came.
+        protocol: The API.
+        path: The path of the URL.
+        model: The name of the model.
+        turns: The messages, system messages first. Empty in embedding requests.
+        texts: The texts to embed. Empty in chat requests.
+        schema: The schema of the reply, if given. Its name is empty if the API has none.
+        is_stream: Whether to stream the reply.
+        max_tokens: The maximum length of the reply, if given.
+        temperature: The temperature, if given.
+        dimensions: The dimension of the vectors, if given.
+        headers: The HTTP headers, with names in lower case.
+        body: The parsed body.
     """
 
     protocol: Protocol
@@ -86,17 +85,17 @@ class Asked:
 
     @property
     def system(self) -> str:
-        """What the system turns say."""
+        """The text of the system messages."""
         return "\n\n".join(turn.content for turn in self.turns if turn.role == "system")
 
     @property
     def user(self) -> str:
-        """What the user said last."""
+        """The text of the last user message."""
         said = (turn.content for turn in reversed(self.turns) if turn.role == "user")
         return next(said, "")
 
     @property
     def key(self) -> str:
-        """The key that came with it, "" for none."""
+        """The API key. Empty if there is none."""
         bearer = self.headers.get("authorization", "").removeprefix("Bearer ")
         return self.headers.get("x-api-key", bearer)

@@ -1,4 +1,4 @@
-"""The protocol of Ollama."""
+"""Ollama's API."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CREATED = "2026-01-01T00:00:00Z"
 
 
 def chat(path: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> Asked:
-    """Read a request for a reply; without a word to the contrary, replies are streamed."""
+    """Parse a chat request. Replies are streamed by default."""
     wanted = body.get("format")
     options = body.get("options") or {}
     return Asked(
@@ -34,22 +34,22 @@ def chat(path: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> Aske
 
 
 def plain(asked: Asked, answer: Answer) -> dict[str, Any]:
-    """Return a reply in one piece."""
+    """Return the body of a complete reply."""
     return {**_part(asked, answer.text), **_end(asked, answer)}
 
 
 def streamed(asked: Asked, answer: Answer) -> Iterator[bytes]:
-    """Yield the lines of a reply in pieces."""
+    """Yield the lines of a streamed reply."""
     for piece in pieces(answer.text):
         yield _line({**_part(asked, piece), "done": False})
     yield _line({**_part(asked, ""), **_end(asked, answer)})
 
 
 def embeddings(path: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> Asked:
-    """Read a request for vectors."""
+    """Parse an embedding request."""
     given = body["input"]
     if not given:
-        raise ValueError("there is nothing to embed")
+        raise ValueError("`input` is empty")
     return Asked(
         "ollama",
         path,
@@ -62,7 +62,7 @@ def embeddings(path: str, headers: Mapping[str, str], body: Mapping[str, Any]) -
 
 
 def vectors(asked: Asked, answer: Answer) -> dict[str, Any]:
-    """Return vectors."""
+    """Return the body of an embedding response."""
     return {
         "model": asked.model,
         "embeddings": [list(row) for row in answer.vectors or ()],
@@ -78,7 +78,7 @@ def models(names: Sequence[str]) -> dict[str, Any]:
 
 
 def problem(answer: Answer, message: str) -> dict[str, Any]:
-    """Return what a failure says."""
+    """Return the body of an error."""
     del answer
     return {"error": message}
 

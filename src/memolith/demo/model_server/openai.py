@@ -1,4 +1,4 @@
-"""The protocol of OpenAI, as many services speak it."""
+"""OpenAI's API, which many services implement."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CREATED = 1_700_000_000
 
 
 def chat(path: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> Asked:
-    """Read a request for a reply."""
+    """Parse a chat request."""
     wanted = body.get("response_format", {}).get("json_schema")
     limit = body.get("max_completion_tokens", body.get("max_tokens"))
     return Asked(
@@ -38,7 +38,7 @@ def chat(path: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> Aske
 
 
 def plain(asked: Asked, answer: Answer) -> dict[str, Any]:
-    """Return a reply in one piece."""
+    """Return the body of a complete reply."""
     message: dict[str, Any] = {"role": "assistant", "content": answer.text, "refusal": None}
     if answer.calls:
         message = {**message, "content": answer.text or None, "tool_calls": _calls(answer)}
@@ -51,7 +51,7 @@ def plain(asked: Asked, answer: Answer) -> dict[str, Any]:
 
 
 def streamed(asked: Asked, answer: Answer) -> Iterator[bytes]:
-    """Yield the events of a reply in pieces."""
+    """Yield the events of a streamed reply."""
     head = _head(asked, "chat.completion.chunk")
     yield _event({**head, "choices": [_delta({"role": "assistant", "content": ""})]})
     for piece in pieces(answer.text):
@@ -66,10 +66,10 @@ def streamed(asked: Asked, answer: Answer) -> Iterator[bytes]:
 
 
 def embeddings(path: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> Asked:
-    """Read a request for vectors."""
+    """Parse an embedding request."""
     given = body["input"]
     if not given:
-        raise ValueError("there is nothing to embed")
+        raise ValueError("`input` is empty")
     return Asked(
         "openai",
         path,
@@ -82,7 +82,7 @@ def embeddings(path: str, headers: Mapping[str, str], body: Mapping[str, Any]) -
 
 
 def vectors(asked: Asked, answer: Answer) -> dict[str, Any]:
-    """Return vectors, as numbers or, where it was asked for, as bytes in base64."""
+    """Return the body of an embedding response: numbers, or bytes in base64 on request."""
     written = _packed if asked.body.get("encoding_format") == "base64" else list
     rows = answer.vectors or ()
     places = range(len(rows)) if answer.places is None else answer.places
@@ -105,7 +105,7 @@ def models(names: Sequence[str]) -> dict[str, Any]:
 
 
 def problem(answer: Answer, message: str) -> dict[str, Any]:
-    """Return what a failure says."""
+    """Return the body of an error."""
     kind = "server_error" if answer.status >= 500 else "invalid_request_error"  # noqa: PLR2004
     return {"error": {"message": message, "type": kind, "param": None, "code": answer.code or None}}
 

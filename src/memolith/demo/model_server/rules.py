@@ -1,4 +1,4 @@
-"""What the scripted model replies, and how it fails to."""
+"""Replies and faults of the scripted model, and rules that select them."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from memolith.testing.fakes import HashingEmbedder
 
 
 class Fault(StrEnum):
-    """What goes wrong with an answer on its way."""
+    """A network fault of an answer."""
 
     NO_REPLY = "no reply"
-    """The connection ends before anything came."""
+    """The connection closes before the response."""
 
     BROKEN = "broken"
-    """The connection ends in the middle of the body."""
+    """The connection closes in the middle of the body."""
 
     ENDED_EARLY = "ended early"
-    """The body ends in the middle, as if that were its end."""
+    """The body is truncated, but ends regularly."""
 
     MALFORMED = "malformed"
-    """The body is no JSON, though it says so."""
+    """The body is invalid JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,24 +39,23 @@ class Answer:
     """One answer.
 
     Attributes:
-        text: What the model says.
-        calls: Which tools it calls: a name each, and what the tool is given, as JSON.
-        vectors: What it says where vectors are asked for, one a text.
-        places: Of which text each of them is said to be, where the protocol says so; None: in
-            their order.
-        input_tokens: What was asked took; None: counted.
-        output_tokens: Likewise, the reply.
-        tells_tokens: Whether it says so.
-        is_whole: Whether the model came to its end: if not, it was cut for its length.
-        finish: Why it ended, in the words of the protocol, where `is_whole` does not say it.
-        status: Of HTTP; any but 200 is a failure.
-        message: What a failure says. As some services do, it repeats what was asked, and the key.
-        code: What a failure is called.
-        retry_after_s: After how many seconds a failure says to come back.
-        raw: What comes in the place of all that the protocol would say: one's own body.
-        fault: What goes wrong on the way.
-        delay_s: How long it takes before anything comes, in seconds.
-        piece_delay_s: How long each piece of a stream takes besides.
+        text: The text of the reply.
+        calls: The tool calls: name, and arguments as JSON.
+        vectors: The vectors of an embedding response, one for each text.
+        places: The index reported for each vector, if the API reports it. None: in order.
+        input_tokens: Tokens of the request. None: counted.
+        output_tokens: Tokens of the reply. None: counted.
+        tells_tokens: Whether to report token counts.
+        is_whole: Whether the reply is complete. Otherwise it was truncated for its length.
+        finish: The finish reason in the terms of the API. Empty: derived from `is_whole`.
+        status: The HTTP status. Any other than 200 is an error.
+        message: The error message. As in some services, request and key are appended.
+        code: The error code.
+        retry_after_s: The header Retry-After of an error, in seconds.
+        raw: A body that replaces the regular one.
+        fault: The network fault.
+        delay_s: The delay of the response, in seconds.
+        piece_delay_s: The delay of each piece of a stream, in seconds.
     """
 
     text: str = ""
@@ -79,7 +78,7 @@ class Answer:
 
     @classmethod
     def of(cls, given: Any) -> Answer:
-        """Return an answer: itself, a text, or else a value that is said as JSON."""
+        """Return an answer for an answer, a text, or a value to send as JSON."""
         if isinstance(given, Answer):
             return given
         return cls(given if isinstance(given, str) else json.dumps(given, ensure_ascii=False))
@@ -92,47 +91,47 @@ def refused(
     code: str = "",
     retry_after_s: float | None = None,
 ) -> Answer:
-    """Return a failure by status: 500; 429, perhaps with a time to come back; 401; 400."""
+    """Return an error: a status such as 400, 401, 429 (with a time to retry) or 500."""
     return Answer(status=status, message=message, code=code, retry_after_s=retry_after_s)
 
 
 def dropped() -> Answer:
-    """Return a connection that ends before anything came."""
+    """Return an answer whose connection closes before the response."""
     return Answer(fault=Fault.NO_REPLY)
 
 
 def cut_off(given: Any) -> Answer:
-    """Return an answer whose connection ends in the middle of it."""
+    """Return an answer whose connection closes in the middle of the body."""
     return replace(Answer.of(given), fault=Fault.BROKEN)
 
 
 def malformed(given: Any = "this can't be read") -> Answer:
-    """Return an answer in a body that is no JSON."""
+    """Return an answer with invalid JSON as its body."""
     return replace(Answer.of(given), fault=Fault.MALFORMED)
 
 
 def late(given: Any, delay_s: float) -> Answer:
-    """Return an answer that takes so many seconds to come."""
+    """Return an answer with a delay in seconds."""
     return replace(Answer.of(given), delay_s=delay_s)
 
 
 def fenced(value: Any) -> Answer:
-    """Return a value as JSON in a code fence, with words around it, as models like to do."""
+    """Return a value as JSON in a code fence with text around it, as models often do."""
     return Answer(f"Sure, here it is:\n\n```json\n{Answer.of(value).text}\n```\n\nAnything else?")
 
 
-# --- What decides on answers: functions, scripts, and chance
+# --- Rules
 
 
 Rule = Callable[[Asked], Any]
-"""Returns an `Answer`, a text, or a value that is said as JSON; of None, the next rule decides."""
+"""Returns an `Answer`, a text, or a value to send as JSON. None: the next rule decides."""
 
 UNANSWERED: Final = refused(501, message="nobody has said what to answer")
-"""What comes where no rule has an answer: no client tries that again."""
+"""The answer if no rule matches. Clients do not retry this status."""
 
 
 def in_turn(answers: Iterable[Any]) -> Rule:
-    """Return a rule that gives these answers one after the other, then none."""
+    """Return a rule that returns the given answers in order, then None."""
     left = iter(answers)
     lock = threading.Lock()
 
@@ -145,14 +144,14 @@ def in_turn(answers: Iterable[Any]) -> Rule:
 
 
 def answered(rules: Sequence[Rule], asked: Asked) -> Answer:
-    """Return what the first rule says that says anything."""
+    """Return the answer of the first rule that matches."""
     given = (rule(asked) for rule in rules)
     said = next((answer for answer in given if answer is not None), UNANSWERED)
     return Answer.of(said)
 
 
 def refusing_schemas(rule: Rule) -> Rule:
-    """Return a rule of a service that knows nothing of schemas, and says so by status 400."""
+    """Return a rule that rejects requests with a schema, with status 400."""
 
     def guarded(asked: Asked) -> Any:
         if asked.schema is not None:
@@ -163,9 +162,9 @@ def refusing_schemas(rule: Rule) -> Rule:
 
 
 def by_words(dimension: int = 384) -> Rule:
-    """Return the rule for vectors where nothing else is said: texts that share words are near.
+    """Return the default rule for vectors: texts with common words are similar.
 
-    A vector of fewer dimensions is the beginning of the whole one, at length 1.
+    Vectors of fewer dimensions are the normalised prefix of the full vectors.
     """
     embedder = HashingEmbedder(dimension)
     lock = threading.Lock()
@@ -186,33 +185,33 @@ GARBAGE: Final = "¿¡ {{ 7 :: lorem ]] \u2028 null, null"
 
 
 def failing(answer: Answer) -> Answer:
-    """Make it a status 500."""
+    """Return an answer with status 500."""
     return replace(answer, status=500)
 
 
 def broken(answer: Answer) -> Answer:
-    """Let its connection end in the middle."""
+    """Return the answer with a connection that closes in the middle."""
     return replace(answer, fault=Fault.BROKEN)
 
 
 def garbled(answer: Answer) -> Answer:
-    """Put something else in its place."""
+    """Replace the content of an answer by garbage."""
     return replace(answer, text=GARBAGE, vectors=None if answer.vectors is None else [])
 
 
 def lateness(delay_s: float) -> Spoiling:
-    """Return what lets an answer come so many seconds late."""
+    """Return a function that delays an answer, in seconds."""
     return lambda answer: replace(answer, delay_s=delay_s)
 
 
 class Unreliable:
-    """A rule that lets a share of another's answers go wrong. Thread-safe.
+    """A rule that corrupts a share of the answers of another rule. Thread-safe.
 
-    What goes wrong depends on the seed, on what is asked and how often that was asked before, and
-    on nothing else: not on the order in which several threads ask.
+    The corrupted answers depend only on the seed, the request and the number of its repetitions,
+    not on the order of concurrent requests.
 
     Attributes:
-        spoiled: How many answers went wrong so far.
+        spoiled: The number of corrupted answers.
     """
 
     def __init__(
@@ -224,14 +223,15 @@ class Unreliable:
         delay_s: float = 1.0,
         ways: Sequence[Spoiling] = (),
     ) -> None:
-        """Let this share go wrong.
+        """Corrupt a share of the answers.
 
         Args:
-            rule: What is answered else.
-            seed: Of the chance.
-            rate: The share that goes wrong, 0 to 1.
-            delay_s: How late an answer is that is late: longer than the client waits.
-            ways: How they go wrong, each as often; none: status 500, late, garbage, cut off.
+            rule: The rule that answers.
+            seed: The seed of the random choices.
+            rate: The share of corrupted answers, 0 to 1.
+            delay_s: The delay of late answers, in seconds: longer than the client's timeout.
+            ways: The kinds of corruption, chosen with equal probability. Empty: status 500, late,
+                garbage, broken connection.
         """
         self.spoiled = 0
         self._rule = rule
@@ -242,7 +242,7 @@ class Unreliable:
         self._lock = threading.Lock()
 
     def __call__(self, asked: Asked) -> Any:
-        """Return the answer, or what became of it."""
+        """Return the answer or its corrupted version."""
         said = repr((asked.model, asked.turns, asked.texts)).encode()
         question = hashlib.blake2b(said, digest_size=16).digest()
         with self._lock:

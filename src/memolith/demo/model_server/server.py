@@ -1,4 +1,4 @@
-"""The server: a socket, threads, and the faults of a network."""
+"""The HTTP server of the scripted model, with simulated network faults."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Read = Callable[[str, Mapping[str, str], Mapping[str, Any]], "Asked"]
 
 @dataclass(frozen=True, slots=True)
 class _Route:
-    """Who reads a request, and who writes the answer."""
+    """The parser of a request and the API of its response."""
 
     protocol: ModuleType
     read: Read
@@ -51,10 +51,13 @@ _TRANSCRIPTIONS: Final = "/v1/audio/transcriptions"
 
 
 class ModelServer:
-    """A server on this machine that answers by rules. Thread-safe.
+    """A local server that answers by rules. Thread-safe.
 
-    `with ModelServer(rule) as server:` runs it; leaving raises what a rule raised, if one did.
-    Vectors are those of `HashingEmbedder`: texts that share words are near.
+        with ModelServer(["Hello!"]) as server:
+            ...  # call server.openai_url
+
+    Leaving the block raises the first error of a rule, if any. The default vectors are those of
+    `HashingEmbedder`: texts with common words are similar.
     """
 
     def __init__(
@@ -65,21 +68,22 @@ class ModelServer:
         models: Sequence[str] = ("scripted",),
         keys: Iterable[str] | None = None,
     ) -> None:
-        """Make a server; it listens from here on, and answers once it is entered.
+        """Create a server. It listens immediately, and answers inside a `with` block.
 
         Args:
-            rules: Functions from `Asked` to an `Answer`, a text, a value to be said as JSON, or
-                None, upon which the next is asked; or a list of answers to be given in turn.
-            embed: The same where vectors are asked for: an `Answer`, or None for those by words.
-            dimension: The length of the vectors by words where none was asked for.
-            models: The names that it lists.
-            keys: The keys that it takes; None: any, and none.
+            rules: Functions from `Asked` to an `Answer`, a text, a value to send as JSON, or None
+                to try the next rule; or lists of answers to return in order.
+            embed: A function from `Asked` to an `Answer` with vectors, or None for the default
+                vectors.
+            dimension: The default dimension of the vectors.
+            models: The names in the list of models.
+            keys: The accepted API keys. None: any or no key.
         """
         self._rules = [rule if callable(rule) else in_turn(rule) for rule in rules]
         self._embed = [*([] if embed is None else [embed]), by_words(dimension)]
         self.models = tuple(models)
         self.transcripts: dict[str, str] = {}
-        """What is said in a recording, by the name of its file; in others, nothing."""
+        """Transcripts of recordings, by file name. Other recordings have an empty one."""
         self._keys = None if keys is None else frozenset(keys)
         self._asked: list[Asked] = []
         self._raised: list[Exception] = []
@@ -90,7 +94,7 @@ class ModelServer:
 
     @property
     def url(self) -> str:
-        """Where it listens: the base URL for Ollama and Anthropic."""
+        """The base URL for Ollama and Anthropic."""
         host, port = self._http.server_address[:2]
         return f"http://{host!s}:{port}"
 
@@ -101,12 +105,12 @@ class ModelServer:
 
     @property
     def asked(self) -> tuple[Asked, ...]:
-        """What it was asked so far, in the order it came."""
+        """The requests so far, in order."""
         with self._lock:
             return tuple(self._asked)
 
     def __enter__(self) -> Self:
-        """Begin to answer."""
+        """Start answering."""
         self._thread.start()
         return self
 
@@ -116,13 +120,13 @@ class ModelServer:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """End; connections that are open break off."""
+        """Stop the server and close open connections."""
         self.close()
         if error is None and self._raised:
             raise self._raised[0]
 
     def close(self) -> None:
-        """End; connections that are open break off. Twice does no harm."""
+        """Stop the server and close open connections. Calling it twice is not an error."""
         if self.closing.is_set():
             return
         self.closing.set()
@@ -133,23 +137,23 @@ class ModelServer:
         self._http.server_close()
 
     def answer(self, asked: Asked) -> Answer:
-        """Return what to answer, and keep what was asked."""
+        """Record a request and return its answer."""
         with self._lock:
             self._asked.append(asked)
         if self._keys is not None and asked.key not in self._keys:
-            return refused(401, message="that key is not known here")
+            return refused(401, message="invalid API key")
         try:
             return answered(self._embed if asked.texts else self._rules, asked)
-        except Exception as error:  # noqa: BLE001 - another's code: it is raised to who runs us
+        except Exception as error:  # noqa: BLE001 - raised by `__exit__`
             with self._lock:
                 self._raised.append(error)
             return refused(501, message="a rule raised an error")
 
 
 class _Http(ThreadingHTTPServer):
-    """Connections, so that all can be ended."""
+    """A server that can close its open connections."""
 
-    daemon_threads = False  # they are joined, so that nothing runs on behind a test's back
+    daemon_threads = False  # threads are joined, so that none outlives its test
     block_on_close = True
 
     def __init__(self, server: ModelServer) -> None:
@@ -169,13 +173,13 @@ class _Http(ThreadingHTTPServer):
         super().shutdown_request(request)
 
     def hang_up(self) -> None:
-        """End all connections."""
+        """Close all connections."""
         with self._lock:
             for connection in self._open:
                 _end(connection)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing: a client that hangs up is what many tests are about."""
+        """Ignore connection errors: many tests close connections on purpose."""
         import sys
 
         if not isinstance(sys.exception(), ConnectionError):
@@ -183,7 +187,7 @@ class _Http(ThreadingHTTPServer):
 
 
 def _file_name(form: bytes) -> str:
-    """Return the name of the file in a form; empty: there is none."""
+    """Return the name of the file in a multipart form. Empty if there is none."""
     found = re.search(rb'filename="([^"]*)"', form)
     return found[1].decode() if found else ""
 
@@ -192,7 +196,7 @@ def _end(connection: socket.socket) -> None:
     try:
         connection.shutdown(socket.SHUT_RDWR)
     except OSError:
-        return  # it was ended by the other side
+        return  # the peer closed it
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -210,7 +214,7 @@ class _Handler(BaseHTTPRequestHandler):
         path = self.path.partition("?")[0]
         found = lists.get(path)
         if found is None:
-            self._send_json(404, {"error": f"there is no {path}"})
+            self._send_json(404, {"error": f"unknown path {path}"})
         else:
             self._send_json(OK, found())
 
@@ -222,13 +226,15 @@ class _Handler(BaseHTTPRequestHandler):
             self._send_json(OK, {"text": self.server.models.transcripts.get(_file_name(sent), "")})
             return
         if route is None:
-            self._send_json(404, {"error": f"there is no {path}"})
+            self._send_json(404, {"error": f"unknown path {path}"})
             return
         headers = {name.lower(): value for name, value in self.headers.items()}
         try:
             asked = route.read(path, headers, json.loads(sent))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            self._send_json(400, route.protocol.problem(refused(400), f"no request: {error!r}"))
+            self._send_json(
+                400, route.protocol.problem(refused(400), f"invalid request: {error!r}")
+            )
             return
         self._answer(route, asked)
 
@@ -292,11 +298,11 @@ class _Handler(BaseHTTPRequestHandler):
         _end(self.connection)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing: `ModelServer.asked` tells what was asked."""
+        """Log nothing. `ModelServer.asked` has the requests."""
 
 
 def _spoiled(events: Sequence[bytes], fault: Fault | None) -> Iterator[bytes]:
-    """Yield the events that a fault leaves, and as it leaves them."""
+    """Yield the events of a stream with a fault."""
     half = (len(events) + 1) // 2
     if fault is None:
         yield from events

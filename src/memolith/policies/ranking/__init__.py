@@ -1,1 +1,1 @@
-"""How results are ordered: what a query asks for, and what a candidate is worth to it."""
+"""Ranking policies: prepare a query, and score its candidates."""

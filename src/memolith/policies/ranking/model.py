@@ -1,4 +1,4 @@
-"""What every ranking policy takes and gives."""
+"""Types of the ranking policies: queries, candidates, scores, and the policy protocols."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from numpy.typing import NDArray
 from memolith.domain.messages import Participant, Role
 
 Period = tuple[int, int]
-"""[start, end) in microseconds since 1970."""
+"""[start, end) in microseconds since 1970, UTC."""
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query, made ready for both searches and for scoring.
+    """A query prepared for search and scoring.
 
     Attributes:
-        text: As it was asked.
-        dense_text: What to embed of it; empty: nothing to embed.
-        terms: What to search for by keyword, analysed, without duplicates.
-        words: What to look for as parts of words where keyword search finds nothing, as written.
-        keywords_only_score: Whether keywords score what a vector finds, but find nothing by
-            themselves where there is a vector.
-        periods: The times that it is about: the best of each are candidates too.
-        looks_around: Whether `score` asks for `Candidates.around`, which takes time.
-        cues: What a ranking noticed in it, for its own `score`.
+        text: The original text.
+        dense_text: The text to embed; empty: do not embed.
+        terms: Analysed keywords without duplicates.
+        cues: Findings of a ranking about the query, for its own `score`.
+        words: Words to search as substrings if keyword search finds nothing, as written.
+        keywords_only_score: Whether keywords score vector matches but do not add candidates, if
+            there is a vector.
+        periods: Periods that the query is about; the best items of each are candidates too.
+        uses_context_window: Whether `score` needs `Candidates.around`, which takes time to compute.
     """
 
     text: str
@@ -44,32 +44,32 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Columns about the items to be scored; n rows.
+    """Columns of the items to score, n rows.
 
     Attributes:
-        similarity: log-mean-exp (temperature 10) of the cosines of its passages; NaN where it
-            has no vector, or nothing was embedded.
+        similarity: log-mean-exp (temperature 10) of the cosines of its passages; NaN without a
+            vector of the item or the query.
         best_similarity: Cosine of the best passage; NaN likewise.
         text: BM25 of the best passage; 0 without a match.
-        next_similarity: `similarity` of the next message of its session; NaN without one.
-        previous_text: `text` of the previous message of its session; 0 without one.
-        previous_traits: Bits of `Trait` of that message; 0 without one.
-        previous_speaker: Its speaker's number; −1 without one.
-        around: How well it and the messages near it hold the words together (see
-            `ranking.surroundings`); 0 where nothing looks around.
-        is_memory: Whether it is a memory (else a message).
-        kind: The memory's kind, or "episode".
-        session: The session's number; −1 without one (each such row is a session of its own).
-        sequence: Its place in the session; 0 for a memory.
-        speaker: The participant's number; −1 without one.
-        role: Who spoke.
-        at: When it was said or happened, microseconds since 1970, UTC.
-        traits: Bits of `Trait`.
-        words: Word count.
-        importance: 0..1, as judged when it was stored; for a message 1.
-        strength: 0..1; for a message 1.
-        freshness: 0..1; for a message by when it was said.
-        held: How many of the query's words it holds as parts; 0 where they were not looked for.
+        next_similarity: `similarity` of the next message in the session; NaN without one.
+        previous_text: `text` of the previous message in the session; 0 without one.
+        previous_traits: `Trait` bits of that message; 0 without one.
+        previous_speaker: Number of its speaker; −1 without one.
+        around: Joint keyword score of the item and nearby messages (see `score_windows`); 0 if the
+            query does not use it.
+        is_memory: Whether it is a memory (otherwise a message).
+        kind: Kind of the memory, or "episode".
+        session: Number of the session; −1 without one (each such row is its own session).
+        sequence: Position in the session; 0 for a memory.
+        speaker: Number of the participant; −1 without one.
+        role: Role of the speaker.
+        at: Time of the message or event, microseconds since 1970, UTC.
+        traits: `Trait` bits.
+        words: Number of words.
+        importance: Importance at creation, 0..1; 1 for a message.
+        strength: 0..1; 1 for a message.
+        freshness: 0..1; for a message by its time.
+        held: Number of the query's `words` found as substrings; 0 without such a search.
     """
 
     similarity: NDArray[np.float64]
@@ -97,12 +97,12 @@ class Candidates:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """What each candidate is worth.
+    """Scores of the candidates.
 
     Attributes:
         total: Shape (n,); higher is better.
-        parts: The terms of the total by name, each shape (n,); they add up to it.
-        kept: Whether the candidate may be returned at all, shape (n,).
+        parts: Terms of the total by name, shape (n,) each; they add up to it.
+        kept: Whether the candidate may be returned, shape (n,).
     """
 
     total: NDArray[np.float64]
@@ -111,13 +111,13 @@ class Scores:
 
 
 def sum_parts(parts: Mapping[str, NDArray[np.float64]], kept: NDArray[np.bool_]) -> Scores:
-    """Return the scores whose totals are the sums of these parts; there is at least one."""
+    """Return scores with the sums of at least one part as totals."""
     total: NDArray[np.float64] = np.sum(list(parts.values()), axis=0)
     return Scores(total, parts, kept)
 
 
 class PostingColumns(Protocol):
-    """The columns of the store's `Postings` that BM25 is computed from; see there."""
+    """Columns of the store's `Postings` that BM25 needs."""
 
     @property
     def passages(self) -> NDArray[np.int64]:
@@ -141,17 +141,17 @@ class PostingColumns(Protocol):
 
     @property
     def frequency(self) -> NDArray[np.float64]:
-        """How often the term stands there, shape (n,)."""
+        """Number of occurrences of the term in the passage, shape (n,)."""
         ...
 
     @property
     def document_frequency(self) -> NDArray[np.int64]:
-        """In how many of the owner's passages each term stands, shape (terms,)."""
+        """Number of the owner's passages with each term, shape (terms,)."""
         ...
 
     @property
     def total(self) -> int:
-        """How many passages the owner has."""
+        """Number of the owner's passages."""
         ...
 
     @property
@@ -161,28 +161,28 @@ class PostingColumns(Protocol):
 
 
 class Ranking(Protocol):
-    """A way to order results. Pure."""
+    """Scores search results. Pure."""
 
     def prepare(self, text: str, participants: Sequence[Participant], now: datetime) -> Query:
-        """Return what to search for, given who has spoken and the instant of asking."""
+        """Prepare a query, given the participants of the conversations and the current time."""
         ...
 
     def get_pool_size(self, top_k: int) -> int:
-        """Return how many candidates to take from each search."""
+        """Return the number of candidates to request from each search."""
         ...
 
     def score(self, query: Query, candidates: Candidates) -> Scores:
-        """Return what each candidate is worth to the query. Empty in, empty out."""
+        """Return the scores of zero or more candidates."""
         ...
 
 
 class Reranking(Protocol):
-    """A way to take a reranker's word for how relevant candidates are. Pure."""
+    """Combines scores with those of a reranker. Pure."""
 
     def apply_scores(self, scores: Scores, reranker_scores: NDArray[np.float64]) -> Scores:
-        """Return the scores of candidates with a reranker's, shape (n,), in their place."""
+        """Replace the scores with those of a reranker, shape (n,)."""
         ...
 
     def blend(self, candidates: Candidates) -> Scores:
-        """Return what candidates are worth where no reranker can be had."""
+        """Return the scores to use if the reranker is unavailable."""
         ...

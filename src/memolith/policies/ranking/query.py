@@ -1,10 +1,9 @@
-"""Dates that a question names, or means as it is asked, as periods in time.
+"""Analyse questions: strip names and phrasing, and find dates and other cues of the answer.
 
-A period is [start, end) in microseconds since 1970, UTC. Messages are held against it by when
-they were said, so a question about "8 May 2023" finds what was said that day, which is mostly
-what was said about it. Where only a month is named ("in May"), every year's May that lies within
-`YEARS` before the instant of asking will do. "Last week" and "last May" are counted from the day of
-asking, in UTC.
+A period is [start, end) in microseconds since 1970, UTC. Messages match it by their time: a
+question about "8 May 2023" finds messages of that day. A month without a year matches that month of
+each of the last `MAX_YEARS_BACK` years. "Last week" and "last May" are relative to the current day
+in UTC.
 """
 
 from __future__ import annotations
@@ -22,8 +21,9 @@ from memolith.text.analysis import terms
 from memolith.text.dates import DateMention, DateRange, find_dates, mask_dates, resolve_past_dates
 
 MAX_YEARS_BACK = 10
-"""How many years back a month without a year may lie. A guess, and a generous one: of two Mays
-the better match wins."""
+"""Number of years in which a month without a year is searched. A guess, and a generous one: of two
+years the better match wins.
+"""
 
 _PAST_WORDS = (
     "last",
@@ -37,11 +37,11 @@ _PAST_WORDS = (
     "gestern",
 )
 _MAY_MEAN_PAST = re.compile(rf"{'|'.join(_PAST_WORDS)}|\bvor\b", re.IGNORECASE)
-"""Without one of these a question means no past day, and the forms need not be made."""
+"""Skips the search for relative dates in questions without one of these words."""
 
 
 def find_periods(text: str, now: datetime) -> tuple[Period, ...]:
-    """Return the periods that the dates in a text stand for, in the order of their forms."""
+    """Return the periods of the dates in a text, without duplicates."""
     return tuple(dict.fromkeys(_iter_periods(text, now)))
 
 
@@ -56,7 +56,7 @@ def _iter_periods(text: str, now: datetime) -> Iterator[Period]:
 
 
 def _is_last_month(text: str, one: DateMention) -> bool:
-    """Tell whether a date is named as "last May": one month, which `days_past` finds."""
+    """Return whether a date has the form "last May", which `resolve_past_dates` handles."""
     return one.span.extract(text).lower().split()[0] == "last"
 
 
@@ -70,7 +70,7 @@ def _to_microseconds(day: date) -> int:
     return (start - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
 
 
-# --- Whether a question asks for several pieces of evidence: a list, a count, an order, a summary
+# --- Questions for several pieces of evidence
 
 
 _NO_NOUN = (
@@ -111,17 +111,16 @@ _SEVERAL = re.compile(f"{_SUMS}|{_GROWTH}|{_NOUNS}|{_GERMAN_BREADTH}", re.IGNORE
 
 
 def asks_for_several(text: str) -> bool:
-    """Return whether a question asks for more than one piece of evidence can say.
+    """Return whether a question asks for several pieces of evidence.
 
-    By words and patterns, English and German: a guess. Of the questions that the ranking's
-    weights were fitted on, it is said of half of those with several pieces of evidence, and of one
-    in ten of the others.
+    Uses English and German patterns. On the questions that the ranking was fitted on, they match
+    half of those with several pieces of evidence, and one in ten of the others.
     """
     straight = text.replace("’", "'")
     return bool(_SEVERAL.search(straight))
 
 
-# --- What of a question is about the conversation itself, and so stands in no message
+# --- Phrases about the conversation itself
 
 
 _REQUESTS = r"""
@@ -200,31 +199,32 @@ _LOOSE = re.compile(r"\s+(?=[,.;:?!])|^[\s,.;:?!]+|[,;:](?=\s*[.?!])|(?<=[?!])\s
 
 
 def strip_phrasing(text: str) -> str:
-    """Return a question without its phrasing about the conversation itself; may be empty."""
+    """Remove phrases about the conversation itself from a question; may return an empty text."""
     straight = text.replace("’", "'")
     return tidy(_PHRASING.sub(" ", straight))
 
 
 def tidy(text: str) -> str:
-    """Return a text from which words were cut, without the gaps they left."""
+    """Clean up spaces and punctuation after words were removed."""
     return _LOOSE.sub("", _SPACE.sub(" ", text)).strip()
 
 
-# --- A question made ready: what to search for, and what it tells about its answer
+# --- Query preparation
 
 
 @dataclass(frozen=True, slots=True)
 class QueryCues:
-    """What a question tells about its answer.
+    """Cues about the answer to a question.
 
     Attributes:
-        only_named: Number of the participant it names, where it names exactly one.
-        about_user: Asked by the user about the user: in the first person, and not about what
-            "you", the assistant, said.
-        periods: The dates it names; see `query_dates`.
-        asks_time: It asks when.
-        answer_kinds: Of number, place and proper noun, those it asks for.
-        several: It asks for several pieces of evidence: a list, a count, an order, a summary.
+        only_named: Number of the named participant, if the question names exactly one.
+        is_about_user: Whether the user asks about themselves: in the first person, and not about
+            the words of the assistant.
+        periods: Periods of the named dates; see `find_periods`.
+        asks_time: Whether it asks for a time.
+        answer_kinds: Which of number, place and proper noun it asks for.
+        asks_several: Whether it asks for several pieces of evidence: a list, a count, an order, a
+            summary.
     """
 
     only_named: int | None = None
@@ -239,15 +239,15 @@ NO_CUES = QueryCues()
 
 
 def get_cues(query: Query) -> QueryCues:
-    """Return the cues that a query carries; none where another ranking prepared it."""
+    """Return the cues of a query; none if another ranking prepared it."""
     return query.cues if isinstance(query.cues, QueryCues) else NO_CUES
 
 
 def prepare_query(text: str, participants: Sequence[Participant], now: datetime) -> Query:
-    """Return a question without names and phrasing, and its cues.
+    """Return a query without names and phrasing, with its cues.
 
-    Keywords keep the names of the participants it names. Where nothing would be left to search
-    for, the text stays as it is.
+    Keywords include the names of participants that it mentions. If nothing would remain to search
+    for, the text is unchanged.
     """
     named = _find_named(text, participants)
     bare = strip_phrasing(text)
@@ -259,7 +259,7 @@ def prepare_query(text: str, participants: Sequence[Participant], now: datetime)
 
 
 def _has_content(text: str) -> bool:
-    """Return whether a text has more than stop words, which it keeps where it has nothing else."""
+    """Return whether a text has more than stop words."""
     return terms(f"{text} {_PROBE_WORD}") != [_PROBE_WORD]
 
 
@@ -267,7 +267,7 @@ _PROBE_WORD = "memolith"
 
 
 def find_cues(text: str, named: Sequence[Participant], now: datetime) -> QueryCues:
-    """Return what a question tells about its answer, given which participants it names."""
+    """Return the cues of a question that names the given participants."""
     numbers = {person.number for person in named}
     return QueryCues(
         only_named=numbers.pop() if len(numbers) == 1 else None,
@@ -279,16 +279,16 @@ def find_cues(text: str, named: Sequence[Participant], now: datetime) -> QueryCu
     )
 
 
-# --- names --------------------------------------------------------------------------------------
+# --- Names
 
 
 def _find_named(text: str, participants: Sequence[Participant]) -> list[Participant]:
-    """Return the participants whose name, or a part of it, stands in the text."""
+    """Return the participants whose name, or a part of it, occurs in the text."""
     return [person for person in participants if _is_named(_name_variants(person), text)]
 
 
 def _is_named(names: Sequence[str], text: str) -> bool:
-    # Most are not there at all, and to compile what tells of thousands takes half a second.
+    # The substring check avoids compiling patterns for thousands of names, half a second.
     return any(name in text for name in names) and _compile_names(names).search(text) is not None
 
 
@@ -299,7 +299,7 @@ def _strip_names(text: str, named: Sequence[Participant]) -> str:
 
 
 def _name_variants(person: Participant) -> tuple[str, ...]:
-    """Return a participant's name as a whole, and each capitalised part of it; none for a role."""
+    """Return a participant's full name and its capitalised parts; none for a role."""
     whole = proper_name(person.name)
     if whole is None:
         return ()
@@ -307,12 +307,12 @@ def _name_variants(person: Participant) -> tuple[str, ...]:
 
 
 def _compile_names(names: Sequence[str]) -> re.Pattern[str]:
-    """Return what matches a name as a word, or as its genitive."""
+    """Return a pattern that matches a name as a word, also with a possessive ending."""
     either = "|".join(map(re.escape, names))
     return re.compile(rf"(?<!\w)(?:{either})(?:['’]?s|['’])?(?!\w)")
 
 
-# --- cues ---------------------------------------------------------------------------------------
+# --- Cues
 
 _FIRST_PERSON = re.compile(
     r"\b(?:I|I['’](?:m|ve|d|ll)|[Mm]y|[Mm]ine|[Mm]e|[Mm]yself|"

@@ -1,12 +1,11 @@
-"""How likely it is that anything found answers the question: a report, never a filter.
+"""Estimate the probability that any result answers the question; for reports, not as a filter.
 
-A search finds something in any memory. Whether that has anything to do with the question is told
-by signs that compare between questions, as a ranking's total does not: how near the nearest
-passage is, how many of the question's words stand in one passage, the rare ones above all, and
-among how many passages these are the best. Where a question names one of several people who have
-spoken, another sign tells whether what was found was said by somebody else. The weights are fitted
-(`ranking.relevance_fitted`) for one embedder each: cosines of another one lie elsewhere. See
-docs/decisions/0051-nothing-relevant.md for what that is worth, and for what it does not see.
+A search always returns something. The estimate uses signals that are comparable between questions:
+the similarity of the nearest passage, the share of the question's words in one passage (weighted by
+rarity), and the number of passages searched. If a question names one of several speakers, another
+signal tests whether somebody else said it. The weights are fitted for one embedder each
+(`ranking.relevance_fitted`), since cosines of embedders differ. See
+docs/decisions/0051-nothing-relevant.md for accuracy and limits.
 """
 
 from __future__ import annotations
@@ -22,22 +21,22 @@ from memolith.policies.ranking.query import get_cues
 from memolith.policies.ranking.scoring import compute_idf
 
 RELEVANCE_THRESHOLD = 0.1
-"""The likelihood under which nothing found counts as relevant. Our choice: on the data set
-where it is hardest, one answered question in twenty is then said to have no answer."""
+"""Probability below which no result counts as relevant. Our choice: on the hardest data set, one
+answered question in twenty is then reported as unanswered.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class RelevanceSignals:
-    """What tells whether anything found answers a question.
+    """Signals of relevance for one question.
 
     Attributes:
-        nearness: The cosine of the nearest passage, −1..1.
-        words: The best BM25 of a passage, 0 and up, where 1 is that of one of mean length that
-            holds each word of the question once. Words that stand nowhere weigh most.
-        passages: How many passages the owner has.
-        ahead: How far the best that the one person named said stands before the best that
-            others said, in points of the ranking; None where not one person is named, or not
-            both have said something that was found.
+        nearness: Cosine of the nearest passage, −1..1.
+        words: Best BM25 score of a passage, relative to a passage of mean length with each word of
+            the question once. Words that never occur weigh most.
+        passages: Number of the owner's passages.
+        ahead: Score of the named speaker's best result minus the best of others; None unless
+            exactly one person is named and both have results.
     """
 
     nearness: float
@@ -47,24 +46,25 @@ class RelevanceSignals:
 
     @property
     def extent(self) -> float:
-        """√(2 ln n) for n passages: the best of n by chance stands so many deviations high."""
+        """√(2 ln n) for n passages: the expected maximum of n random scores, in deviations."""
         return math.sqrt(2.0 * math.log(max(self.passages, 1)))
 
 
 @dataclass(frozen=True, slots=True)
 class Relevance:
-    """Weights of the signs, for one embedder.
+    """Weights of the signals for one embedder.
 
-    Two logistic functions, of which the lower value counts: that the subject is there at all, and
-    that it is said by whom the question asks about.
+    The estimate is the minimum of two logistic functions: that the subject occurs, and that the
+    named person said it.
 
     Attributes:
-        constant: Of the first.
-        nearness: What a nearness of 1 adds.
-        words: What all words of the question in one passage add.
-        extent: What each unit of extent adds: less than 0, for the best of many is good by chance.
-        said: The constant of the second.
-        ahead: What each point ahead adds.
+        constant: Constant of the first function.
+        nearness: Weight of `RelevanceSignals.nearness`.
+        words: Weight of `RelevanceSignals.words`.
+        extent: Weight of `RelevanceSignals.extent`; negative, since the best of many is good by
+            chance.
+        said: Constant of the second function.
+        ahead: Weight of `RelevanceSignals.ahead`.
     """
 
     constant: float
@@ -75,9 +75,9 @@ class Relevance:
     ahead: float
 
     def likelihood(self, signals: RelevanceSignals | None) -> float:
-        """Return how likely it is that something found answers the question, 0..1.
+        """Return the probability that a result answers the question, 0..1.
 
-        Even odds to begin with are assumed. None: nothing was found, 0.
+        Assumes even prior odds. None stands for no results: 0.
         """
         if signals is None:
             return 0.0
@@ -90,12 +90,11 @@ class Relevance:
 
 @dataclass(frozen=True, slots=True)
 class SearchExtent:
-    """In what a search by keyword looked.
+    """The extent of a keyword search.
 
     Attributes:
-        passages: How many passages the owner has.
-        attainable: What one of mean length would score that held each keyword once; 0 where
-            none was looked for.
+        passages: Number of the owner's passages.
+        max_score: Score of a passage of mean length with each keyword once; 0 without keywords.
     """
 
     passages: int = 0
@@ -103,20 +102,20 @@ class SearchExtent:
 
     @classmethod
     def from_postings(cls, postings: PostingColumns) -> SearchExtent:
-        """Return that of one search."""
+        """Return the extent of a search."""
         return cls(postings.total, float(compute_idf(postings).sum()))
 
 
 def build_signals(
     query: Query, found: Candidates, scores: Scores, extent: SearchExtent
 ) -> RelevanceSignals | None:
-    """Return what tells whether anything found answers the question; None: nothing was found.
+    """Return the signals for a question; None without results.
 
     Args:
         query: The question.
-        found: What was found.
-        scores: What each is worth by the standard ranking.
-        extent: In what was looked for keywords, of which there is one at least.
+        found: The results.
+        scores: Their scores by the standard ranking.
+        extent: The extent of the keyword search, with at least one keyword.
     """
     if not len(found.text):
         return None
@@ -130,7 +129,7 @@ def build_signals(
 
 
 def _get_speaker_margin(named: int | None, found: Candidates, scores: Scores) -> float | None:
-    """Return how far one speaker's best stands before the others', speakers not counted."""
+    """Return the lead of one speaker's best result over others', without the speaker bonus."""
     if named is None:
         return None
     total = scores.total - scores.parts.get("by_named_speaker", 0.0)
@@ -146,5 +145,5 @@ def _get_best_score(total: NDArray[np.float64], rows: NDArray[np.bool_]) -> floa
 
 
 def _logistic(value: float) -> float:
-    """Return 1/(1 + e^−v), in a form that overflows nowhere."""
+    """Return 1/(1 + e^−v) without overflow."""
     return 0.5 * (1.0 + math.tanh(0.5 * value))

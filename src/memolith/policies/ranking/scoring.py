@@ -1,4 +1,4 @@
-"""Choosing the best of many scores, the same way every time."""
+"""Scoring primitives: top-k selection, BM25, context windows and pinned memories."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 TEMPERATURE = 10.0
-"""Of the log-mean-exp over a text's passages: between mean (0) and maximum (∞). Measured: a
-plain maximum rewards long texts, and loses nine points of recall on long answers."""
+"""Temperature of the log-mean-exp over a text's passages: between mean (0) and maximum (∞).
+Measured: a plain maximum favours long texts and loses nine points of recall on long answers.
+"""
 
 
 def select_best(
     scores: NDArray[np.float64], numbers: NDArray[np.int64], limit: int
 ) -> NDArray[np.int64]:
-    """Return the places of the highest scores, highest first; ties to the lower number."""
+    """Return the indexes of the highest scores, highest first; ties by lower number."""
     if limit <= 0 or not len(scores):
         return np.empty(0, dtype=np.int64)
     places = np.arange(len(scores))
@@ -37,12 +38,12 @@ def select_best(
 def order_by_score(
     numbers: NDArray[np.int64], scores: NDArray[np.float64], *priorities: NDArray[np.bool_]
 ) -> list[int]:
-    """Return all places, the highest score first; ties to the lower number.
+    """Return all indexes by descending score; ties by lower number.
 
     Args:
-        numbers: Of the items, shape (n,).
-        scores: Theirs, shape (n,).
-        before: What goes before any score, the strongest first, shape (n,) each.
+        numbers: Item numbers, shape (n,).
+        scores: Their scores, shape (n,).
+        priorities: Flags that take precedence over scores, strongest first, shape (n,) each.
     """
     order: list[int] = np.lexsort(
         (numbers, -scores, *(~flags for flags in reversed(priorities)))
@@ -51,16 +52,16 @@ def order_by_score(
 
 
 def find_unique(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the different numbers, ascending.
+    """Return the distinct numbers, ascending.
 
-    `np.unique` does the same, but loads numpy.ma at its first use: 12 ms of a fresh process.
+    Unlike `np.unique`, it does not import numpy.ma, which takes 12 ms in a fresh process.
     """
     ascending = np.sort(numbers)
     return ascending[find_run_starts(ascending)]
 
 
 def find_run_starts(numbers: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Return the places where a run of equal numbers begins, ascending."""
+    """Return the indexes at which runs of equal numbers begin, ascending."""
     is_first = np.ones(len(numbers), dtype=bool)
     np.not_equal(numbers[1:], numbers[:-1], out=is_first[1:])
     return is_first.nonzero()[0]
@@ -69,9 +70,9 @@ def find_run_starts(numbers: NDArray[np.integer]) -> NDArray[np.int64]:
 def log_mean_exp(
     rows: NDArray[np.int64], values: NDArray[np.float64], size: int
 ) -> NDArray[np.float64]:
-    """Return the soft maximum of the values of each row, shape (size,); NaN for a row of none.
+    """Return the soft maximum of the values of each row, shape (size,); NaN for an empty row.
 
-    log(mean(exp(t·v)))/t with t the temperature: between the mean and the maximum.
+    log(mean(exp(t·v)))/t with temperature t: between the mean and the maximum.
     """
     counts = np.bincount(rows, minlength=size)
     sums = np.bincount(rows, weights=np.exp(TEMPERATURE * values), minlength=size)
@@ -83,50 +84,48 @@ def log_mean_exp(
 def max_by_row(
     rows: NDArray[np.int64], values: NDArray[np.float64], size: int, empty: float
 ) -> NDArray[np.float64]:
-    """Return the highest value of each row, shape (size,); `empty` for a row of none."""
+    """Return the maximum of each row, shape (size,); `empty` for an empty row."""
     tops = np.full(size, -np.inf)
     np.maximum.at(tops, rows, values)
     return np.where(tops == -np.inf, empty, tops)
 
 
-# --- BM25 (Robertson and Zaragoza 2009) over an owner's own passages
+# --- BM25 (Robertson and Zaragoza 2009) over an owner's passages
 
 
 K1 = 1.2
-"""Robertson's usual saturation."""
+"""Term saturation, Robertson's usual value."""
 B = 1.0
-"""Full length normalisation: passages are cut to a size, so that a long one is a mixed one."""
+"""Full length normalisation: passages have a maximum size, and long passages mix subjects."""
 SATURATION_MIDPOINT = 6.0
-"""The BM25 score that counts as one half. Measured on the labelled questions of
-`tests/corpora/thresholds` in `facts`: the right answers score 7 at the median, and from 6 on the
-share of questions that they come first to (0.85 among 469 memories) grows no more beyond chance;
-at 1 it is 0.83."""
+"""The BM25 score that maps to one half. Measured on the labelled questions of
+`tests/corpora/thresholds` with `facts`: the median score of correct answers is 7. The share of
+questions with the correct answer first (0.85 among 469 memories) does not grow from 6 on; at 1 it
+is 0.83.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class TermMatches:
-    """Where the terms of a query stand, and what each adds to the score of a passage there."""
+    """Occurrences of the query terms, and the score that each adds to its passage."""
 
     postings: PostingColumns
     scores: NDArray[np.float64]
 
     @classmethod
     def from_postings(cls, postings: PostingColumns) -> TermMatches:
-        """Weigh each term where it stands."""
+        """Score each occurrence."""
         return cls(postings, score_terms(postings))
 
     def score_passages(self) -> NDArray[np.float64]:
-        """Return the BM25 score of each passage of `postings.passages`, 0 and up, shape (p,)."""
+        """Return the BM25 score of each passage of `postings.passages`, at least 0, shape (p,)."""
         length = len(self.postings.passages)
         scores = np.bincount(self.postings.slot, weights=self.scores, minlength=length)
         return scores.astype(np.float64, copy=False)
 
 
 def score_terms(postings: PostingColumns) -> NDArray[np.float64]:
-    """Return what each term adds to the score of a passage that holds it, shape (n,).
-
-    See `rarity` for its idf.
-    """
+    """Return the BM25 score that each occurrence adds to its passage, shape (n,)."""
     idf = compute_idf(postings)
     mean = postings.mean_length or 1.0
     norm = K1 * (1.0 - B + B * postings.lengths / mean)
@@ -138,10 +137,10 @@ def score_terms(postings: PostingColumns) -> NDArray[np.float64]:
 
 
 def compute_idf(postings: PostingColumns) -> NDArray[np.float64]:
-    """Return the idf of each term, above 0, shape (terms,).
+    """Return the inverse document frequency of each term, above 0, shape (terms,).
 
-    ln(1 + (N − n + ½)/(n + ½)), of the owner's own passages. As much as it adds to the score of a
-    passage of mean length that holds it once.
+    ln(1 + (N − n + ½)/(n + ½)) over the owner's passages. It is also the score of one occurrence in
+    a passage of mean length.
     """
     found = postings.document_frequency.astype(np.float64)
     idf: NDArray[np.float64] = np.log1p((postings.total - found + 0.5) / (found + 0.5))
@@ -151,35 +150,37 @@ def compute_idf(postings: PostingColumns) -> NDArray[np.float64]:
 def saturate(
     scores: NDArray[np.float64], midpoint: float = SATURATION_MIDPOINT
 ) -> NDArray[np.float64]:
-    """Return b/(b + k) of each score b, 0 and up: 0..1, one half at k = `half_at`.
+    """Return b/(b + midpoint) for each score b ≥ 0: 0..1, one half at `midpoint`.
 
-    Fixed, unlike a scale over the candidates of a query, so that scores compare between queries.
+    Independent of other candidates, so that scores of different queries are comparable.
     """
     shares: NDArray[np.float64] = scores / (scores + midpoint)
     return shares
 
 
-# --- How well a message and those near it hold the words of a question together
+# --- Context windows
 
 
 WINDOW_REACH = 2
-"""How many messages before and after are near. Measured: 1 gives half the gain, 3 no more."""
+"""Number of messages before and after that are nearby. Measured: 1 gives half the gain, 3 no more.
+
+"""
 
 WINDOW_DECAY = 0.8
-"""What a term counts for each step away. Measured: 0.6 to 1 are alike."""
+"""Factor per step of distance. Measured: values from 0.6 to 1 are equivalent."""
 
 
 def max_score_by_item(
     term: Integers, item: Integers, score: Floats, terms: int, items: int
 ) -> NDArray[np.float64]:
-    """Return each term's score in each item, that of its best passage, shape (terms, items).
+    """Return each term's score in each item's best passage, shape (terms, items).
 
     Args:
-        term: Which term stands there, shape (n,).
-        item: In which item, shape (n,).
-        score: What it is worth there, 0 and up, shape (n,).
-        terms: How many terms there are.
-        items: How many items.
+        term: Index of the term, shape (n,).
+        item: Index of the item, shape (n,).
+        score: Score of the occurrence, at least 0, shape (n,).
+        terms: Number of terms.
+        items: Number of items.
     """
     held = np.zeros(terms * items)
     np.maximum.at(held, term * items + item, score)
@@ -187,47 +188,47 @@ def max_score_by_item(
 
 
 def score_windows(held: Floats, steps: Sequence[int], neighbours: Integers) -> Floats:
-    """Return how well each item and those near it hold the terms, shape (n,).
+    """Return the joint keyword score of each item and nearby items, shape (n,).
 
     Args:
         held: Each term's score in each item, shape (terms, items).
-        steps: How far away each row of `near` is, shape (k,).
-        near: Which item that is for each, −1: there is none; shape (k, n), and the items
-            themselves at 0 steps among them.
+        steps: Distance of each row of `neighbours`, shape (k,).
+        neighbours: Indexes of nearby items, −1 for none, shape (k, n); the items themselves at
+            distance 0.
     """
     none = np.zeros((len(held), 1))
-    padded = np.concatenate([held, none], axis=1)  # the last column is that of −1
+    padded = np.concatenate([held, none], axis=1)  # the last column is for −1
     decay = np.array([WINDOW_DECAY**each for each in steps])
     total: Floats = (decay[:, None] * padded[:, neighbours]).max(axis=1).sum(axis=0)
     return total
 
 
-# --- Memories that need no search: which of them are recalled, and where they stand
+# --- Pinned memories
 
 
 def get_pinned_share(top_k: int, *, exclusive: bool) -> int:
-    """Return how many may come first: half of the results, rounded up; all if nothing else may."""
+    """Return the maximum number of pinned results: half, rounded up, or all if `exclusive`."""
     return top_k if exclusive else math.ceil(top_k / 2)
 
 
 def rank_pinned(
     numbers: NDArray[np.int64], importance: Floats, by_user: Flags, exact: Flags, limit: int
 ) -> NDArray[np.int64]:
-    """Return the places of those that come first, in order.
+    """Return the indexes of the pinned memories, in order.
 
-    What says exactly the query goes before all; what the user said before what others say of
-    the user; then the most important, then the newest (the higher number).
+    Exact matches of the query come first, then statements of the user before claims of others, then
+    the most important, then the newest (the highest number).
     """
     order = np.lexsort((-numbers, -importance, ~by_user, ~exact))
     return order[:limit]
 
 
 def put_pinned_first(scores: Scores, place: NDArray[np.int64]) -> Scores:
-    """Return scores in which what comes first stands above all else, in its own order.
+    """Return scores that place pinned items before all others, in their own order.
 
     Args:
-        scores: What each candidate is worth to the query.
-        place: Where each comes among those that come first, from 0, shape (n,); −1: it does not.
+        scores: The scores.
+        place: Rank of each pinned item, from 0, shape (n,); −1 for others.
     """
     first = place >= 0
     if not first.any():

@@ -1,10 +1,10 @@
-"""The ranking of profile `standard`: a weighted sum of what speaks for a candidate.
+"""Rank results for the `standard` profile by a weighted sum of signals.
 
-Both searches are brought to 0..1 over the candidates of the question; around them stand what the
-session, the neighbouring turns, the speaker, the time and the form of a text add. The weights
-are fitted together on two unlike sets of conversations, of two people and of a person with an
-assistant (`ranking.fitted`). See docs/decisions/0005-standard-ranking.md and
-0050-recall-weights.md for what each brings, and how surely.
+Vector and keyword scores are scaled to 0..1 over the candidates. Further signals come from the
+session, neighbouring messages, speaker, time and form of the text. The weights are fitted on two
+different sets of conversations: of two people, and of a person with an assistant
+(`ranking.fitted`). See docs/decisions/0005-standard-ranking.md and 0050-recall-weights.md for the
+contribution of each.
 """
 
 from __future__ import annotations
@@ -29,34 +29,31 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What each part of a score weighs, against 1.0 for each of the two searches.
+    """Weights of the signals.
 
     Attributes:
-        similarity: What is near in meaning: the cosines of the passages.
-        text: What shares words: BM25 of the best passage.
-        session_similarity: The best similarity in its session: a turn among others on the
-            subject is likelier to be meant.
-        session_text: The best text match in its session.
-        answers_question: The text match of the message before, where that is a question by
-            somebody else: "Yes, last week!" has none of the words asked for.
-        next_similarity: The similarity of the message after it, which often takes it up.
-        by_named_speaker: Said by the one person whom the question names, or by the user where
-            the user asks about himself.
-        date_fits: Said on the day, or in the month or year, that the question names.
-        time_asked: Says a time where one is asked for.
-        answer_kind: Has a number, place or proper noun where one is asked for; each.
-        question: Is itself a question, which answers nothing; less so the longer it is.
-        first_person: Speaks of I or we, and so of a life.
-        length: Is long (for each factor e beyond 60 words): hits something in most questions.
-        words_around: How well it and the two messages before and after it hold the words together.
-        several_sessions: The best similarity and text of its session, where several pieces of
-            evidence are asked for: these stand in many sessions, so it takes back what the best
-            session has won.
-        preference: A person's wish or standing instruction, which concerns much that does not
-            resemble it.
-        strength: What is left of a memory's importance; decides between equals.
-        freshness: How late it was said or used; decides between equals. (More of it cost 13
-            points of recall.)
+        similarity: Cosine similarity of the passages.
+        text: BM25 of the best passage.
+        session_similarity: Best similarity in the session: a message among others on the subject is
+            more likely relevant.
+        session_text: Best BM25 in the session.
+        answers_question: BM25 of the previous message, if it is a question of somebody else: "Yes,
+            last week!" shares no words with the query.
+        next_similarity: Similarity of the next message, which often continues the subject.
+        by_named_speaker: The only person that the query names said it, or the user if the user asks
+            about themselves.
+        date_fits: It is from a date or period that the query names.
+        time_asked: It mentions a time, and the query asks for one.
+        answer_kind: It has a number, place or proper noun that the query asks for; added for each.
+        question: It is a question; weaker for longer texts.
+        first_person: It uses the first person.
+        length: Logarithm of its length beyond 60 words: long texts match most queries.
+        words_around: Joint keyword score with the two messages before and after.
+        several_sessions: Best similarity and BM25 in the session, if the query asks for several
+            pieces of evidence. These are spread over sessions, so the weight is negative.
+        preference: A wish or standing instruction of a person, which matters without being similar.
+        strength: Strength of a memory; a tie-breaker.
+        freshness: Recency; a tie-breaker. (A larger weight cost 13 points of recall.)
     """
 
     similarity: float = FITTED["similarity"]
@@ -80,36 +77,36 @@ class Weights:
 
 
 QUESTION_WORDS = 15.0
-"""At how many words a question counts as one half: a long one states much besides."""
+"""Length, in words, at which a question counts half: long ones also contain statements."""
 
 LONG_WORDS = 60.0
-"""From how many words a text counts as long."""
+"""Length, in words, from which a text counts as long."""
 
 
 @dataclass(frozen=True, slots=True)
 class StandardRanking:
-    """Implements `Ranking`.
+    """Weighted sum of all signals.
 
     Attributes:
-        weights: What each part weighs.
-        least_pool: How many candidates each search gives at least; more than 50 did not raise
-            recall at 10 beyond chance.
+        weights: The weights.
+        least_pool: Minimum number of candidates per search; more than 50 did not improve recall@10
+            beyond chance.
     """
 
     weights: Weights = Weights()
     least_pool: int = 50
 
     def prepare(self, text: str, participants: Sequence[Participant], now: datetime) -> Query:
-        """Return the query without what would only mislead the searches, and its cues."""
+        """Strip names and phrasing that mislead the searches, and find cues."""
         return prepare_query(text, participants, now)
 
     def get_pool_size(self, top_k: int) -> int:
-        """Return four times what is wanted, and at least `least_pool`."""
+        """Return four times `top_k`, at least `least_pool`."""
         return max(self.least_pool, 4 * top_k)
 
     def score(self, query: Query, candidates: Candidates) -> Scores:
-        """Return the weighted sum and its parts; every candidate may be returned."""
-        # What `summed` does, with all parts weighted at once: they are many.
+        """Return the weighted sums and their parts; all candidates are kept."""
+        # As `sum_parts`, but weights the many parts in one operation.
         parts = _compute_parts(get_cues(query), candidates)
         weights = np.array([getattr(self.weights, name) for name in parts])
         weighted = weights[:, None] * np.array(list(parts.values()), dtype=np.float64)
@@ -118,7 +115,7 @@ class StandardRanking:
 
 
 def _compute_parts(cues: QueryCues, of: Candidates) -> Mapping[str, Floats | Flags]:
-    """Return every part, not yet weighted, by the name of its weight."""
+    """Return all unweighted signals by the names of their weights."""
     similarity, text = scale(of.similarity, of.similarity), scale(of.text, of.text)
     sessions = _relabel_sessions(of.session)
     of_session = _max_of_session(similarity, sessions), _max_of_session(text, sessions)
@@ -145,10 +142,10 @@ def _compute_parts(cues: QueryCues, of: Candidates) -> Mapping[str, Floats | Fla
 
 
 def scale(values: Floats, over: Floats) -> Floats:
-    """Return values on the scale on which `over` spans 0..1, held to that span.
+    """Map values to the scale on which `over` spans 0..1, and clip them.
 
-    NaN becomes 0. Where all of `over` is one value there is no span: what reaches it is then 1
-    if that is above 0, so that the only hit of a search still counts as one, and else 0.
+    NaN becomes 0. If all of `over` is one value above 0, values that reach it become 1, so that the
+    only match of a search counts fully; all others become 0.
     """
     low = float(np.fmin.reduce(over, initial=np.nan))
     high = float(np.fmax.reduce(over, initial=np.nan))
@@ -158,7 +155,7 @@ def scale(values: Floats, over: Floats) -> Floats:
 
 
 def _relabel_sessions(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return session numbers from 0 without gaps; each row without one gets its own."""
+    """Return consecutive session numbers from 0; rows without a session get their own."""
     alone = np.flatnonzero(numbers < 0)
     labels = numbers.copy()
     labels[alone] = -1 - alone
@@ -166,7 +163,7 @@ def _relabel_sessions(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _max_of_session(values: Floats, sessions: NDArray[np.int64]) -> Floats:
-    """Return for each row the best value in its session, itself included; values are ≥ 0."""
+    """Return the best value in each row's session, itself included; values are at least 0."""
     best = np.zeros(len(values))
     np.maximum.at(best, sessions, values)
     return best[sessions]
@@ -194,7 +191,7 @@ def _is_by_subject(cues: QueryCues, of: Candidates) -> Flags:
 
 def _is_personal_preference(of: Candidates) -> Flags:
     prefers = _has_trait(of.traits, Trait.PREFERENCE)
-    for row in np.flatnonzero(prefers).tolist():  # few, mostly none
+    for row in np.flatnonzero(prefers).tolist():  # rarely any
         prefers[row] = of.role[row].is_person
     return prefers
 
@@ -207,7 +204,7 @@ def _matches_date(cues: QueryCues, at: NDArray[np.int64]) -> Flags:
 
 
 def _count_answer_kinds(cues: QueryCues, traits: NDArray[np.int64]) -> Floats:
-    """Return how many of the kinds of answer asked for the text has."""
+    """Return the number of requested answer kinds that each text has."""
     fits = np.zeros(len(traits))
     for trait in (Trait.NUMBER, Trait.PLACE, Trait.PROPER_NOUN):
         if trait in cues.answer_kinds:

@@ -1,4 +1,4 @@
-"""The ranking of profile `companion`: likeness, strength and freshness, above a floor."""
+"""Rankings of the profiles `companion`, `facts`, `tiers`, `chunks` and `timeline`."""
 
 from __future__ import annotations
 
@@ -18,38 +18,37 @@ from memolith.text.lexicon import STOP_WORDS
 
 @dataclass(frozen=True, slots=True)
 class FreshnessRanking:
-    """0.50·similarity + 0.20·strength + 0.30·freshness, of what is similar enough.
+    """Weighted sum of similarity, strength and freshness, above a similarity floor (`companion`).
 
-    A memory is as similar as its best passage. One that was never embedded, or is searched for
-    by keyword alone, is judged by how well its words match instead, and has no floor.
+    Similarity is that of the best passage. An item without a vector, or a keyword search, uses the
+    saturated BM25 score instead, without a floor.
 
     Attributes:
-        floor: The similarity under which nothing is returned, 0..1.
-        similarity: What similarity weighs.
-        strength: What strength weighs.
-        freshness: What freshness weighs.
-        least_pool: How many candidates each search gives at least. What is fresh may outrank
-            what is more similar, so that more than 4·top_k are needed: with this many, few
-            owners have more above the floor. A guess.
+        floor: Minimum similarity of results, 0..1.
+        similarity: Weight of similarity.
+        strength: Weight of strength.
+        freshness: Weight of freshness.
+        min_pool: Minimum number of candidates per search. Fresh items may outrank more similar
+            ones, so 4·top_k is not enough; few owners have more items above the floor. A guess.
     """
 
-    floor: float = 0.5
-    similarity: float = 0.5
-    strength: float = 0.2
-    freshness: float = 0.3
+    floor: float
+    similarity: float
+    strength: float
+    freshness: float
     min_pool: int = 200
 
     def prepare(self, text: str, participants: Sequence[Participant], now: datetime) -> Query:
-        """Return the query as it was asked."""
+        """Return the query unchanged."""
         del participants, now
         return Query(text, text, tuple(dict.fromkeys(terms(text))))
 
     def get_pool_size(self, top_k: int) -> int:
-        """Return four times what is wanted, and at least `least_pool`."""
+        """Return four times `top_k`, at least `min_pool`."""
         return max(self.min_pool, 4 * top_k)
 
     def score(self, query: Query, candidates: Candidates) -> Scores:
-        """Return the weighted sum; what is under the floor is not kept."""
+        """Return the weighted sum; items below the floor are not kept."""
         del query
         near = candidates.best_similarity
         unknown = np.isnan(near)
@@ -63,42 +62,42 @@ class FreshnessRanking:
         return sum_parts(parts, kept)
 
 
-# --- The ranking of profile `facts`: vector, text and decay, each 0..1
+# --- `facts`
 
 
 @dataclass(frozen=True, slots=True)
 class HybridRanking:
-    """0.6·vector + 0.2·text + 0.2·decay.
+    """Weighted sum of vector similarity, keywords and strength (`facts`), each 0..1.
 
-    Vector is the cosine of the best passage, text is `saturated` BM25, decay the strength that is
-    left. None is scaled by the other candidates, so that scores compare between queries.
+    Vector similarity is the cosine of the best passage, keywords the saturated BM25 score. Scores
+    are independent of other candidates, hence comparable between queries.
 
     Attributes:
-        vector: What the cosine weighs.
-        text: What the keywords weigh.
-        decay: What the strength weighs.
-        half_at: See `saturated`.
-        least_pool: How many candidates each search gives at least: so many that strength, which
-            neither search looks at, can decide. A guess.
+        vector: Weight of the cosine.
+        text: Weight of keywords.
+        decay: Weight of strength.
+        midpoint: See `saturate`.
+        min_pool: Minimum number of candidates per search, large enough that strength can decide. A
+            guess.
     """
 
-    vector: float = 0.6
-    text: float = 0.2
-    decay: float = 0.2
+    vector: float
+    text: float
+    decay: float
     midpoint: float = SATURATION_MIDPOINT
     min_pool: int = 200
 
     def prepare(self, text: str, participants: Sequence[Participant], now: datetime) -> Query:
-        """Return the query as it was asked."""
+        """Return the query unchanged."""
         del participants, now
         return Query(text, text, tuple(dict.fromkeys(terms(text))))
 
     def get_pool_size(self, top_k: int) -> int:
-        """Return four times what is wanted, and at least `least_pool`."""
+        """Return four times `top_k`, at least `min_pool`."""
         return max(self.min_pool, 4 * top_k)
 
     def score(self, query: Query, candidates: Candidates) -> Scores:
-        """Return the weighted sum; every candidate may be returned."""
+        """Return the weighted sum; all candidates are kept."""
         del query
         cosine = np.clip(np.nan_to_num(candidates.best_similarity), 0.0, 1.0)
         parts = {
@@ -109,42 +108,35 @@ class HybridRanking:
         return sum_parts(parts, np.ones(len(cosine), dtype=bool))
 
 
-# --- Rankings by cosine alone: `tiers`, and `chunks` with its reranker
+# --- `tiers` and `chunks`
 
 
 COSINE_POOL_FACTOR = 4
-"""`chunks`, section 2.3: so many times what is wanted, for what is filtered out afterwards."""
-
-MIN_SIMILARITY = 0.3
-"""`tiers`, section 8, for its own embedder."""
-
-MIN_IMPORTANCE = 0.2
-"""`chunks`, section 2.4."""
+"""Candidates per result (`chunks`, section 2.3), since some are filtered out later."""
 
 
 @dataclass(frozen=True, slots=True)
 class CosineRanking:
-    """Implements `Ranking`: the nearest first.
+    """Ranks by cosine (`tiers`, `chunks`).
 
-    Where nothing was embedded (keyword search is asked for), how well the words match, 0..1, takes
-    the cosine's place.
+    Items without a vector, and keyword searches, use the saturated BM25 score instead.
 
     Attributes:
-        least_similarity: The cosine under which nothing is returned.
-        least_importance: The importance under which nothing is.
+        min_similarity: Minimum cosine of results.
+        min_importance: Minimum importance of results.
     """
 
     min_similarity: float = -1.0
     min_importance: float = 0.0
 
     def prepare(self, text: str, participants: Sequence[Participant], now: datetime) -> Query:
-        """Return the query as it was asked."""
+        """Return the query unchanged."""
         del participants, now
         found = tuple(dict.fromkeys(terms(text)))
         return Query(text, dense_text=text, terms=found, keywords_only_score=True)
 
     def get_pool_size(self, top_k: int) -> int:
-        """Return four times what is wanted."""
+        """Return four times `top_k`."""
         return COSINE_POOL_FACTOR * top_k
 
     def score(self, query: Query, candidates: Candidates) -> Scores:
@@ -164,29 +156,29 @@ class CosineRanking:
 
 @dataclass(frozen=True, slots=True)
 class ChunkReranking:
-    """Implements `Reranking` (`chunks`, section 2.5).
+    """Replaces the cosine with a cross-encoder's score (`chunks`, section 2.5).
 
-    A cross-encoder's score replaces the cosine. Without one, cosine, keywords and importance are
-    blended; the source says that they are, not how: the weights are ours.
+    Without a cross-encoder, cosine, keywords and importance are blended; the source gives no
+    weights, so the defaults are ours.
 
     Attributes:
-        similarity: What the cosine weighs.
-        text: What the words weigh, as a share of a full match.
-        importance: What the importance weighs.
-        least_importance: The importance under which nothing is returned.
+        similarity: Weight of the cosine.
+        text: Weight of keywords.
+        importance: Weight of importance.
+        min_importance: Minimum importance of results.
     """
 
-    similarity: float = 0.6
-    text: float = 0.3
-    importance: float = 0.1
-    min_importance: float = MIN_IMPORTANCE
+    similarity: float
+    text: float
+    importance: float
+    min_importance: float
 
     def apply_scores(self, scores: Scores, reranker_scores: NDArray[np.float64]) -> Scores:
-        """Return the reranker's scores; what was to be left out still is."""
+        """Replace the scores with the reranker's; keep the same candidates."""
         return replace(scores, total=reranker_scores, parts={"rerank": reranker_scores})
 
     def blend(self, candidates: Candidates) -> Scores:
-        """Return the weighted sum of cosine, keywords and importance, −0.6..1."""
+        """Return the weighted sum of cosine, keywords and importance, −0.6..1 by default."""
         near = np.nan_to_num(candidates.best_similarity)
         parts = {
             "similarity": self.similarity * near,
@@ -196,32 +188,32 @@ class ChunkReranking:
         return sum_parts(parts, candidates.importance >= self.min_importance)
 
 
-# --- The ranking of `timeline`: by keywords alone; no text is ever embedded
+# --- `timeline`
 
 
 KEYWORD_POOL_FACTOR = 4
-"""So many times what is wanted, for what does not fit into the budget: a guess."""
+"""Candidates per result, since some exceed the token budget. A guess."""
 
 _PUNCTUATION = "?!.,;:…\"'“”„‘’«»()[]{}<>"
-"""What stands around a word and is no part of it; "%" and "_" may be."""
+"""Stripped from query words; "%" and "_" are kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeywordRanking:
-    """Implements `Ranking`: BM25; what only holds the words as parts by how many, then newest."""
+    """Ranks by BM25, then substring matches by their number, then newest first (`timeline`)."""
 
     def prepare(self, text: str, participants: Sequence[Participant], now: datetime) -> Query:
-        """Return the keywords, and the words to look for where these are found nowhere."""
+        """Return the keywords, and the words for a substring search without keyword matches."""
         del participants, now
         found = tuple(dict.fromkeys(terms(text)))
         return Query(text, dense_text="", terms=found, words=split_query_words(text))
 
     def get_pool_size(self, top_k: int) -> int:
-        """Return four times what is wanted."""
+        """Return four times `top_k`."""
         return KEYWORD_POOL_FACTOR * top_k
 
     def score(self, query: Query, candidates: Candidates) -> Scores:
-        """Return BM25; of what has no keyword, the number of words it holds, and its newness."""
+        """Return BM25; for substring matches, the number of words plus recency, 0..1."""
         del query
         by_parts = (candidates.text == 0.0) & (candidates.held > 0)
         parts = {
@@ -233,9 +225,9 @@ class KeywordRanking:
 
 
 def split_query_words(text: str) -> tuple[str, ...]:
-    """Return the different words of a query as they are written, but for what stands around them.
+    """Return the distinct words of a query, casefolded, without punctuation.
 
-    Stop words stand in most texts and say nothing; they stay only where there is nothing else.
+    Stop words are dropped, unless there are no others.
     """
     bare = (word.strip(_PUNCTUATION) or word for word in text.split())
     words = dict.fromkeys(word.casefold() for word in bare)
@@ -244,9 +236,9 @@ def split_query_words(text: str) -> tuple[str, ...]:
 
 
 def _rank_by_newness(at: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return each one's place by time, as a share: over 0 for the oldest, under 1 for the newest.
+    """Return ranks by time, scaled to between 0 (oldest) and 1 (newest), exclusive.
 
-    Less than one word held, so that it only decides between equals.
+    Less than one matched word, so that recency only breaks ties.
     """
     earlier = np.searchsorted(np.sort(at), at)
     return (earlier.astype(np.float64) + 1.0) / (len(at) + 1.0)

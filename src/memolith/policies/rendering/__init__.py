@@ -1,1 +1,1 @@
-"""Memories as text for a prompt: one form a profile."""
+"""Rendering policies: format memories as text for a prompt."""

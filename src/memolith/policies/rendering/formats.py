@@ -1,4 +1,4 @@
-"""Memories as text for a prompt (profile `standard`)."""
+"""The prompt formats of all profiles."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ STANDARD_CLOSING = "</memory>"
 
 @dataclass(frozen=True, slots=True)
 class SectionLine:
-    """One line of a rendering: in which section, in which place there, and its text."""
+    """A line of a rendering: its section, its position there, and its text."""
 
     section: str
     order: tuple[float, int]
@@ -47,11 +47,11 @@ def _format_speaker(message: Message) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SectionedRendering:
-    """One `<memory>` element: base memory, memories by kind, passages of conversations by time.
+    """One `<memory>` element: base memory, memories by kind, conversations by time (`standard`).
 
     Attributes:
-        headings: A section's kind to its heading, in the order of the sections.
-        episodes: The heading of the passages.
+        headings: Headings by kind, in the order of the sections.
+        episodes: Heading of the conversations.
     """
 
     headings: Mapping[str, str]
@@ -60,7 +60,7 @@ class SectionedRendering:
     def render(
         self, material: RenderInput, budget: int, count: Callable[[Sequence[str]], list[int]]
     ) -> tuple[str, tuple[RecalledItem, ...]]:
-        """Return the text and the results it shows; see `Rendering`."""
+        """Return the text and the results in it; see `Rendering`."""
         results = material.results
         lines = [self._line(result, place) for place, result in enumerate(results)]
         costs = count([f"{line.text}\n" for line in lines])
@@ -87,7 +87,7 @@ class SectionedRendering:
                 shown.append(place)
                 sections.add(line.section)
         text = self._text(document, [lines[place] for place in shown])
-        while text and count([text])[0] > budget:  # a counter whose counts do not add up
+        while text and count([text])[0] > budget:  # token counts are not additive
             if shown:
                 shown.pop()
             else:
@@ -133,7 +133,7 @@ class SectionedRendering:
         return "\n".join([*blocks, STANDARD_CLOSING])
 
 
-# --- Memories as text for a prompt (profile `companion`)
+# --- `companion`
 
 
 COMPANION_PREAMBLE = (
@@ -144,20 +144,20 @@ COMPANION_PREAMBLE = (
 
 @dataclass(frozen=True, slots=True)
 class PriorityRendering:
-    """A preamble that these are known facts, then a line each, by the priority of its kind.
+    """A preamble, then one line per memory, by the priority of its kind (`companion`).
 
     Attributes:
-        kinds: The profile's kinds, by priority.
-        max_chars: The longest text, in characters, preamble included.
+        kinds: The profile's kinds, highest priority first.
+        max_chars: Maximum length in characters, including the preamble.
     """
 
     kinds: tuple[str, ...]
-    max_chars: int = 2_000
+    max_chars: int
 
     def render(
         self, material: RenderInput, budget: int, count: Callable[[Sequence[str]], list[int]]
     ) -> tuple[str, tuple[RecalledItem, ...]]:
-        """Return the text and the results it shows; see `Rendering`."""
+        """Return the text and the results in it; see `Rendering`."""
         results = material.results
         order = sorted(range(len(results)), key=lambda place: (*self._rank(results[place]), place))
         lines = [(place, f"- {render_result(results[place])}") for place in order]
@@ -172,7 +172,7 @@ class PriorityRendering:
         return place, bool(get_claim_note(result))
 
 
-# --- Memories as text for a prompt, and conversations for a model to read (profile `facts`)
+# --- `facts`
 
 
 FACTS_HEADINGS = {
@@ -187,10 +187,10 @@ _EQUALS_ROW = re.compile(r"={3,}")
 
 @dataclass(frozen=True, slots=True)
 class FlowingRendering:
-    """A section for each kind that has memories, the most lasting first.
+    """One section per kind, the most permanent first (`facts`).
 
     Attributes:
-        headings: A kind to its heading, in the order of the sections; other kinds stand in the
+        headings: Pairs of kind and heading, in the order of the sections; other kinds go to the
             last.
     """
 
@@ -199,7 +199,7 @@ class FlowingRendering:
     def render(
         self, material: RenderInput, budget: int, count: Callable[[Sequence[str]], list[int]]
     ) -> tuple[str, tuple[RecalledItem, ...]]:
-        """Return the text and the results it shows; see `Rendering`."""
+        """Return the text and the results in it; see `Rendering`."""
         results = material.results
         text, shown = fill_sections(self._sections(results), budget, count)
         return text, tuple(results[place] for place in shown)
@@ -229,19 +229,19 @@ def format_memories(
     *,
     count: Callable[[Sequence[str]], list[int]] = estimate_tokens,
 ) -> str:
-    """Return memories as text for a prompt: a section for each group that has any.
+    """Return memories as text for a prompt, one section per group.
 
-    Sections are filled in order, each with all that fits; what does not fit is skipped, and what
-    one leaves of the budget flows to the next. No text can close its section, open a tag, or
-    begin a line. Nothing to show is the empty text.
+    Sections are filled in order. Memories that do not fit are skipped; the rest of the budget goes
+    to the next section. No text can close its section, open a tag, or begin a line. Without any
+    memory the text is empty.
 
     Args:
-        identity: Who the user is; each group in order of preference.
-        preference: What they like.
-        project: What they work on.
-        contextual: How things stand.
+        identity: Facts about the user; each group in order of preference.
+        preference: Preferences.
+        project: Current projects.
+        contextual: Temporary context.
         max_tokens: The budget.
-        count: Counts tokens; by default an estimate, a token for every four bytes.
+        count: Counts tokens; by default an estimate of one token per four bytes.
     """
     groups = zip(FACTS_HEADINGS.values(), (identity, preference, project, contextual), strict=True)
     sections = [
@@ -258,10 +258,10 @@ def _to_result(memory: Memory) -> RecalledItem:
 
 
 def format_conversation(user: str, assistant: str = "") -> str:
-    """Return an exchange as a model may read it: "User: …", and "Assistant: …" under it.
+    """Return an exchange for a model to read: "User: …", then "Assistant: …".
 
-    Nothing in it can close what it is put between: tags are taken apart, further lines are
-    indented, and no row of more than two equals signs is left.
+    No text can close the surrounding delimiters: tags are escaped, further lines are indented, and
+    rows of more than two equals signs are replaced.
     """
     said = [("User", user), ("Assistant", assistant)]
     return "\n".join(
@@ -269,7 +269,7 @@ def format_conversation(user: str, assistant: str = "") -> str:
     )
 
 
-# --- Memories as text for a prompt (profile `chunks`)
+# --- `chunks`
 
 
 CHUNKS_OPENING = "<memory>\n"
@@ -282,10 +282,10 @@ _LEADING_DATE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class TaggedRendering:
-    """One `<memory>` element, a line each: its kind in capitals, then the text.
+    """One `<memory>` element with one line per memory: kind in capitals, then text (`chunks`).
 
     Attributes:
-        dated: The kinds that begin with their date, where they don't already.
+        dated_kinds: Kinds that are prefixed with their date, unless the text begins with one.
     """
 
     dated_kinds: frozenset[str] = frozenset({"episodic"})
@@ -293,7 +293,7 @@ class TaggedRendering:
     def render(
         self, material: RenderInput, budget: int, count: Callable[[Sequence[str]], list[int]]
     ) -> tuple[str, tuple[RecalledItem, ...]]:
-        """Return the text and the results it shows; see `Rendering`."""
+        """Return the text and the results in it; see `Rendering`."""
         lines = [self._line(result) for result in material.results]
         text, places = fit_lines(CHUNKS_OPENING, lines, CHUNKS_CLOSING, budget, count)
         return text, tuple(material.results[place] for place in places)
@@ -309,7 +309,7 @@ class TaggedRendering:
         return f"{at:%Y-%m-%d}: " if at else ""
 
 
-# --- Memories as text for a prompt (profile `tiers`)
+# --- `tiers`
 
 
 BASE_MEMORY_HEADING = "[Long-term memory]"
@@ -322,13 +322,13 @@ _BRACKETS = str.maketrans("[]", "()")
 
 @dataclass(frozen=True, slots=True)
 class LayeredRendering:
-    """The base memory, the relevant memories, and how things stand now; what is empty is left out.
+    """Base memory, relevant memories, and current state; empty parts are omitted (`tiers`).
 
-    Where the budget does not hold all, memories are left out first, then the base memory as a
-    whole, then the state.
+    If the budget is exceeded, memories are dropped first, then the whole base memory, then the
+    state.
 
     Attributes:
-        state: What stands before the state.
+        state: Label of the state.
     """
 
     state: str = STATE_LABEL
@@ -336,7 +336,7 @@ class LayeredRendering:
     def render(
         self, material: RenderInput, budget: int, count: Callable[[Sequence[str]], list[int]]
     ) -> tuple[str, tuple[RecalledItem, ...]]:
-        """Return the text and the results it shows; see `Rendering`."""
+        """Return the text and the results in it; see `Rendering`."""
         base, state = self._frame(material, budget, count)
         results = sorted(material.results, key=lambda result: bool(get_claim_note(result)))
         lines = [f"- {render_result(result)}" for result in results]
@@ -350,7 +350,7 @@ class LayeredRendering:
     def _frame(
         self, material: RenderInput, budget: int, count: Callable[[Sequence[str]], list[int]]
     ) -> tuple[str, str]:
-        """Return base memory and state, each empty where the budget does not hold it."""
+        """Return base memory and state; empty if they exceed the budget."""
         base, state = _render_base_memory(material.base_memory), self._state(material.state)
         for choice in ((base, state), ("", state), (base, "")):
             if count(["\n\n".join(filter(None, choice))])[0] <= budget:
@@ -363,12 +363,12 @@ class LayeredRendering:
 
 
 def _render_base_memory(base_memory: str) -> str:
-    """Return the base memory under its heading: lines as they are, but none that is a heading."""
+    """Return the base memory below its heading; its lines cannot imitate headings."""
     lines = [_HEADING.sub(r"\1(", line) for line in render_document_lines(base_memory)]
     return "\n".join([BASE_MEMORY_HEADING, *lines]) if lines else ""
 
 
-# --- Memories as text for a prompt (profile `timeline`)
+# --- `timeline`
 
 
 TIMELINE_OPENING = "## Memory Context\n\n"
@@ -376,12 +376,12 @@ TIMELINE_OPENING = "## Memory Context\n\n"
 
 @dataclass(frozen=True, slots=True)
 class KeyedRendering:
-    """A heading, then a line each: its key, where it has one, and the text."""
+    """A heading, then one line per memory: its key, if any, and the text (`timeline`)."""
 
     def render(
         self, material: RenderInput, budget: int, count: Callable[[Sequence[str]], list[int]]
     ) -> tuple[str, tuple[RecalledItem, ...]]:
-        """Return the text and the results it shows; see `Rendering`."""
+        """Return the text and the results in it; see `Rendering`."""
         lines = [_render_keyed_line(result) for result in material.results]
         text, places = fit_lines(TIMELINE_OPENING, lines, "", budget, count)
         return text, tuple(material.results[place] for place in places)

@@ -1,4 +1,4 @@
-"""What every rendering takes and gives."""
+"""Building blocks of renderings: token budgets, escaping, lines and sections."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Counter = Callable[[Sequence[str]], list[int]]
 
 @dataclass(frozen=True, slots=True)
 class RenderInput:
-    """What a prompt is made of.
+    """The content of a prompt.
 
     Attributes:
-        results: What was recalled, best first.
-        base_memory: The owner's living document; empty where there is none.
-        state: How things stand now, in the caller's words; empty where nothing is said.
+        results: Recalled results, best first.
+        base_memory: The owner's base memory, or "".
+        state: The current state, as given by the caller, or "".
     """
 
     results: Sequence[RecalledItem]
@@ -32,35 +32,35 @@ class RenderInput:
 
 
 class Rendering(Protocol):
-    """A form for a prompt. No text in it can close its section or pose as another."""
+    """Formats results for a prompt. No text can close its section or imitate another."""
 
     def render(
         self, material: RenderInput, budget: int, count: Callable[[Sequence[str]], list[int]]
     ) -> tuple[str, tuple[RecalledItem, ...]]:
-        """Return the text, at most `budget` tokens by `count`, and the results it shows.
+        """Return a text of at most `budget` tokens by `count`, and the results in it.
 
-        Results come best first; one that does not fit is skipped and the next is tried. Nothing
-        to show is the empty text.
+        Results come best first. One that does not fit is skipped, and the next is tried. Without
+        any result the text is empty.
         """
         ...
 
 
-# --- What a text costs in a prompt
+# --- Token budgets
 
 
 PROMPT_FACTOR = 1.1
-"""Word pieces of the local tokenizer to tokens of a chat model: a tenth more, to be safe."""
+"""Tokens of a chat model per word piece of the local tokenizer, with a margin of a tenth."""
 
 
 def estimate_prompt_tokens(word_pieces: int) -> int:
-    """Return what that many word pieces cost in a prompt."""
+    """Return the prompt tokens of that many word pieces."""
     return math.ceil(word_pieces * PROMPT_FACTOR)
 
 
 def select_within_budget(costs: Sequence[int], budget: int, limit: int | None = None) -> list[int]:
-    """Return the places of what is taken, in order, at most `limit`, until the budget is spent.
+    """Return the indexes of the items that fit the budget, in order, at most `limit`.
 
-    What does not fit is skipped, not cut, and the next is tried.
+    Items that do not fit are skipped, not truncated.
     """
     places: list[int] = []
     left = budget
@@ -72,19 +72,19 @@ def select_within_budget(costs: Sequence[int], budget: int, limit: int | None = 
 
 
 BYTES_PER_TOKEN = 4
-"""A usual rule of thumb for English text, where no tokenizer is at hand."""
+"""Rule of thumb for English text, without a tokenizer."""
 
 
 def estimate_tokens(texts: Sequence[str]) -> list[int]:
-    """Return about what each text costs, by its length in UTF-8 alone."""
+    """Return the approximate tokens of each text, by its length in UTF-8."""
     return [math.ceil(len(text.encode()) / BYTES_PER_TOKEN) for text in texts]
 
 
-# --- Making stored text harmless in a prompt
+# --- Escaping
 
 
 QUOTED_LABEL = "[quoted, not an instruction]"
-"""What stands before a text that tries to instruct a model."""
+"""Label of a text that tries to instruct a model."""
 
 _ESCAPED_TAG = "&lt;"
 _TAG = re.compile(r"[<＜﹤](?=[/!?|｜a-zA-Z])")
@@ -96,17 +96,17 @@ _INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e000
 
 
 def escape_text(text: str) -> str:
-    """Return a text that can't close its section, open a tag, or begin a line.
+    """Return a text that cannot close its section, open a tag, or begin a line.
 
-    Marks that open a tag become `&lt;`, further lines are indented, and what is invisible or
-    turns the direction of writing is dropped. Safe texts of one line stay as they are.
+    Characters that open a tag become `&lt;`, further lines are indented, invisible and
+    bidirectional characters are dropped. Harmless single lines are unchanged.
     """
     plain = _ROLE_MARK.sub("(", _TAG.sub(_ESCAPED_TAG, _INVISIBLE.sub("", text).strip()))
     return "\n".join(plain.splitlines()).replace("\n", "\n  ")
 
 
 def escape_lines(document: str) -> list[str]:
-    """Return the lines of a document of several, each harmless by itself."""
+    """Return the escaped lines of a document."""
     return [
         line[: len(line) - len(line.lstrip())] + escape_text(line)
         for line in document.strip().splitlines()
@@ -114,24 +114,24 @@ def escape_lines(document: str) -> list[str]:
 
 
 def render_document_lines(document: str) -> list[str]:
-    """Return the lines of a document as a prompt shows them: those that instruct, as quotations.
+    """Return the lines of a document for a prompt; lines that instruct become quotations.
 
-    What it gave is not changed by it.
+    Idempotent.
     """
     return [_render_document_line(line) for line in escape_lines(document)]
 
 
 def escape_name(name: str) -> str:
-    """Return the name of a speaker or of a memory as it stands before what it names.
+    """Return the escaped name of a speaker or a memory.
 
-    One that tries to instruct a model, or poses as a part of the prompt, becomes a quotation.
+    A name that tries to instruct a model, or imitates a part of the prompt, becomes a quotation.
     """
     plain = " ".join(escape_text(name).split())
     return quote_text(plain) if is_suspicious(name) or is_suspicious(f"{plain}: so") else plain
 
 
 def _render_document_line(line: str) -> str:
-    # What `defuse` has put for a tag's mark is not to be read as that mark again.
+    # An escaped tag must not be detected as a tag again.
     if not is_suspicious(line.replace(_ESCAPED_TAG, "(")):
         return line
     said = line.lstrip()
@@ -141,25 +141,25 @@ def _render_document_line(line: str) -> str:
 
 
 def quote_text(text: str) -> str:
-    """Return a suspicious text as a quotation of one line that nothing in it can end."""
+    """Return a suspicious text as a quotation of one line that nothing in it can close."""
     return f'{QUOTED_LABEL} "{" ".join(escape_text(text).split()).replace(chr(34), chr(39))}"'
 
 
-# --- Memories as single lines between an opening and a closing, as many as a budget holds
+# --- Lines
 
 
 CLAIM_NOTES = {Origin.ASSISTANT: " (noted by the assistant)", Origin.IMPORT: " (imported)"}
-"""What stands behind a memory that says of the user what the user did not say; it comes last."""
+"""Suffixes of memories that claim something about the user which the user did not say."""
 
 
 def render_result(result: RecalledItem) -> str:
-    """Return what a result says, made harmless, and whose claim it is where it is one."""
+    """Return the escaped text of a result, with a note if it is a claim."""
     text = quote_text(result.text) if result.suspicious else escape_text(result.text)
     return text + get_claim_note(result)
 
 
 def get_claim_note(result: RecalledItem) -> str:
-    """Return what stands behind a result that says of the user what the user did not say."""
+    """Return the note of a claim about the user, or ""."""
     record = result.record
     if not isinstance(record, Memory) or not is_claim(record):
         return ""
@@ -173,17 +173,17 @@ def fit_lines(
     budget: int,
     count: Callable[[Sequence[str]], list[int]],
 ) -> tuple[str, list[int]]:
-    """Return opening, lines and closing as one text of at most `budget` tokens.
+    """Return opening, lines and closing as a text of at most `budget` tokens.
 
-    What does not fit is skipped and the next is tried.
+    Lines that do not fit are skipped.
 
     Returns:
-        The text, and the places of the lines in it; the empty text where none fits.
+        The text, and the indexes of its lines; the empty text if no line fits.
     """
     frame = sum(count([opening, closing]))
     places = select_within_budget(count([f"{line}\n" for line in lines]), budget - frame)
     text = _join_lines(opening, lines, closing, places)
-    while places and count([text])[0] > budget:  # a counter whose counts do not add up
+    while places and count([text])[0] > budget:  # token counts are not additive
         places.pop()
         text = _join_lines(opening, lines, closing, places)
     return (text, places) if places else ("", [])
@@ -193,16 +193,16 @@ def _join_lines(opening: str, lines: Sequence[str], closing: str, places: Sequen
     return opening + "\n".join(lines[place] for place in places) + closing
 
 
-# --- Sections filled one after another within a budget
+# --- Sections
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading, and what may stand under it.
+    """A heading and the lines below it.
 
     Attributes:
         heading: One line.
-        lines: In order of preference: which result, and its text.
+        lines: Pairs of result index and text, in order of preference.
     """
 
     heading: str
@@ -212,16 +212,16 @@ class Section:
 def fill_sections(
     sections: Sequence[Section], budget: int, count: Counter, max_chars: int | None = None
 ) -> tuple[str, list[int]]:
-    """Return the text of the sections, and the results it shows, ascending.
+    """Return the text of sections, and the indexes of the results in it, ascending.
 
-    Sections are filled in order, each with all that fits; what does not fit is skipped, and what
-    one leaves of the budget flows to the next. A section that shows nothing is left out.
+    Sections are filled in order. Lines that do not fit are skipped; the rest of the budget goes to
+    the next section. Empty sections are omitted.
 
     Args:
-        sections: What may be shown.
-        budget: At most so many tokens by `count`.
+        sections: The sections.
+        budget: Maximum number of tokens by `count`.
         count: Counts the tokens of texts.
-        max_chars: At most so many characters, too.
+        max_chars: Maximum number of characters; None: no limit.
     """
     filling = _SectionFiller(budget, max_chars)
     for section in sections:
@@ -255,7 +255,7 @@ class _SectionFiller:
 
     def finish(self, count: Counter) -> tuple[str, list[int]]:
         text = self._text()
-        while self._shown and count([text])[0] > self._budget:  # counts that do not add up
+        while self._shown and count([text])[0] > self._budget:  # token counts are not additive
             self._shown.pop()
             text = self._text()
         return text, sorted(place for _, place, _ in self._shown)

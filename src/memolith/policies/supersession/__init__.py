@@ -1,5 +1,5 @@
-"""Telling, with no model, whether a new sentence restates an old one, or says that it has changed.
+"""Detect, without a model, that a new sentence restates or supersedes an old one.
 
-Where in doubt, neither: both stay. Grammar is the only evidence; how near two texts are in
-meaning is none, for "from Monday to Tuesday" and "from Tuesday to Monday" are very near.
+If in doubt, both stay. Grammar is the only evidence. Similarity is not: "from Monday to Tuesday"
+and "from Tuesday to Monday" are very similar.
 """

@@ -1,7 +1,4 @@
-"""What becomes of a new memory that may restate or change what is known.
-
-The grammar is imported when there is something to decide: to recall takes none of it.
-"""
+"""Decide by grammar whether a new memory restates or supersedes known ones."""
 
 from __future__ import annotations
 
@@ -21,8 +18,9 @@ from memolith.policies.trust import is_outranked
 from memolith.text.statements import search_terms
 
 _SPEAKER_ORIGINS = frozenset({Origin.USER, Origin.ASSISTANT, Origin.IMPORT})
-"""Whose sentences are about the owner's life. A document's "I" is anybody's, and what a summary
-says is said elsewhere."""
+"""Origins of sentences about the owner's life. The "I" of a document is anybody, and summaries
+repeat other text.
+"""
 
 _USER_ORIGINS = frozenset({Origin.USER, Origin.IMPORT})
 _FIRST_PERSON = re.compile(r"\b(?:I|my|me|mein\w*|ich|mir|mich)\b", re.IGNORECASE)
@@ -30,13 +28,13 @@ _FIRST_PERSON = re.compile(r"\b(?:I|my|me|mein\w*|ich|mir|mich)\b", re.IGNORECAS
 
 @dataclass(frozen=True, slots=True)
 class GrammarSupersession:
-    """`standard`: what a sentence's grammar shows beyond doubt, nothing else."""
+    """Supersedes only if the grammar of both sentences leaves no doubt (`standard`)."""
 
     def find_search_groups(self, candidate: Candidate) -> tuple[tuple[frozenset[str], ...], ...]:
-        """Return how to find what a candidate may restate or change: see `search_terms`.
+        """Return keyword queries for what a candidate may restate or supersede; see `search_terms`.
 
-        None for a candidate that has a key, which says for itself what it is about, or an end,
-        which makes it true for a time only; and for what is not said by or of the user.
+        Empty for a candidate with a key, which already states its subject, or with an expiry, which
+        makes it temporary. Also empty for statements that are not by or about the user.
         """
         if candidate.key is not None or candidate.has_expiry or candidate.said_at is None:
             return ()
@@ -47,14 +45,14 @@ class GrammarSupersession:
         return search_terms(read_comparable(candidate.content))
 
     def decide(self, candidate: Candidate, supersession_candidates: Sequence[Memory]) -> Decision:
-        """Return `Restate` for the oldest that it restates, `Replace` for all that it changes.
+        """Return `Restate` for the oldest restated memory, or `Replace` for all superseded ones.
 
-        What is believed more, or was said later, is not changed by it. `Insert` where there is
+        A memory that is more trusted, or was said later, is not superseded. `Insert` if there is
         neither.
 
         Args:
-            candidate: What is to be stored.
-            rivals: Active memories without a key that may be about the same.
+            candidate: The memory to be stored.
+            supersession_candidates: Active memories without a key that match the queries.
         """
         said = read_comparable(candidate.content)
         found = [
@@ -93,7 +91,7 @@ def _may_change(known: Memory, candidate: Candidate) -> bool:
     if candidate.said_at is None or is_outranked(candidate.origin, by=known.origin):
         return False
     said = known.happened_at or known.created_at
-    # When it was said again is not kept, only when that was stored: an old log told late must
-    # not retire what has been confirmed since.
+    # The time of a restatement is unknown, only when it was stored. A log imported late must not
+    # supersede a memory that was confirmed since.
     last = max(said, known.updated_at) if len(known.sources) > 1 else said
     return candidate.said_at >= last

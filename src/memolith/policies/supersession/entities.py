@@ -1,4 +1,4 @@
-"""How two values of one attribute stand to each other."""
+"""Compare values that are names or things: people, places, organisations, colours and others."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _VALUE_WORD = re.compile(r"[\w'&+-]+")
 _VALUE_ARTICLES = word_set("a an the")
 
 JOINING_WORDS = word_set("and or with in at on for und oder mit")
-"""Words with which a value is more than one value, or qualified."""
+"""Words that join or qualify values."""
 
 
 class ValueComparison(StrEnum):
-    """How two values stand to each other."""
+    """The result of comparing two values."""
 
     SAME = "same"
     DIFFERENT = "other"
@@ -37,18 +37,18 @@ class ValueComparison(StrEnum):
 
 
 def build_comparison(*, same: bool, other: bool) -> ValueComparison:
-    """Return how two values stand to each other; the same goes before another."""
+    """Return the result of a comparison; `same` takes precedence."""
     if same:
         return ValueComparison.SAME
     return ValueComparison.DIFFERENT if other else ValueComparison.UNSURE
 
 
 def split_words(text: str) -> list[str]:
-    """Return the words of a value, without case and articles."""
+    """Return the words of a value, casefolded, without articles."""
     return [word for word in _VALUE_WORD.findall(text.casefold()) if word not in _VALUE_ARTICLES]
 
 
-# --- Names of people: whether a text is one, and whether two must be of different people
+# --- Names of people
 
 
 _PERSON_NAME = re.compile(r"(?:[A-ZÀ-ÖØ-Þ][\w'’.-]*|von|van|de|der|den|la|bin|al)")
@@ -57,7 +57,7 @@ _MAX_NAME_WORDS = 4
 
 
 def is_person(text: str) -> bool:
-    """Tell whether a text may be a name, and nothing else."""
+    """Return whether a text may be a person's name and nothing else."""
     words = text.split()
     return (
         0 < len(words) <= _MAX_NAME_WORDS
@@ -68,29 +68,30 @@ def is_person(text: str) -> bool:
 
 
 def are_different_people(old: str, new: str) -> bool:
-    """Tell whether two names, of the same form, must be of different people.
+    """Return whether two names of the same form must denote different people.
 
-    "Karen" and "Dr. Smith" may be one, so may "Bob" and "Robert", "Kat" and "Katharina".
+    "Karen" and "Dr. Smith" may be the same person, as may "Bob" and "Robert", or "Kat" and
+    "Katharina".
     """
     one, other = _split_name(old), _split_name(new)
     if len(one) != len(other) or _is_titled(old) != _is_titled(new):
         return False
     pairs = list(zip(one, other, strict=True))
-    if len(one) > 1 and one[-1] == other[-1]:  # of one family: another first name
+    if len(one) > 1 and one[-1] == other[-1]:  # same family name: compare first names
         pairs = pairs[:1]
     return all(first != second and not _may_be_short(first, second) for first, second in pairs)
 
 
 def is_unambiguous_name(name: str) -> bool:
-    """Tell whether it is known of a name which part of one it is: with a title, a first name."""
+    """Return whether it is known which part of a name is given, by a title or first name."""
     return _is_titled(name) or _split_name(name)[0] in FIRST_NAMES
 
 
 def are_different_full_names(old: str, new: str, *, marked: bool) -> bool:
-    """Tell whether somebody has another name than before.
+    """Return whether somebody has changed their name.
 
-    Another first name may be the other half of the old one, and so may a second first name,
-    unless it is said that it has changed.
+    A different first name may be the other half of the old name, and so may a second first name,
+    unless the sentence states a change.
     """
     one, other = set(_split_name(old)), set(_split_name(new))
     if one <= other or other <= one:
@@ -117,16 +118,16 @@ def _is_titled(name: str) -> bool:
 
 
 def _may_be_short(one: str, other: str) -> bool:
-    """Tell whether one name may be short for the other: short names mostly begin the same."""
+    """Return whether one name may be short for the other; most share the first letter."""
     return one[0] == other[0] or any({one, other} <= names for names in SHORT_NAMES)
 
 
-# --- Comparing names: of places, organisations, schools, people
+# --- Places, organisations, schools, people
 
 
 _NAME_PARTICLES = word_set("of the & de du la der die das des am")
 _PLACE_PARTICLES = word_set("of the upon de del la le les am an der den im und y do da dos saint")
-"""Words in small letters in names of places: "Stratford upon Avon"."""
+"""Lowercase words in names of places: "Stratford upon Avon"."""
 
 _MIN_INITIALS = 2
 _ORGANISATION_PARTS = word_set(
@@ -136,11 +137,11 @@ _ORGANISATION_PARTS = word_set(
     headquarters store shop clinic ward library unit section chair group agency plant factory
     """
 )
-"""What an organisation has, or may be called by those who work there."""
+"""Parts of organisations, or names that members use for them."""
 
 
 def compare_places(old: str, new: str, *, marked: bool) -> ValueComparison:
-    """Compare places; see `values.compare`."""
+    """Compare places; see `relation.compare`."""
     one, other = find_place(_strip_region(old)), find_place(_strip_region(new))
     is_clear = marked or is_same_level(_strip_region(old), _strip_region(new))
     if one is None or other is None:
@@ -152,7 +153,7 @@ def compare_places(old: str, new: str, *, marked: bool) -> ValueComparison:
 
 
 def _is_all_names(text: str) -> bool:
-    """Tell whether a text is a name and nothing behind it: "Bergen next year" is none."""
+    """Return whether a text is only a name; "Bergen next year" is not."""
     words = text.removeprefix("the ").split()
     return bool(words) and all(
         word[0].isupper() or (at > 0 and word in _PLACE_PARTICLES) for at, word in enumerate(words)
@@ -160,7 +161,7 @@ def _is_all_names(text: str) -> bool:
 
 
 def _strip_region(name: str) -> str:
-    """Return a place's name without the region after it, where it is known to lie there."""
+    """Return a place without the region after it, if it is known to lie there."""
     city, comma, region = name.partition(", ")
     if not comma:
         return name
@@ -170,7 +171,7 @@ def _strip_region(name: str) -> str:
 
 
 def compare_organisations(old: str, new: str) -> ValueComparison:
-    """Compare organisations; see `values.compare`."""
+    """Compare organisations; see `relation.compare`."""
     if not (_is_organisation(old) and _is_organisation(new)):
         return ValueComparison.UNSURE
     one, other = split_words(old), split_words(new)
@@ -181,7 +182,7 @@ def compare_organisations(old: str, new: str) -> ValueComparison:
 
 
 def compare_schools(old: str, new: str) -> ValueComparison:
-    """Compare schools; see `values.compare`."""
+    """Compare schools; see `relation.compare`."""
     is_somewhere = find_place(old) is not None or find_place(new) is not None  # "I go to Rome"
     if is_somewhere or not (_is_named(old) and _is_named(new)):
         return ValueComparison.UNSURE
@@ -190,7 +191,7 @@ def compare_schools(old: str, new: str) -> ValueComparison:
 
 
 def _are_different_organisations(one: list[str], other: list[str]) -> bool:
-    """Tell whether two names of organisations share nothing, be it as initials or as parts."""
+    """Return whether two names share nothing, neither as initials nor as parts."""
     if not one or not other:
         return False
     shares = set(one) & set(other) - _NAME_PARTICLES or _is_prefix_pair(one[0], other[0])
@@ -199,7 +200,7 @@ def _are_different_organisations(one: list[str], other: list[str]) -> bool:
 
 
 def _is_prefix_pair(one: str, other: str) -> bool:
-    """Tell whether one word begins as the other is: "Google", "Googleplex"."""
+    """Return whether one word is a prefix of the other: "Google", "Googleplex"."""
     return one.startswith(other) or other.startswith(one)
 
 
@@ -228,7 +229,7 @@ def _is_named(text: str) -> bool:
 
 
 def compare_people(old: str, new: str, *, marked: bool) -> ValueComparison:
-    """Compare people by their names; see `values.compare`."""
+    """Compare people by name; see `relation.compare`."""
     if not (is_person(old) and is_person(new)):
         return ValueComparison.UNSURE
     another = are_different_people(old, new) and (
@@ -238,13 +239,13 @@ def compare_people(old: str, new: str, *, marked: bool) -> ValueComparison:
 
 
 def compare_nicknames(old: str, new: str, *, marked: bool) -> ValueComparison:
-    """Compare what somebody wants to be called; see `values.compare`."""
+    """Compare nicknames; see `relation.compare`."""
     del marked
     return compare_people(old, new, marked=True)
 
 
 def compare_full_names(old: str, new: str, *, marked: bool) -> ValueComparison:
-    """Compare full names; see `values.compare`."""
+    """Compare full names; see `relation.compare`."""
     if not (is_person(old) and is_person(new)):
         return ValueComparison.UNSURE
     return build_comparison(
@@ -253,15 +254,15 @@ def compare_full_names(old: str, new: str, *, marked: bool) -> ValueComparison:
     )
 
 
-# --- Comparing things: colours, makes, occupations, diets, what somebody likes best
+# --- Things: colours, makes, occupations, diets, favourites
 
 
 _TIMES = word_set("morning afternoon evening night day week month year time")
 _MAX_THING_WORDS = 5
 _MAX_MODEL_WORDS = 3
-"""Words behind a car's make, at most: a guess."""
+"""Maximum number of words after a car's make. A guess."""
 _SHARED_PREFIX_CHARS = 3
-"""Names that begin with the same letters, so many, may be one name: "Barça", "Barcelona"."""
+"""Names with this many equal first letters may be the same: "Barça", "Barcelona"."""
 _NO_THINGS = word_set(
     """
     yesterday today tomorrow last next not no to from my your his her their our it this that one
@@ -277,7 +278,7 @@ _QUALIFIERS = word_set(
     hardly never ever of-course about because if but than then soon later
     """
 )
-"""Words behind a value with which it is qualified: it is so then, or there, only."""
+"""Words after a value that qualify it: it holds only at some times or places."""
 
 _MARRIAGE = {
     "single": {"married", "engaged", "in a relationship"},
@@ -312,7 +313,7 @@ _CHOICE = re.compile(r"(?P<best>[\w -]+?) (?:to|over) (?P<rest>[\w -]+)")
 
 
 def compare_things(old: str, new: str) -> ValueComparison:
-    """Compare things where it is said that something has changed; see `values.compare`."""
+    """Compare things, given an explicit change; see `relation.compare`."""
     if not (_is_thing(old) and _is_thing(new)):
         return ValueComparison.UNSURE
     one, other = split_words(old), split_words(new)
@@ -320,10 +321,10 @@ def compare_things(old: str, new: str) -> ValueComparison:
 
 
 def compare_favourites(old: str, new: str, *, detail: str, marked: bool) -> ValueComparison:
-    """Compare what somebody likes best of something; see `values.compare`.
+    """Compare favourites; see `relation.compare`.
 
-    Where it is not said that it has changed, one may be a kind of the other ("pasta", "lasagne"),
-    unless both are of a list of which none is, or are names of what has no parts.
+    Without an explicit change, one may be a kind of the other ("pasta", "lasagne"). They differ
+    only if both are in a list of exclusive values, or are names of things without parts.
     """
     found = compare_things(old, new)
     if marked or found is not ValueComparison.DIFFERENT:
@@ -357,7 +358,7 @@ def _is_thing(text: str) -> bool:
 
 
 def compare_occupations(old: str, new: str) -> ValueComparison:
-    """Compare occupations; see `values.compare`."""
+    """Compare occupations; see `relation.compare`."""
     one, other = " ".join(split_words(old)), " ".join(split_words(new))
     groups = [group for group in OCCUPATIONS if one in group]
     known = any(one in group for group in OCCUPATIONS) and any(
@@ -368,7 +369,7 @@ def compare_occupations(old: str, new: str) -> ValueComparison:
 
 
 def compare_makes(old: str, new: str) -> ValueComparison:
-    """Compare makes; see `values.compare`."""
+    """Compare car makes; see `relation.compare`."""
     one, other = split_words(old), split_words(new)
     first, second = MAKES.get(one[0] if one else ""), MAKES.get(other[0] if other else "")
     if not (_is_model(old) and _is_model(new)):
@@ -379,14 +380,14 @@ def compare_makes(old: str, new: str) -> ValueComparison:
 
 
 def _is_model(text: str) -> bool:
-    """Tell whether a text is a car's name and nothing behind it: "Tesla on holiday" is none."""
+    """Return whether a text is only a car's name; "Tesla on holiday" is not."""
     _, *rest = text.split() or [""]
     is_named = all(word[0].isupper() or any(map(str.isdigit, word)) for word in rest)
     return len(rest) <= _MAX_MODEL_WORDS and is_named
 
 
 def compare_colours(old: str, new: str) -> ValueComparison:
-    """Compare colours; see `values.compare`."""
+    """Compare colours; see `relation.compare`."""
     one, other = COLOURS.get(old.casefold()), COLOURS.get(new.casefold())
     if one is None or other is None:
         return build_comparison(
@@ -397,24 +398,24 @@ def compare_colours(old: str, new: str) -> ValueComparison:
 
 
 def compare_marriages(old: str, new: str) -> ValueComparison:
-    """Compare marriages; see `values.compare`."""
+    """Compare marital statuses; see `relation.compare`."""
     one, other = old.casefold(), new.casefold()
     known = one in _MARRIAGE and other in _MARRIAGE
     return build_comparison(same=known and one == other, other=known and other in _MARRIAGE[one])
 
 
 def compare_diets(old: str, new: str, *, marked: bool) -> ValueComparison:
-    """Compare diets; see `values.compare`."""
+    """Compare diets; see `relation.compare`."""
     one, other = _DIETS.get(old.casefold()), _DIETS.get(new.casefold())
     known = one is not None and other is not None
-    meat = "omnivore" in {one, other}  # a vegan is a vegetarian too
+    meat = "omnivore" in {one, other}  # a vegan is also a vegetarian
     return build_comparison(
         same=known and one == other, other=known and one != other and (marked or meat)
     )
 
 
 def compare_pronouns(old: str, new: str) -> ValueComparison:
-    """Compare pronouns; see `values.compare`."""
+    """Compare pronouns; see `relation.compare`."""
     if not (_PRONOUNS.fullmatch(old.lower()) and _PRONOUNS.fullmatch(new.lower())):
         return ValueComparison.UNSURE
     one, other = set(old.lower().split("/")), set(new.lower().split("/"))
@@ -422,7 +423,7 @@ def compare_pronouns(old: str, new: str) -> ValueComparison:
 
 
 def compare_company(old: str, new: str) -> ValueComparison:
-    """Compare company; see `values.compare`."""
+    """Compare whom somebody lives with; see `relation.compare`."""
     one, other = (_parse_company(text) for text in (old, new))
     if one is None or other is None:
         return ValueComparison.UNSURE
@@ -430,7 +431,7 @@ def compare_company(old: str, new: str) -> ValueComparison:
 
 
 def _parse_company(text: str) -> str | None:
-    """Return with whom somebody lives; empty: with nobody."""
+    """Return whom somebody lives with; "" for nobody, None if unknown."""
     lower = text.casefold()
     if lower in _ALONE_PHRASES:
         return ""
@@ -440,7 +441,7 @@ def _parse_company(text: str) -> str | None:
 
 
 def compare_choices(old: str, new: str, *, marked: bool) -> ValueComparison:
-    """Compare choices; see `values.compare`."""
+    """Compare choices between two things; see `relation.compare`."""
     one, other = _CHOICE.fullmatch(old.casefold()), _CHOICE.fullmatch(new.casefold())
     if one is None or other is None:
         return ValueComparison.UNSURE

@@ -1,4 +1,4 @@
-"""When and where something takes place, in parts that can be compared."""
+"""Compare values with numbers: times, dates, ages, measures, counts, contacts and addresses."""
 
 from __future__ import annotations
 
@@ -65,17 +65,17 @@ _SEPARATOR = re.compile(r"(?:,? )|$")
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """When and where something is, as far as it is said.
+    """Time and place of an event, as far as stated.
 
     Attributes:
         weekday: 0 for Monday.
-        day: Of the month.
+        day: Day of the month.
         month: 1 for January.
-        year: With four figures.
-        minutes: Of the day.
-        exact: Whether it is known which half of the day is meant.
-        where: A room, floor or city.
-        recurs: Whether it is so every week.
+        year: With four digits.
+        minutes: Minutes since midnight.
+        is_exact: Whether the half of the day is known.
+        location: A room, floor or city.
+        is_recurring: Whether it happens every week.
     """
 
     weekday: int | None = None
@@ -89,7 +89,7 @@ class When:
 
 
 def parse_when(text: str) -> When | None:
-    """Return what a text says of when something is; None where any of it is not understood."""
+    """Parse time and place of an event; None if any part is not understood."""
     found: dict[str, str] = {}
     rest = text.lower().strip()
     while rest:
@@ -118,7 +118,7 @@ def _is_at_boundary(match: re.Match[str] | None) -> bool:
 
 
 def _is_known_city(match: re.Match[str]) -> bool:
-    """Tell whether the city is one, where it names one: "in winter" names none."""
+    """Return whether a match names a known city, if it names one; "in winter" does not."""
     city = _matched_groups(match).get("city")
     return city is None or find_place(city) is not None
 
@@ -165,7 +165,7 @@ def _parse_time(found: dict[str, str]) -> tuple[int | None, bool]:
 
 
 def is_included(part: When, whole: When) -> bool:
-    """Tell whether all that one says the other says too."""
+    """Return whether `whole` states everything that `part` states."""
     said = (
         (value, getattr(whole, each.name))
         for each in fields(When)
@@ -178,9 +178,9 @@ def is_included(part: When, whole: When) -> bool:
 
 
 def is_rescheduled(old: When, new: When) -> bool:
-    """Tell whether the new one can't be true while the old one is, and says all that it said.
+    """Return whether both cannot be true, and the new one covers all that the old one states.
 
-    Another day moves what is said of the time and place of the day too.
+    A different day also replaces time and place.
     """
     if old.is_recurring != new.is_recurring:
         return False
@@ -227,11 +227,11 @@ def _is_elsewhere(old: str | None, new: str | None) -> bool:
     return is_same_level(old, new) and is_disjoint(one, other)
 
 
-# --- Comparing what has figures in it: ages, dates, times, measures, numbers and addresses
+# --- Ages, dates, times, measures, counts and addresses
 
 
 _UNMARKED_AGE_STEP = 5
-"""As `numbers.AGE_STEP`, where it is not said that time has passed."""
+"""As `AGE_STEP`, without a statement that time has passed."""
 
 _MAX_AGE_YEARS = 120
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
@@ -252,7 +252,7 @@ _UNITS = MappingProxyType(
 
 
 def compare_ages(old: str, new: str, *, marked: bool) -> ValueComparison:
-    """Compare ages; see `values.compare`."""
+    """Compare ages; see `relation.compare`."""
     one, other = _parse_age(old), _parse_age(new)
     if one is None or other is None:
         return ValueComparison.UNSURE
@@ -267,7 +267,7 @@ def _parse_age(text: str) -> int | None:
 
 
 def compare_dates(old: str, new: str) -> ValueComparison:
-    """Compare dates; see `values.compare`."""
+    """Compare dates; see `relation.compare`."""
     one, other = parse_when(old), parse_when(new)
     if one is None or other is None or not (_is_date(one) and _is_date(other)):
         return ValueComparison.UNSURE
@@ -277,24 +277,24 @@ def compare_dates(old: str, new: str) -> ValueComparison:
 
 
 def _is_date(said: When) -> bool:
-    """Tell whether it is a day and a month, perhaps with a year, and nothing else."""
+    """Return whether only a day and a month are given, and perhaps a year."""
     rest = replace(said, day=None, month=None, year=None)
     return None not in {said.day, said.month} and rest == When()
 
 
 def compare_times(old: str, new: str, *, marked: bool) -> ValueComparison:
-    """Compare times; see `values.compare`."""
+    """Compare times of events; see `relation.compare`."""
     one, other = parse_when(old), parse_when(new)
     if one is None or other is None:
         return ValueComparison.UNSURE
     another_year = None not in {one.year, other.year} and one.year != other.year
-    if one.is_recurring or other.is_recurring or another_year:  # what is every year is so in both
+    if one.is_recurring or other.is_recurring or another_year:  # an annual event is true of both
         return build_comparison(same=one == other, other=marked and is_rescheduled(one, other))
     return build_comparison(same=one == other, other=is_rescheduled(one, other))
 
 
 def compare_contacts(old: str, new: str) -> ValueComparison:
-    """Compare contacts; see `values.compare`."""
+    """Compare e-mail addresses, phone numbers or handles; see `relation.compare`."""
     if _EMAIL.fullmatch(old) and _EMAIL.fullmatch(new):
         return build_comparison(same=old.lower() == new.lower(), other=old.lower() != new.lower())
     if _PHONE.fullmatch(old) and _PHONE.fullmatch(new):
@@ -309,7 +309,7 @@ def compare_contacts(old: str, new: str) -> ValueComparison:
 
 
 def compare_addresses(old: str, new: str) -> ValueComparison:
-    """Compare addresses; see `values.compare`."""
+    """Compare street addresses; see `relation.compare`."""
     one, other = _parse_address(old), _parse_address(new)
     if one is None or other is None:
         return ValueComparison.UNSURE
@@ -337,10 +337,10 @@ def _parse_address(text: str) -> list[str] | None:
 
 
 def compare_measures(old: str, new: str, *, marked: bool) -> ValueComparison:
-    """Compare measures; see `values.compare`.
+    """Compare measures; see `relation.compare`.
 
-    Where it is not said that it has changed, both have a unit, neither is the other rounded, and
-    they are of one size.
+    Without an explicit change, both must have a unit and a similar magnitude, and neither may be
+    the other one rounded.
     """
     one, other = _parse_measure(old), _parse_measure(new)
     if one is None or other is None or one[1] != other[1]:
@@ -350,16 +350,16 @@ def compare_measures(old: str, new: str, *, marked: bool) -> ValueComparison:
 
 
 def _is_plausible_change(one: float, other: float) -> bool:
-    """Tell whether one number is another size of the same body, and not the other rounded."""
+    """Return whether one number is a plausible change of the other, not its rounding."""
     low, high = sorted((one, other))
     return (1 + _ROUNDING) * low < high < _MAX_GROWTH * low
 
 
 _ROUNDING = 0.02
-"""How far off people are when they round what they weigh or how tall they are: a guess."""
+"""Relative error of rounded weights and heights. A guess."""
 
 _MAX_GROWTH = 1.5
-"""Beyond this it is rather a slip, another unit or somebody else: a guess."""
+"""Larger ratios suggest a typing error, another unit or another person. A guess."""
 
 
 def _parse_measure(text: str) -> tuple[float, str] | None:
@@ -382,7 +382,7 @@ _COUNTABLE_NOUNS = word_set(
 
 
 def compare_counts(old: str, new: str) -> ValueComparison:
-    """Compare how many one has of something; see `values.compare`."""
+    """Compare counts of something; see `relation.compare`."""
     one, other = _parse_count(old), _parse_count(new)
     if one is None or other is None or one[1] != other[1]:
         return ValueComparison.UNSURE
@@ -390,7 +390,7 @@ def compare_counts(old: str, new: str) -> ValueComparison:
 
 
 def _parse_count(text: str) -> tuple[int, str] | None:
-    """Return a number and what it counts, in the singular."""
+    """Return a number and the counted noun in the singular."""
     first, _, things = text.casefold().partition(" ")
     count = 1 if first in {"a", "an"} else parse_number(first)
     singular = _SINGULARS.get(things, things.removesuffix("s"))

@@ -1,4 +1,4 @@
-"""Comparing two values of one attribute: the same, surely another, or not to be told."""
+"""Compare an old and a new sentence: restated, changed, or doubtful."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _NEGATIONS = word_set("not no never none nicht kein keine keinen nie")
 
 
 class _ChangeComparator(Protocol):
-    """Compares values where it matters whether it is said that something has changed."""
+    """Compares values where an explicit statement of change matters."""
 
     def __call__(self, old: str, new: str, *, marked: bool) -> ValueComparison: ...
 
@@ -86,21 +86,21 @@ _CHANGE_COMPARATORS: Mapping[str, _ChangeComparator] = MappingProxyType(
     }
 )
 _FAVOURITE = "best"
-"""What somebody likes best: of which kind its values are, what it is about says."""
+"""Kind of favourites; the subject determines how their values are compared."""
 
 COMPARABLE_KINDS = frozenset({*_COMPARATORS, *_CHANGE_COMPARATORS, _FAVOURITE})
-"""The kinds of values that can be compared."""
+"""Kinds of values that can be compared."""
 
 
 def compare(kind: str, old: str, new: str, *, marked: bool, detail: str = "") -> ValueComparison:
-    """Return how two values stand to each other.
+    """Compare two values of one attribute.
 
     Args:
-        kind: Of which kind both are; one of `KINDS`.
-        old: The value that is known.
-        new: The value that is told.
-        marked: Whether it is said that something has changed.
-        detail: What the attribute is about ("favorite color").
+        kind: The kind of both; one of `COMPARABLE_KINDS`.
+        old: The known value.
+        new: The new value.
+        marked: Whether the new sentence states that something has changed.
+        detail: Subject of the attribute ("favorite color").
     """
     if not _NEGATIONS.isdisjoint(split_words(f"{old} {new}")):
         return ValueComparison.UNSURE
@@ -120,47 +120,47 @@ _PLACE_SUFFIXES = (" city", " country", "lieblingsstadt", "lieblingsland")
 
 
 def is_value(kind: str, text: str, detail: str = "") -> bool:
-    """Tell whether a text is a value of a kind at all."""
+    """Return whether a text is a value of a kind."""
     return compare(kind, text, text, marked=False, detail=detail) is ValueComparison.SAME
 
 
 def is_well_known(kind: str, value: str) -> bool:
-    """Tell whether it is known what a value names, so that it names nothing of another kind."""
+    """Return whether a value is known to name nothing of another kind."""
     return kind != "organisation" or " " in value or value.casefold() in WELL_KNOWN_ORGANISATIONS
 
 
 def is_former(kind: str, known: str, former: str, detail: str = "") -> bool:
-    """Tell whether a value that is known is the one that something had before."""
+    """Return whether a known value is the one that a sentence gives as the former value."""
     if kind == "when":
         one, other = parse_when(known), parse_when(former) or parse_when(f"at {former}")
         return one is not None and other is not None and is_included(other, one)
     return compare(kind, known, former, marked=True, detail=detail) is ValueComparison.SAME
 
 
-# --- How a new sentence stands to an old one
+# --- Relations
 
 
 _ANY_WORD = re.compile(r"\w+")
 
 
 class Relation(StrEnum):
-    """What becomes of an old sentence where a new one is told."""
+    """How a new sentence relates to an old one."""
 
     RESTATED = "restated"
-    """The new one says just what the old one says."""
+    """The new sentence says the same."""
     CHANGED = "changed"
-    """The old one does not hold any more: the new one says what holds now."""
+    """The old sentence no longer holds; the new one states what holds now."""
     DOUBTFUL = "doubtful"
-    """Neither can be told: both stay."""
+    """Undecided: both stay."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A relation, and why.
+    """A relation and its reason.
 
     Attributes:
-        relation: How the new sentence stands to the old one.
-        reason: Why, in a few words, without any of their content.
+        relation: How the new sentence relates to the old one.
+        reason: The reason, in a few words, without any content of the sentences.
     """
 
     relation: Relation
@@ -168,10 +168,10 @@ class Finding:
 
 
 def find_relation(old: str, new: str) -> Finding:
-    """Return how a new sentence stands to an old one, said before.
+    """Return how a new sentence relates to an earlier one of the same person.
 
-    Both are taken to be said by the same person. "changed" is only said where the grammar of
-    both leaves no other reading that is known of; a text that can't be read whole is doubtful.
+    "changed" requires that the grammar of both allows no other known reading. A text that cannot be
+    parsed completely is doubtful.
     """
     if content_key(old) == content_key(new):
         return Finding(Relation.RESTATED, "the same words")
@@ -179,18 +179,18 @@ def find_relation(old: str, new: str) -> Finding:
 
 
 def read_comparable(new: str) -> ParsedText:
-    """Return what a new sentence says, with values that can be compared."""
+    """Parse a new sentence, and keep the statements with comparable values."""
     said = parse_text(new)
     return ParsedText(tuple(_filter_comparable(said.statements)), said.negated_sentences)
 
 
 def relate_reading(old: str, new: str, new_reading: ParsedText) -> Finding:
-    """Return the same of texts of other words.
+    """Relate two texts with different words.
 
     Args:
-        old: What was said first.
-        new: What was said later.
-        said: What the new one says: see `plainly_told`.
+        old: The earlier text.
+        new: The later text.
+        new_reading: The parsed later text; see `read_comparable`.
     """
     found = _relate(old, new_reading)
     if found.relation is Relation.CHANGED and _count_words(old) == _count_words(new):
@@ -222,7 +222,7 @@ def _count_words(text: str) -> Counter[str]:
 
 
 def _read_statements(text: str, like: Sequence[Statement]) -> list[Statement]:
-    """Return what a text states of attributes of which these speak."""
+    """Return the statements of a text about the attributes of `like`."""
     return _filter_comparable(
         parse_statements(text, {each.attribute.partition(": ")[0] for each in like})
     )
@@ -252,7 +252,7 @@ def _is_about_same(old: Statement, new: Statement) -> bool:
 
 
 def _is_ended(old: str, ended: tuple[str, ...]) -> bool:
-    """Tell whether an old sentence says what is over."""
+    """Return whether a new sentence says that the old one no longer holds."""
     if any(content_key(old) == content_key(past) for past in ended):
         return True
     pasts = [each for past in ended for each in _filter_comparable(parse_statements(past))]
@@ -261,7 +261,7 @@ def _is_ended(old: str, ended: tuple[str, ...]) -> bool:
     return any(
         _is_about_same(one, other)
         and _compare_values(one, other) is ValueComparison.SAME
-        and not other.has_more  # "I no longer live in Oslo with my parents", but on one's own
+        and not other.has_more  # "I no longer live in Oslo with my parents", but still in Oslo
         for one, other in pairs
     )
 
@@ -292,7 +292,7 @@ def _relate_same_value(old: Statement, new: Statement) -> Finding:
 
 
 def _relate_replacement(old: Statement, new: Statement, comparison: ValueComparison) -> Finding:
-    """Return how a sentence that names the value there was before stands to an old one."""
+    """Relate a sentence that names its former value to an old one."""
     if not is_former(old.kind, old.value, new.former_value or "", _detail(new)):
         return Finding(Relation.DOUBTFUL, "it is not this value that was replaced")
     if comparison is ValueComparison.SAME:
@@ -301,7 +301,7 @@ def _relate_replacement(old: Statement, new: Statement, comparison: ValueCompari
 
 
 def _find_doubt(old: Statement, new: Statement) -> str | None:
-    """Return why another value does not mean that the old one has gone; None: it does."""
+    """Return why the old value may still hold; None if it does not."""
     marked = bool(new.marks & {Mark.NOW, Mark.CORRECTED})
     said_otherwise = None not in {old.manner, new.manner} and old.manner != new.manner
     may_be_another = said_otherwise and not (marked and is_well_known(new.kind, new.value))
