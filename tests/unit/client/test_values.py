@@ -1,4 +1,4 @@
-"""Any value of the library survives the way from a service to its client."""
+"""Every value of the library survives serialization from the service to its client."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ PLAIN: Mapping[Any, st.SearchStrategy[Any]] = {
     type(None): st.none(),
     Any: JSON,
 }
-STORED = {"role", "at", "learn"}
-"""What every message has that is stored, or that is not kept."""
+FIXED_FIELDS = {"role", "at", "learn"}
+"""Fields that stored messages always have, or that are not stored."""
 
-SENT = (
+SENT_TYPES = (
     Memory,
     Message,
     Page,
@@ -83,18 +83,18 @@ SENT = (
 
 
 def values(of: Any) -> st.SearchStrategy[Any]:
-    """Return values of a type, as annotations name it."""
+    """Return a strategy for values of an annotated type."""
     if of in PLAIN:
         return PLAIN[of]
     if of is Record:
         return values(Memory) | values(Message)
     if is_dataclass(of):
-        return _built(of)
+        return _build_dataclass(of)
     within = get_args(of)
-    return _within(of, within) if within else st.sampled_from(list(of))
+    return _build_generic(of, within) if within else st.sampled_from(list(of))
 
 
-def _within(of: Any, within: tuple[Any, ...]) -> st.SearchStrategy[Any]:
+def _build_generic(of: Any, within: tuple[Any, ...]) -> st.SearchStrategy[Any]:
     origin = get_origin(of)
     if origin is Literal:
         return st.sampled_from(within)
@@ -107,16 +107,16 @@ def _within(of: Any, within: tuple[Any, ...]) -> st.SearchStrategy[Any]:
     return st.tuples(*map(values, within))
 
 
-def _built(of: Any) -> st.SearchStrategy[Any]:
+def _build_dataclass(of: Any) -> st.SearchStrategy[Any]:
     parts = {name: values(part) for name, part in get_type_hints(of).items()}
     if of is Message:
-        parts = {name: each for name, each in parts.items() if name not in STORED}
+        parts = {name: each for name, each in parts.items() if name not in FIXED_FIELDS}
         parts |= {"role": st.sampled_from(Role), "at": PLAIN[datetime]}
     return st.builds(of, **parts)
 
 
-@check_each("kind", SENT)
-def test_what_a_service_sends_is_read_as_what_it_was(kind: type) -> None:
+@check_each("kind", SENT_TYPES)
+def test_client_decodes_the_value_that_the_service_encoded(kind: type) -> None:
     @settings(max_examples=15)
     @given(values(kind))
     def same(value: Any) -> None:
@@ -127,8 +127,8 @@ def test_what_a_service_sends_is_read_as_what_it_was(kind: type) -> None:
 
 
 @given(JSON)
-def test_any_json_is_a_value_or_no_value(sent: Any) -> None:
-    for kind in SENT:
+def test_decoding_any_json_returns_a_value_or_a_known_error(sent: Any) -> None:
+    for kind in SENT_TYPES:
         try:
             decode(sent, kind)
         except (ValueError, TypeError, KeyError, AttributeError):
@@ -136,7 +136,7 @@ def test_any_json_is_a_value_or_no_value(sent: Any) -> None:
 
 
 @check_each("value", [float("nan"), float("inf"), b"x", object()])
-def test_what_json_has_not_is_refused(value: object) -> None:
+def test_values_without_a_json_form_are_rejected(value: object) -> None:
     with pytest.raises(InvalidInput, match="importance"):
         encode({"within": [value]}, "importance")
 
@@ -162,17 +162,17 @@ ERRORS: list[MemolithError] = [
 ]
 
 
-def test_every_error_is_raised_as_it_was() -> None:
+def test_every_error_survives_the_response_unchanged() -> None:
     known = {each for each in vars(errors).values() if isinstance(each, type)}
     assert {type(each) for each in ERRORS} == known
     for error in ERRORS:
-        told = build_document(build_problem(error), "r1").model_dump(mode="json")
-        again = build_error(told["type"], told["detail"], told["facts"])
+        problem = build_document(build_problem(error), "r1").model_dump(mode="json")
+        again = build_error(problem["type"], problem["detail"], problem["facts"])
         assert type(again) is type(error)
         assert (str(again), vars(again)) == (str(error), vars(error))
 
 
-def test_an_error_of_an_adapter_is_raised_as_the_class_above_it() -> None:
+def test_adapter_error_is_raised_as_its_public_base_class() -> None:
     class Odd(errors.NotFound):
         pass
 

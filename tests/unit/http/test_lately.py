@@ -1,4 +1,4 @@
-"""What is kept of callers stays within its bounds."""
+"""State about callers stays bounded."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from memolith.server.auth import put_bounded
 from memolith.server.metrics import Metrics
 
 
-def test_over_so_many_the_oldest_goes() -> None:
+def test_bounded_mapping_evicts_its_oldest_entry() -> None:
     known: OrderedDict[str, int] = OrderedDict()
     for number, name in enumerate(("a", "b", "a", "c")):
         put_bounded(known, name, number, max_entries=2)
     assert known == {"a": 2, "c": 3}
 
 
-def test_made_up_methods_are_counted_as_one() -> None:
+def test_unknown_http_methods_share_one_metric_label() -> None:
     metrics = Metrics()
     for method in ("BREW", "PET", "GET"):
         metrics.observe(method, "", 405, 0.001)
