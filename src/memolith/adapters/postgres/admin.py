@@ -205,10 +205,10 @@ def delete_store(location: DatabaseLocation, delete_keys: Callable[[bytes], None
         if facts["store_id"]:
             delete_keys(bytes.fromhex(facts["store_id"]))
         try:
-            kept = raw.execute(
+            previous_schemas = raw.execute(
                 _REPLACED_SCHEMAS, (rf"^{location.schema}_before_restore(_\d+)?$",)
             ).fetchall()
-            for name in (location.schema, *(name for (name,) in kept)):
+            for name in (location.schema, *(name for (name,) in previous_schemas)):
                 raw.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(name)))
         except psycopg.errors.InsufficientPrivilege as error:
             reason = error.diag.message_primary or "the role is not allowed to drop the tables"

@@ -107,13 +107,13 @@ def _build_display_name(parts: dict[str, Any]) -> str:
     """Return the name of a database for messages, including libpq's environment variables."""
     if "service" in parts:
         return f"PostgreSQL by the service {parts['service']}"
-    known = {
+    defaults = {
         option.keyword.decode(): option.val.decode()
         for option in pq.Conninfo.get_defaults()
         if option.val
     } | parts
-    where = known.get("host") or known.get("hostaddr") or "localhost"
-    return f"PostgreSQL at {where}:{known.get('port') or 5432}/{known.get('dbname') or ''}"
+    where = defaults.get("host") or defaults.get("hostaddr") or "localhost"
+    return f"PostgreSQL at {where}:{defaults.get('port') or 5432}/{defaults.get('dbname') or ''}"
 
 
 @contextmanager
@@ -155,8 +155,8 @@ def require_table_owner(location: DatabaseLocation) -> Iterator[None]:
     try:
         yield
     except psycopg.errors.InsufficientPrivilege as error:
-        said = error.diag.message_primary
-        reason = f"its role does not own the tables ({said}): run this as the role that does"
+        message = error.diag.message_primary
+        reason = f"its role does not own the tables ({message}): run this as the role that does"
         raise StoreReadOnly(location.display_name, reason) from error
 
 

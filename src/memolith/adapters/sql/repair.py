@@ -96,8 +96,8 @@ class _OwnerRepair:
             self._connection.run(f"DELETE FROM {table} {_WHERE_ITEMS}", items)
         for item, entry in entries.items():
             facts = _placeholder_facts(texts[item])
-            changed = self._owner.revision
-            row: list[Any] = [*item_row(self._encryption, number, item, facts, entry, changed)]
+            revision = self._owner.revision
+            row: list[Any] = [*item_row(self._encryption, number, item, facts, entry, revision)]
             row[9] |= set_by_somebody.get(item, 0)
             self._connection.run(INSERT_ITEM, row)
             dimension = model.dimension if model else None
@@ -157,15 +157,19 @@ class _OwnerRepair:
             ),
             [(digest, number, packed) for packed, digest in scan.keys.items()],
         )
-        kept = self._connection.rows("SELECT tag, item FROM tags WHERE owner_id = ?", (number,))
+        kept_rows = self._connection.rows(
+            "SELECT tag, item FROM tags WHERE owner_id = ?", (number,)
+        )
         tags = scan.tags | {
-            (tag, item) for tag, item in kept if item in scan.items_with_unknown_tags
+            (tag, item) for tag, item in kept_rows if item in scan.items_with_unknown_tags
         }
-        kept = self._connection.rows(
+        kept_rows = self._connection.rows(
             "SELECT source_id, memory_id FROM derived WHERE owner_id = ?", (number,)
         )
         derived = scan.derived | {
-            (source, of) for source, of in kept if of in scan.memories_with_unknown_sources
+            (source, memory)
+            for source, memory in kept_rows
+            if memory in scan.memories_with_unknown_sources
         }
         for table, rows in (("tags", tags), ("derived", derived)):
             self._connection.run(f"DELETE FROM {table} WHERE owner_id = ?", (number,))

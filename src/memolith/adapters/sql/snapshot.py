@@ -90,19 +90,19 @@ class PendingWorkReader(RecordReader):
         if not packed:
             return 0
         values = (self._connection.bind_values(packed), self._owner)
-        (most,) = self._connection.row(_ATTEMPTS, values) or (None,)
-        return most or 0
+        (max_attempts,) = self._connection.row(_ATTEMPTS, values) or (None,)
+        return max_attempts or 0
 
     def unsummarised_messages(
         self, limit: int | None = None, *, session_id: str | None = None
     ) -> list[Message]:
         """See `PendingWorkReader.unsummarised_messages`."""
-        most = NO_LIMIT if limit is None else limit
+        max_rows = NO_LIMIT if limit is None else limit
         if session_id is not None:
-            values = (self._owner, self.session_number(session_id), most)
+            values = (self._owner, self.session_number(session_id), max_rows)
             return self._decode_messages(self._connection.rows(_UNSUMMARISED_OF_SESSION, values))
         return self._decode_messages(
-            self._connection.rows(_UNSUMMARISED_MESSAGES, (self._owner, most))
+            self._connection.rows(_UNSUMMARISED_MESSAGES, (self._owner, max_rows))
         )
 
     def count_unsummarised_messages(self) -> int:

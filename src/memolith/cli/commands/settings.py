@@ -87,38 +87,40 @@ def profile_command(call: CommandCall, what: str, name: str | None, *, dry_run: 
         _list_profiles(call)
     else:
         with call.open_memory() as memory:
-            own = memory.profile()
-        call.respond(own, {"owner_id": call.owner, "profile": own})
+            profile = memory.profile()
+        call.respond(profile, {"owner_id": call.owner, "profile": profile})
 
 
 def _list_profiles(call: CommandCall) -> None:
     with call.engine_factory.engine(call.load_settings()) as engine:
-        found = engine.profiles()
+        profiles = engine.profiles()
     if call.as_json:
-        print_json(found)
+        print_json(profiles)
         return
-    rows = [(each.name, each.description, ", ".join(each.kinds)) for each in found]
+    rows = [(each.name, each.description, ", ".join(each.kinds)) for each in profiles]
     console().print(build_table(("profile", "use case", "…kinds"), rows))
 
 
 def _switch_profile(call: CommandCall, name: str, *, dry_run: bool) -> None:
     with call.open_memory() as memory, progress("Creating vectors") as advance:
-        done = memory.switch_profile(name, dry_run=dry_run, on_progress=advance)
+        switch = memory.switch_profile(name, dry_run=dry_run, on_progress=advance)
     if call.as_json:
-        print_json(done)
+        print_json(switch)
         return
-    rows = [(old, new, str(count)) for old, new, count in done.kinds]
+    rows = [(old, new, str(count)) for old, new, count in switch.kinds]
     if rows:
         console().print(build_table(("kind", "new kind", "memories"), rows))
-    click.echo(_describe_switch(call.owner, done))
+    click.echo(_describe_switch(call.owner, switch))
 
 
-def _describe_switch(owner: str, done: ProfileSwitch) -> str:
-    if done.before == done.after:
-        return f"{owner} already has the profile {done.after}"
-    made = f"; {format_count(done.messages, 'message', 'messages')} to embed" * bool(done.messages)
-    how = "would switch" if done.dry_run else "switched"
-    return f"{owner} {how} from {done.before} to {done.after}{made}"
+def _describe_switch(owner: str, switch: ProfileSwitch) -> str:
+    if switch.before == switch.after:
+        return f"{owner} already has the profile {switch.after}"
+    embedding = f"; {format_count(switch.messages, 'message', 'messages')} to embed" * bool(
+        switch.messages
+    )
+    verb = "would switch" if switch.dry_run else "switched"
+    return f"{owner} {verb} from {switch.before} to {switch.after}{embedding}"
 
 
 # --- `memolith key`
@@ -168,22 +170,22 @@ def _open_ring(call: CommandCall) -> KeyRing:
 def _back_up_keys(call: CommandCall, file: Path, *, passphrase: bool) -> None:
     from memolith.adapters.crypto.key_backup import back_up_keys
 
-    chosen = _ask_passphrase(confirm=True) if passphrase else None
+    secret = _ask_passphrase(confirm=True) if passphrase else None
     with closing(_open_ring(call)) as ring:
-        back_up_keys(ring, file, chosen)
-    kept = "keep the file apart from backups of the data"
-    call.respond(f"Wrote the keys to {file}; {kept}", {"file": str(file)})
+        back_up_keys(ring, file, secret)
+    advice = "keep the file apart from backups of the data"
+    call.respond(f"Wrote the keys to {file}; {advice}", {"file": str(file)})
 
 
 def _restore_keys(call: CommandCall, file: Path) -> None:
     from memolith.adapters.crypto.key_backup import needs_passphrase, restore_keys
 
-    to = key_file(call.load_settings().settings)
+    target = key_file(call.load_settings().settings)
     passphrase = _ask_passphrase(confirm=False) if needs_passphrase(file) else None
     with closing(_open_ring(call)) as ring:
-        restore_keys(file, passphrase, ring, to)
-    said = {"file": str(to.path), "ring": str(ring.storage)}
-    call.respond(f"Restored the keys to {to.path} and {ring.storage}", said)
+        restore_keys(file, passphrase, ring, target)
+    data = {"file": str(target.path), "ring": str(ring.storage)}
+    call.respond(f"Restored the keys to {target.path} and {ring.storage}", data)
 
 
 def _rotate_key(call: CommandCall) -> None:
@@ -196,12 +198,12 @@ def _rotate_key(call: CommandCall) -> None:
         return
     from memolith.adapters.crypto.master_key import KeyFile, parse_master_key
 
-    given = os.environ.get(NEW_KEY_VARIABLE, "").strip()
+    new_key = os.environ.get(NEW_KEY_VARIABLE, "").strip()
     with closing(_open_ring(call)) as ring:
-        if not given and not isinstance(ring.source, KeyFile):
+        if not new_key and not isinstance(ring.source, KeyFile):
             problem = f"MEMOLITH_KEY provides the key: set the new one in {NEW_KEY_VARIABLE}"
             raise click.UsageError(problem)
-        ring.rotate(parse_master_key(given, NEW_KEY_VARIABLE) if given else None)
+        ring.rotate(parse_master_key(new_key, NEW_KEY_VARIABLE) if new_key else None)
     file = ring.source.path if isinstance(ring.source, KeyFile) else None
     where = f"stored in {file}" if file else f"set MEMOLITH_KEY to the value of {NEW_KEY_VARIABLE}"
     call.respond(f"Rotated the master key; {where}", {"ring": str(ring.storage)})
