@@ -44,18 +44,18 @@ class StreamEscaper:
 
     def __init__(self) -> None:
         """Start an empty text."""
-        self._held = ""
+        self._pending = ""
 
     def feed(self, piece: str) -> str:
         """Return the escaped text that is complete after another piece."""
-        text = self._held + piece
+        text = self._pending + piece
         end = len(text) - 1 if _INCOMPLETE_END.search(text) else len(text)
-        self._held = text[end:]
+        self._pending = text[end:]
         return escape_controls(_join_surrogates(text[:end]))
 
     def flush(self) -> str:
         """Return the escaped rest of the text."""
-        return escape_controls(self._held)
+        return escape_controls(self._pending)
 
 
 def _join_surrogates(text: str) -> str:

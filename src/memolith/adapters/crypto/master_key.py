@@ -66,16 +66,16 @@ def create_empty_file(path: Path) -> None:
     sync_folder(path.parent)
 
 
-_warned: set[Path] = set()
+_warned_paths: set[Path] = set()
 
 
 def warn_if_readable_by_others(path: Path) -> None:
     """Log a warning, once per file, if users other than its owner can read it."""
-    if sys.platform == "win32" or path in _warned:
+    if sys.platform == "win32" or path in _warned_paths:
         return
     mode = stat.S_IMODE(path.stat().st_mode)
     if mode & (stat.S_IRWXG | stat.S_IRWXO):
-        _warned.add(path)
+        _warned_paths.add(path)
         _log.warning(
             "%s is readable by other users (mode %03o): run chmod 600 on it", path, mode & 0o777
         )

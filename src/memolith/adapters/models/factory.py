@@ -217,8 +217,8 @@ def build_service_embedder(settings: Embedding, env: Mapping[str, str]) -> Servi
     except ValueError as error:
         raise InvalidConfiguration("embedding.dimension", str(error)) from None
     limits = BatchLimits(settings.batch_size, settings.batch_chars)
-    care = ServiceGuard(retry_policy=RetryPolicy(max_total_s=settings.timeout_ms / 1000))
-    return ServiceEmbedder(_build_vector_service(settings, model, env), model, limits, care)
+    guard = ServiceGuard(retry_policy=RetryPolicy(max_total_s=settings.timeout_ms / 1000))
+    return ServiceEmbedder(_build_vector_service(settings, model, env), model, limits, guard)
 
 
 def _build_vector_service(

@@ -111,13 +111,13 @@ def call_service(
     Raises:
         ServiceFailed: The client raised one of `error_types`.
     """
-    ours = _IN_MODEL_CALL.set(True)
+    token = _IN_MODEL_CALL.set(True)
     try:
         return call()
     except error_types as error:
         failure = to_failure(error)
     finally:
-        _IN_MODEL_CALL.reset(ours)
+        _IN_MODEL_CALL.reset(token)
     raise failure
 
 

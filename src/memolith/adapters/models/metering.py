@@ -131,16 +131,16 @@ class _LocalUsage:
 
     def __init__(self) -> None:
         self._hour = 0
-        self._spent: dict[str, ModelUsage] = {}
+        self._usage_by_owner: dict[str, ModelUsage] = {}
 
     def add(self, owner_id: str, model_usage: ModelUsage, now: datetime) -> None:
-        self._spent[owner_id] = self.get(owner_id, now) + model_usage
+        self._usage_by_owner[owner_id] = self.get(owner_id, now) + model_usage
 
     def get(self, owner_id: str, now: datetime) -> ModelUsage:
         hour = int(now.timestamp() // _HOUR_S)
         if hour != self._hour:
-            self._hour, self._spent = hour, {}
-        return self._spent.get(owner_id, ModelUsage())
+            self._hour, self._usage_by_owner = hour, {}
+        return self._usage_by_owner.get(owner_id, ModelUsage())
 
 
 class _MeteredChat:

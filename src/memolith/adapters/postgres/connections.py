@@ -132,14 +132,14 @@ class Pool:
             psycopg.OperationalError: Connecting failed until the timeout.
         """
         until = monotonic() + timeout_s
-        has_place = self._semaphore.acquire(0 if allow_overflow else timeout_s)
-        if not has_place and not allow_overflow:
+        is_acquired = self._semaphore.acquire(0 if allow_overflow else timeout_s)
+        if not is_acquired and not allow_overflow:
             raise PoolExhausted
         with ExitStack() as cleanup:
-            if has_place:
+            if is_acquired:
                 cleanup.callback(self._semaphore.release)
             raw = self._pop_idle() or self._connect_with_retry(until)
-            raw.is_overflow = not has_place
+            raw.is_overflow = not is_acquired
             cleanup.pop_all()
         return raw
 
@@ -394,13 +394,13 @@ class Connection:
             psycopg.OperationalError: The connection is lost. Nothing was done.
         """
         # BEGIN waits for no lock, only for the server itself.
-        patience_s, self._raw.response_timeout_s = self._raw.response_timeout_s, timeout_s
-        number = "" if owner_id is None else str(owner_number(owner_id))
+        previous_timeout_s, self._raw.response_timeout_s = self._raw.response_timeout_s, timeout_s
+        owner = "" if owner_id is None else str(owner_number(owner_id))
         # Only the simple query protocol, without parameters, accepts two statements at once.
         self._cursor.execute(
-            f"BEGIN {mode}; SET LOCAL memolith.owner = '{number}'".encode(), prepare=False
+            f"BEGIN {mode}; SET LOCAL memolith.owner = '{owner}'".encode(), prepare=False
         )
-        self._raw.response_timeout_s = patience_s
+        self._raw.response_timeout_s = previous_timeout_s
 
     def set_owner(self, number: int) -> None:
         """Make only the rows of this owner visible for the rest of the transaction."""

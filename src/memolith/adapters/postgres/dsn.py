@@ -98,8 +98,8 @@ def _reject_ambiguous_url(url: str, parts: Mapping[str, Any]) -> None:
     Part of the password would be taken for a host, port or database, and appear in messages.
     """
     before, _, path = url.partition("://")[2].partition("/")
-    is_read_in_part = "@" in path.partition("?")[0] or before.count("@") > 1
-    if is_read_in_part or not _PORTS.fullmatch(str(parts.get("port") or "")):
+    has_unencoded = "@" in path.partition("?")[0] or before.count("@") > 1
+    if has_unencoded or not _PORTS.fullmatch(str(parts.get("port") or "")):
         raise InvalidConfiguration("store", _INVALID_URL)
 
 

@@ -55,7 +55,7 @@ class PostgresKeyStorage:
         """Use the key schema of a store's database. Does not connect yet."""
         self._location = replace(store, schema=f"{store.schema}{KEY_SCHEMA_SUFFIX}")
         self._lock = threading.Lock()
-        self._opened: Connections | None = None
+        self._cached_connections: Connections | None = None
         self._exists = False
 
     def __str__(self) -> str:
@@ -116,9 +116,9 @@ class PostgresKeyStorage:
     def close(self) -> None:
         """See `KeyRingStorage`."""
         with self._lock:
-            opened, self._opened = self._opened, None
-        if opened is not None:
-            opened.close()
+            connections, self._cached_connections = self._cached_connections, None
+        if connections is not None:
+            connections.close()
 
     @contextmanager
     def _translate_damage(self) -> Iterator[None]:
@@ -131,9 +131,11 @@ class PostgresKeyStorage:
 
     def _get_connections(self) -> Connections:
         with self._lock:
-            if self._opened is None:
-                self._opened = Connections(self._build_settings(), _CONNECTIONS, _CONNECTIONS)
-            return self._opened
+            if self._cached_connections is None:
+                self._cached_connections = Connections(
+                    self._build_settings(), _CONNECTIONS, _CONNECTIONS
+                )
+            return self._cached_connections
 
     def _build_settings(self) -> ConnectionSettings:
         location = self._location

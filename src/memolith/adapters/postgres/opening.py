@@ -131,8 +131,8 @@ def store_exists(raw: PsycopgConnection, location: DatabaseLocation) -> bool:
 
 def _require_schema_usage(raw: PsycopgConnection, location: DatabaseLocation) -> None:
     """Refuse a role that has no access to the schema."""
-    role, may_use = raw.execute(_HAS_SCHEMA_USAGE, (location.schema,)).fetchone() or ("", False)
-    if not may_use:
+    role, has_usage = raw.execute(_HAS_SCHEMA_USAGE, (location.schema,)).fetchone() or ("", False)
+    if not has_usage:
         problem = f"the role {role} has no access: run GRANT {APPLICATION} TO {role}"
         raise InvalidConfiguration(
             "store", f"{location.display_name}, schema {location.schema}: {problem}"

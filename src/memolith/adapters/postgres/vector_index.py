@@ -315,17 +315,17 @@ def _run_with_progress(
 ) -> None:
     """Run a long statement and report its progress meanwhile."""
     done = threading.Event()
-    watching = threading.Thread(
+    reporter = threading.Thread(
         target=_report_progress,
         args=(location, raw.info.backend_pid, done, on_progress),
         daemon=True,
     )
-    watching.start()
+    reporter.start()
     try:
         raw.execute(statement.encode())
     finally:
         done.set()
-        watching.join()
+        reporter.join()
 
 
 def _report_progress(

@@ -636,7 +636,7 @@ class IndexCache:
         """Initialise with the maximum total size in bytes; the index in use may exceed it."""
         self._limit_bytes = limit_bytes
         self._lock = threading.Lock()
-        self._building: dict[int, threading.Lock] = {}
+        self._build_locks: dict[int, threading.Lock] = {}
         self._states: OrderedDict[int, list[OwnerIndex]] = OrderedDict()
         self._sizes: dict[int, _IndexSize] = {}
         self._size = 0
@@ -667,7 +667,7 @@ class IndexCache:
         """Remove all indexes."""
         with self._lock:
             self._states.clear()
-            self._building.clear()
+            self._build_locks.clear()
             self._sizes.clear()
             self._size = 0
 
@@ -679,7 +679,7 @@ class IndexCache:
 
     def _build_lock(self, owner: int) -> threading.Lock:
         with self._lock:
-            return self._building.setdefault(owner, threading.Lock())
+            return self._build_locks.setdefault(owner, threading.Lock())
 
     def _find_base(self, owner: int, version: IndexVersion) -> OwnerIndex | None:
         """Return the newest state that is not newer than this version."""
@@ -728,4 +728,4 @@ class IndexCache:
 
     def _drop_owner(self, owner: int) -> None:
         self._size -= self._sizes.pop(owner).total_bytes
-        self._building.pop(owner, None)
+        self._build_locks.pop(owner, None)

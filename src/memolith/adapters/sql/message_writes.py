@@ -9,6 +9,7 @@ from typing import Any
 
 from memolith.adapters.sql.codecs import (
     KEY_COLUMNS,
+    build_where_clause,
     digest_external_id,
     digest_speaker,
     encrypt_external_id,
@@ -18,7 +19,6 @@ from memolith.adapters.sql.codecs import (
     pack_id_or_none,
     pack_valid_ids,
     remove_sources,
-    build_where_clause,
 )
 from memolith.adapters.sql.index_rows import ItemFacts, message_item_facts, require_role_and_time
 from memolith.adapters.sql.memory_writes import CLOSE_ITEM, WriterBase
@@ -308,8 +308,8 @@ class PurgeWriter(MessageWriter):
 
     def remove_sessions(self, ids: Sequence[str]) -> None:
         """See `PurgeWriter.remove_sessions`."""
-        known = (self.session_number(name) for name in dict.fromkeys(ids))
-        numbers = [number for number in known if number is not None]
+        numbers_or_none = (self.session_number(name) for name in dict.fromkeys(ids))
+        numbers = [number for number in numbers_or_none if number is not None]
         if not numbers:
             return
         with self._guard_change():

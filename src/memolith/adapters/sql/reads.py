@@ -105,10 +105,8 @@ class MessageReader:
     def recent_messages(self, limit: int, *, session_id: str | None = None) -> list[Message]:
         """See `Snapshot.recent_messages`."""
         where, order, values = self._conversation_filter(session_id)
-        latest_first = f"{_CURRENT_MESSAGES.format(where=where)} ORDER BY {order} DESC LIMIT ?"
-        return self._decode_messages(
-            reversed(self._connection.rows(latest_first, [*values, limit]))
-        )
+        statement = f"{_CURRENT_MESSAGES.format(where=where)} ORDER BY {order} DESC LIMIT ?"
+        return self._decode_messages(reversed(self._connection.rows(statement, [*values, limit])))
 
     def _conversation_filter(
         self, session_id: str | None, after: int = 0

@@ -15,6 +15,7 @@ import msgspec
 from memolith.adapters.sql.codecs import (
     KEY_COLUMNS,
     OwnerEncryption,
+    build_where_clause,
     decrypt_base_memory,
     decrypt_external_id,
     decrypt_name,
@@ -26,7 +27,6 @@ from memolith.adapters.sql.codecs import (
     pack_sources,
     unpack_id,
     unpack_sources,
-    build_where_clause,
 )
 from memolith.adapters.sql.connection import Connection, Row
 from memolith.adapters.sql.embedding_generations import (

@@ -87,7 +87,7 @@ class _OwnerRepair:
             vector=EmbeddingGeneration(self._facts.embedding_generation).column
         )
         items = (number, self._connection.bind_integers(tuple(entries)))
-        set_by_somebody: dict[int, int] = dict(
+        review_traits: dict[int, int] = dict(
             self._connection.rows(
                 f"SELECT item, traits & {NOT_DERIVED} FROM items {_WHERE_ITEMS}", items
             )
@@ -98,7 +98,7 @@ class _OwnerRepair:
             facts = _placeholder_facts(texts[item])
             revision = self._owner.revision
             row: list[Any] = [*item_row(self._encryption, number, item, facts, entry, revision)]
-            row[9] |= set_by_somebody.get(item, 0)
+            row[9] |= review_traits.get(item, 0)
             self._connection.run(INSERT_ITEM, row)
             dimension = model.dimension if model else None
             passages = passage_rows(self._encryption, number, item, entry, dimension)

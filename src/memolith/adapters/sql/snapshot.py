@@ -164,7 +164,7 @@ class SnapshotSearch:
         """Initialise with the owner row of the snapshot, and a function that opens the index."""
         self._owner_row = owner
         self._open_search = open_search
-        self._opened_search: IndexSearch | None = None
+        self._cached_search: IndexSearch | None = None
 
     @property
     def counter(self) -> int:
@@ -178,9 +178,9 @@ class SnapshotSearch:
 
     @property
     def _search(self) -> IndexSearch:
-        if self._opened_search is None:
-            self._opened_search = self._open_search()
-        return self._opened_search
+        if self._cached_search is None:
+            self._cached_search = self._open_search()
+        return self._cached_search
 
     def nearest(
         self,

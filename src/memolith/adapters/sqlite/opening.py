@@ -200,7 +200,7 @@ class ReadOnlyConnections(Connections):
 
     def _return_connection(self, connection: Connection, state: _StoreState | None) -> None:
         if self._last_state == state:
-            self._give_back(connection)
+            self._release(connection)
         else:
             connection.close()
 

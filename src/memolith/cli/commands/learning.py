@@ -129,16 +129,20 @@ def ingest_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
                     err=True,
                 )
             raise
-        withheld = sum(each.id in stored for each in memory.review())
+        quarantined_count = sum(each.id in stored for each in memory.review())
     if not statuses:
         raise InvalidInput("file", "contains no text")
     if call.as_json:
-        counts = {**_get_status_counts(statuses), "quarantined": withheld, "redactions": redactions}
+        counts = {
+            **_get_status_counts(statuses),
+            "quarantined": quarantined_count,
+            "redactions": redactions,
+        }
         print_json({**counts, "chunks": chunks})
         return
     _show_chunks(chunks, statuses, redactions)
-    if withheld:
-        quarantined = format_count(withheld, "chunk", "chunks")
+    if quarantined_count:
+        quarantined = format_count(quarantined_count, "chunk", "chunks")
         click.echo(
             f"{quarantined} quarantined as suspected prompt injection: run `memolith review`"
         )

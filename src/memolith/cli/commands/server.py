@@ -136,7 +136,7 @@ def _install_client(call: CommandCall, client: str | None, *, write: bool) -> No
     installations = [
         {
             "client": name,
-            "file": str(each.locate_config(_get_surroundings())),
+            "file": str(each.locate_config(_get_client_environment())),
             "config": each.build_config(started),
             "written": write,
         }
@@ -159,7 +159,7 @@ def _describe_installation(installation: dict[str, Any]) -> str:
 
 
 def _write_client_config(client: str, started: list[str]) -> None:
-    path = CLIENTS[client].locate_config(_get_surroundings()).resolve()
+    path = CLIENTS[client].locate_config(_get_client_environment()).resolve()
     before = path.read_text(encoding="utf-8") if path.exists() else ""
     after = CLIENTS[client].merge_config(before, started)
     make_folder(path.parent, 0o755)
@@ -170,7 +170,7 @@ def _write_client_config(client: str, started: list[str]) -> None:
     temporary.replace(path)
 
 
-def _get_surroundings() -> ClientEnvironment:
+def _get_client_environment() -> ClientEnvironment:
     appdata = os.environ.get("APPDATA")
     return ClientEnvironment(
         Path.home(), Path.cwd(), sys.platform, Path(appdata) if appdata else None
@@ -221,7 +221,7 @@ _API_KEY_COLUMNS = ("name", "role", "…owner", "created", "revoked")
 
 
 @command("api-key", example=API_KEY_EXAMPLES)
-@click.argument("what", type=click.Choice(["create", "list", "revoke"]))
+@click.argument("action", type=click.Choice(["create", "list", "revoke"]))
 @click.argument("name", required=False)
 @click.option(
     "--role",
@@ -229,22 +229,22 @@ _API_KEY_COLUMNS = ("name", "role", "…owner", "created", "revoked")
     default="owner",
     help="owner: one owner. service: any owner. admin: also the whole store.",
 )
-def api_key_command(call: CommandCall, what: str, name: str | None, role: str) -> None:
+def api_key_command(call: CommandCall, action: str, name: str | None, role: str) -> None:
     """Create, list and revoke the API keys of `memolith serve`.
 
     create prints the new key once: the store contains only its digest. revoke takes effect
     immediately on all servers.
     """
-    if (name is None) != (what == "list"):
+    if (name is None) != (action == "list"):
         raise click.UsageError("NAME is required for create and revoke, and not allowed for list.")
-    if what == "create" and role != "owner" and "owner" in call.options:
+    if action == "create" and role != "owner" and "owner" in call.options:
         raise click.UsageError(
             f"--owner is only for --role owner: a key of role {role} has no owner."
         )
     with call.engine_factory.engine(call.load_settings(), worker=False) as engine:
         if name is None:
             _list_api_keys(call, engine)
-        elif what == "create":
+        elif action == "create":
             _create_api_key(call, engine, name, role)
         else:
             engine.revoke_api_key(name)

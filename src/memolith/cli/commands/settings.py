@@ -27,10 +27,10 @@ MEMOLITH_RAG_LIMIT=10 memolith config show --json
 
 
 @command("config", example=CONFIG_EXAMPLES)
-@click.argument("what", type=click.Choice(["show"]), default="show")
-def config_command(call: CommandCall, what: str) -> None:
+@click.argument("action", type=click.Choice(["show"]), default="show")
+def config_command(call: CommandCall, action: str) -> None:
     """Show all settings with their values and origins. Passwords are masked."""
-    del what  # the only action so far
+    del action  # the only action so far
     rows = list(iter_effective_settings(_load_fitted_settings(call)))
     if call.as_json:
         print_json(rows)
@@ -70,20 +70,20 @@ memolith profile switch facts --owner alice
 
 
 @command("profile", example=PROFILE_EXAMPLES)
-@click.argument("what", type=click.Choice(["list", "show", "switch"]))
+@click.argument("action", type=click.Choice(["list", "show", "switch"]))
 @click.argument("name", required=False)
 @click.option("--dry-run", is_flag=True, help="Show the changes of a switch without making them.")
-def profile_command(call: CommandCall, what: str, name: str | None, *, dry_run: bool) -> None:
+def profile_command(call: CommandCall, action: str, name: str | None, *, dry_run: bool) -> None:
     """List the profiles, show the owner's, or switch the owner to the profile NAME.
 
     A switch converts the kinds of memories by a fixed map, and embeds records if the new profile
     needs it. Previous kinds are stored, so switching back loses nothing.
     """
-    if (name is None) == (what == "switch"):
+    if (name is None) == (action == "switch"):
         raise click.UsageError("NAME is required for switch, and not allowed for list and show.")
     if name is not None:
         _switch_profile(call, name, dry_run=dry_run)
-    elif what == "list":
+    elif action == "list":
         _list_profiles(call)
     else:
         with call.open_memory() as memory:
@@ -137,10 +137,10 @@ NEW_KEY_VARIABLE = "MEMOLITH_KEY_NEW"
 
 
 @command("key", example=KEY_EXAMPLES)
-@click.argument("what", type=click.Choice(["backup", "restore", "rotate"]))
+@click.argument("action", type=click.Choice(["backup", "restore", "rotate"]))
 @click.argument("file", required=False, type=click.Path(path_type=Path))
 @click.option("--passphrase", is_flag=True, help="Encrypt the backup with a passphrase (prompted).")
-def key_command(call: CommandCall, what: str, file: Path | None, *, passphrase: bool) -> None:
+def key_command(call: CommandCall, action: str, file: Path | None, *, passphrase: bool) -> None:
     """Back up, restore or rotate the encryption keys.
 
     backup writes the master key and the key ring to FILE, which can then decrypt every existing
@@ -151,13 +151,13 @@ def key_command(call: CommandCall, what: str, file: Path | None, *, passphrase: 
     the new one. With --owner, it creates a new key for that owner, reencrypts all records and
     destroys the old key. Repeat an interrupted rotation.
     """
-    if (file is None) != (what == "rotate"):
+    if (file is None) != (action == "rotate"):
         raise click.UsageError(
             "FILE is required for backup and restore, and not allowed for rotate."
         )
-    if what == "rotate":
+    if action == "rotate":
         _rotate_key(call)
-    elif file is not None and what == "backup":
+    elif file is not None and action == "backup":
         _back_up_keys(call, file, passphrase=passphrase)
     elif file is not None:
         _restore_keys(call, file)

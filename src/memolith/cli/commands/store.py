@@ -41,9 +41,9 @@ memolith db index --drop
 
 
 @command("db", example=DB_EXAMPLES)
-@click.argument("what", type=click.Choice(["status", "upgrade", "index", "distribute"]))
+@click.argument("action", type=click.Choice(["status", "upgrade", "index", "distribute"]))
 @click.option("--drop", is_flag=True, help="With index: drop the vector index.")
-def db_command(call: CommandCall, what: str, *, drop: bool) -> None:
+def db_command(call: CommandCall, action: str, *, drop: bool) -> None:
     """Show or maintain the store's database.
 
     status shows the schema, encryption, embedding model, vector indexes, database role and size. It
@@ -59,14 +59,14 @@ def db_command(call: CommandCall, what: str, *, drop: bool) -> None:
 
     upgrade, index and distribute need the role that owns the tables.
     """
-    if drop and what != "index":
+    if drop and action != "index":
         raise click.UsageError("--drop is only for index.")
     settings = call.load_settings().settings
-    if what == "status":
+    if action == "status":
         _show_database_status(call, settings)
-    elif what == "upgrade":
+    elif action == "upgrade":
         _upgrade_database(call, settings)
-    elif what == "index":
+    elif action == "index":
         _change_index(call, settings, drop=drop)
     else:
         _distribute_database(call, settings)
