@@ -195,12 +195,12 @@ def _fit_logistic(
     rows: Sequence[Sequence[float]], questions: Sequence[AskedQuestion]
 ) -> list[float]:
     """Return the intercept and weights of a logistic regression, fitted by Newton's method."""
-    signs = np.array(rows, dtype=np.float64)
+    features = np.array(rows, dtype=np.float64)
     question_weights = _weigh_questions(questions)
-    scale = np.where(np.ptp(signs, axis=0) > 0, signs.std(axis=0), 1.0)
-    columns = np.column_stack([np.ones(len(signs)), signs / scale])
+    scale = np.where(np.ptp(features, axis=0) > 0, features.std(axis=0), 1.0)
+    columns = np.column_stack([np.ones(len(features)), features / scale])
     labels = np.array([one.is_answered for one in questions], dtype=np.float64)
-    penalty = np.diag([0.0, *[RELEVANCE_PENALTY] * signs.shape[1]])
+    penalty = np.diag([0.0, *[RELEVANCE_PENALTY] * features.shape[1]])
     weights = np.zeros(columns.shape[1])
     for _ in range(_RELEVANCE_STEPS):
         predictions = 1.0 / (1.0 + np.exp(-(columns @ weights)))

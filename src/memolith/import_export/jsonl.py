@@ -107,22 +107,22 @@ def read_jsonl(file: BinaryIO, name: str) -> Iterator[Transcript | ImportedMemor
 
 def _group_messages(file: BinaryIO, name: str) -> Iterator[Transcript | ImportedMemory]:
     seen: Counter[str] = Counter()
-    session, stretch = "", list[Message]()
+    session, messages = "", list[Message]()
     for source_line, raw in iter_lines(file, name):
         line = _parse_line(source_line, raw)
         is_message = isinstance(line, _MessageLine)
-        if stretch and (
-            not is_message or line.session != session or len(stretch) == IMPORT_BATCH_SIZE
+        if messages and (
+            not is_message or line.session != session or len(messages) == IMPORT_BATCH_SIZE
         ):
-            yield Transcript(session, tuple(stretch))
-            stretch = []
+            yield Transcript(session, tuple(messages))
+            messages = []
         if isinstance(line, _MessageLine):
             session = line.session
-            stretch.append(_build_message(line, seen))
+            messages.append(_build_message(line, seen))
         else:
             yield line
-    if stretch:
-        yield Transcript(session, tuple(stretch))
+    if messages:
+        yield Transcript(session, tuple(messages))
 
 
 def _parse_line(source_line: SourceLine, raw: bytes) -> _MessageLine | ImportedMemory:

@@ -419,9 +419,9 @@ class LocalEmbedder:
         prefix = folder.query_prefix if role == "query" else folder.document_prefix
         if prefix:
             encoding = encode_text(folder.tokenizer, prefix + text)
-        of_model = load_tokenizer(folder.tokenizer)
-        encoding.truncate(folder.max_tokens - of_model.num_special_tokens_to_add(is_pair=False))
-        ids: list[int] = of_model.post_process(encoding).ids
+        tokenizer = load_tokenizer(folder.tokenizer)
+        encoding.truncate(folder.max_tokens - tokenizer.num_special_tokens_to_add(is_pair=False))
+        ids: list[int] = tokenizer.post_process(encoding).ids
         return ids
 
     def _get_model(self) -> OnnxModel:

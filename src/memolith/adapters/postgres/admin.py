@@ -80,7 +80,7 @@ def get_status(location: DatabaseLocation) -> PostgresStatus:
         is_application = can_assume_application_role(raw)
         if is_application:
             raw.execute("SET ROLE memolith_application")
-        may_count = _fetch_value(raw, "SELECT has_function_privilege('owner_names()', 'EXECUTE')")
+        can_count = _fetch_value(raw, "SELECT has_function_privilege('owner_names()', 'EXECUTE')")
         return PostgresStatus(
             server,
             pgvector,
@@ -94,7 +94,7 @@ def get_status(location: DatabaseLocation) -> PostgresStatus:
                 location, facts, uses_application_role=is_application
             ),
             size_bytes=int(_fetch_value(raw, _SIZE, (location.schema,))),
-            owners=_fetch_value(raw, _COUNT_OWNERS) if may_count else None,
+            owners=_fetch_value(raw, _COUNT_OWNERS) if can_count else None,
         )
 
 

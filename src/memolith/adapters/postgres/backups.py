@@ -180,9 +180,9 @@ def restore(
             is_replacement=target_exists,
         )
         previous_schema = _swap_schemas(raw, location, schema) if target_exists else None
-    remembers = tombstones is not None and replaced is not None
+    erasures_known = tombstones is not None and replaced is not None
     name = f"{location.display_name}, schema {location.schema}"
-    return RestoreResult(name, previous_schema, owners, erased, erasures_known=remembers)
+    return RestoreResult(name, previous_schema, owners, erased, erasures_known=erasures_known)
 
 
 def _lock_replaced_store(

@@ -132,14 +132,14 @@ class VectorIndexSpec:
 
     def is_satisfied_by(self, index: VectorIndex) -> bool:
         """Return whether an index is complete and matches, on the table or on a partition."""
-        halves = f"halfvec({self.width})"
+        half_type = f"halfvec({self.width})"
         options = f"lists='{self.lists}'" if self.kind == IVFFLAT else ""
         definition = index.definition
         is_complete = index.is_valid or " ON ONLY " in definition
         is_same_index = (
             index.name.endswith(f"_{INDEX_SUFFIXES[self.column]}") and index.kind == self.kind
         )
-        return is_same_index and is_complete and halves in definition and options in definition
+        return is_same_index and is_complete and half_type in definition and options in definition
 
 
 @dataclass(frozen=True, slots=True)

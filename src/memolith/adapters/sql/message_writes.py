@@ -330,13 +330,13 @@ class PurgeWriter(MessageWriter):
         self._is_purged = self._is_changed = True
         if not packed:
             return
-        spoke = self._connection.rows(_SPEAKERS_OF, self._id_values(packed))
+        speaker_rows = self._connection.rows(_SPEAKERS_OF, self._id_values(packed))
         self._remove_items(self._connection.rows(_DELETE_ITEMS, self._id_values(packed)))
         for statement in _DELETE_RECORDS:
             self._connection.run(statement, self._id_values(packed))
         self._remove_from_sources(frozenset(packed))
         self._connection.run_many(
-            _DELETE_UNUSED_SPEAKER, [(self._owner, number) for (number,) in spoke]
+            _DELETE_UNUSED_SPEAKER, [(self._owner, number) for (number,) in speaker_rows]
         )
         self._speakers.clear()
 

@@ -33,15 +33,15 @@ def repair_owner(
     expected_texts: Mapping[int, StoredText],
 ) -> None:
     """Do the work of `SupportsVerification.repair_owner` without ending the transaction."""
-    examined = IntegrityChecker(connection, encryption, owner)
+    checker = IntegrityChecker(connection, encryption, owner)
     facts = VectorFacts.read(connection)
     if entries:
         EmbeddingGeneration(facts.embedding_generation, expected_generation).refuse_if_switched(
             connection
         )
-    texts = {text.item: text for text in examined.stored_texts()}
+    texts = {text.item: text for text in checker.stored_texts()}
     same = {n: e for n, e in entries.items() if n in texts and texts[n] == expected_texts[n]}
-    _OwnerRepair(connection, encryption, owner, facts).run(same, texts, examined)
+    _OwnerRepair(connection, encryption, owner, facts).run(same, texts, checker)
 
 
 class _OwnerRepair:
@@ -178,12 +178,12 @@ class _OwnerRepair:
             )
 
 
-def _update_unless_taken(table: str, digest: str, key: str, among: str = "") -> str:
+def _update_unless_taken(table: str, digest: str, key: str, condition: str = "") -> str:
     """Return a statement that sets a digest, unless another row has it."""
     return (
         f"UPDATE {table} AS x SET {digest} = ?1 WHERE x.owner_id = ?2 AND x.{key} = ?3"
         f" AND NOT EXISTS (SELECT 1 FROM {table} AS y WHERE y.owner_id = ?2"
-        f" AND y.{digest} = ?1 AND y.{key} <> ?3{among})"
+        f" AND y.{digest} = ?1 AND y.{key} <> ?3{condition})"
     )
 
 

@@ -82,8 +82,8 @@ def _kind_mask(index: OwnerIndex, kinds: Collection[str]) -> Bools:
     indices = [codes[kind] for kind in kinds if kind in codes]
     is_requested = np.zeros(len(index.shared.kinds), dtype=np.bool_)  # kinds are added before codes
     is_requested[indices] = True
-    of_kinds: Bools = is_requested[index.items.kind.view]
-    return of_kinds
+    mask: Bools = is_requested[index.items.kind.view]
+    return mask
 
 
 @translate_decode_errors
@@ -185,8 +185,8 @@ class IndexSearch:
         frequency = np.concatenate([empty, *(term.frequency for term in term_rows)])
         term = np.repeat(np.arange(len(terms)), counts)
         valid, total, length = self._valid_passages(scope)
-        holds = term if valid is None else term[valid[rows]]
-        document_frequency = np.bincount(holds, minlength=len(terms)).astype(np.int64)
+        valid_terms = term if valid is None else term[valid[rows]]
+        document_frequency = np.bincount(valid_terms, minlength=len(terms)).astype(np.int64)
         mask = self._mask(scope)
         if mask is not None:
             selected = mask[index.passages.item.view[rows]]

@@ -136,7 +136,7 @@ class PendingWorkReader(RecordReader):
     @translate_decode_errors
     def pending_work(self) -> PendingWork:
         """See `PendingWorkReader.pending_work`."""
-        stuck = self._connection.rows(
+        failed = self._connection.rows(
             "SELECT work FROM claims WHERE owner_id = ? AND until IS NULL AND work <> ?"
             " ORDER BY work",
             (self._owner, WorkKind.LEARN.value),
@@ -146,7 +146,7 @@ class PendingWorkReader(RecordReader):
             pending_messages=self._fetch_count(_COUNT_WITH_MARK, PENDING),
             dead_letters=self._fetch_count(_COUNT_WITH_MARK, DEAD_LETTER),
             oldest_at=instant_or_none(oldest),
-            failed_kinds=tuple(WorkKind(work) for (work,) in stuck),
+            failed_kinds=tuple(WorkKind(work) for (work,) in failed),
         )
 
     def _fetch_count(self, statement: str, *values: int) -> int:

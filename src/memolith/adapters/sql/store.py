@@ -308,11 +308,11 @@ class SqlStore(OwnerErasureMixin, VerificationMixin, MigrationMixin, Reembedding
     ) -> tuple[Connection, OwnerRow, OwnerRow]:
         """Begin a write transaction and lock the owner, after waiting for any write pause."""
         while True:
-            with ExitStack() as begun:
-                connection = begun.enter_context(self._connections.write(owner_id))
+            with ExitStack() as stack:
+                connection = stack.enter_context(self._connections.write(owner_id))
                 before, owner = self._lock_owner_row(connection, owner_id)
                 if self._can_write(owner.write_pause):
-                    resources.enter_context(begun.pop_all())
+                    resources.enter_context(stack.pop_all())
                     return connection, before, owner
             sleep(PAUSE_POLL_S)
 

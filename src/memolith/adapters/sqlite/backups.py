@@ -284,8 +284,8 @@ def restore(
             previous = _keep_previous_store(target) if target_exists else None
             part.replace(target)
             sync_folder(target.parent)
-    remembers = tombstones is not None and replaced is not None
-    return RestoreResult(target, previous, owners, erased, erasures_known=remembers)
+    erasures_known = tombstones is not None and replaced is not None
+    return RestoreResult(target, previous, owners, erased, erasures_known=erasures_known)
 
 
 def _refuse_own_files(path: Path, store: Path) -> None:

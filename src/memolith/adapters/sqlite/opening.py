@@ -44,7 +44,7 @@ def find_write_obstacle(path: Path) -> str | None:
     Checks permissions without opening the file: closing it again would release this process's locks
     on it.
     """
-    logs = [_companion_path(path, ending) for ending in (_LOG_SUFFIX, _LOG_INDEX_SUFFIX)]
+    logs = [_companion_path(path, suffix) for suffix in (_LOG_SUFFIX, _LOG_INDEX_SUFFIX)]
     existing = [log for log in logs if log.exists()]
     if not os.access(path, os.W_OK):
         return "the file is not writable"
@@ -225,8 +225,8 @@ def _has_log_index(path: Path) -> bool:
     return index is not None and index.size >= _INDEX_BYTES
 
 
-def _companion_path(path: Path, ending: str) -> Path:
-    return path.with_name(path.name + ending)
+def _companion_path(path: Path, suffix: str) -> Path:
+    return path.with_name(path.name + suffix)
 
 
 # --- Create, migrate and identify the file
@@ -254,14 +254,14 @@ def connect(
         StoreTooNew: The store was written by a newer Memolith.
         KeyUnavailable: The key is missing or wrong. Nothing was changed.
     """
-    is_there = path.is_file() and path.stat().st_size > 0
-    reason = find_write_obstacle(path) if is_there else None
+    is_nonempty = path.is_file() and path.stat().st_size > 0
+    reason = find_write_obstacle(path) if is_nonempty else None
     if reason is not None:
         return _connect_to_read(path, ciphers, busy_timeout_s, StoreReadOnly(str(path), reason))
     try:
         cipher = prepare(path, ciphers=ciphers, analyser=analyser, busy_timeout_s=busy_timeout_s)
     except StoreUnavailable as error:
-        if not (is_there and is_disk_full_error(error, path)):
+        if not (is_nonempty and is_disk_full_error(error, path)):
             raise
         return _connect_to_read(path, ciphers, busy_timeout_s, error)
     return Connections(path, busy_timeout_s), cipher
@@ -558,7 +558,7 @@ def delete_store(
             delete_keys(info[1])
     if not path.parent.is_dir():
         return []
-    names = tuple(f"{path.name}{ending}" for ending in _COMPANION_SUFFIXES)
+    names = tuple(f"{path.name}{suffix}" for suffix in _COMPANION_SUFFIXES)
     files = sorted(
         each
         for each in path.parent.iterdir()

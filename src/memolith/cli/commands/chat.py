@@ -222,11 +222,11 @@ class ChatLoop:
             *self.unlogged_turns,
             ChatMessage("user", user_text),
         ]
-        fitting = count_fitting_turns(
+        kept_count = count_fitting_turns(
             self._count_tokens(turns), self.room.turns - self._count_system_tokens(today)
         )
-        prompt_turns = turns[-fitting:]
-        left_out = len(turns) - fitting
+        prompt_turns = turns[-kept_count:]
+        left_out = len(turns) - kept_count
         context = self.memory.context_with_results(
             user_text,
             token_budget=self.room.memory,

@@ -132,14 +132,14 @@ def _audit_file(
 ) -> Audit:
     from memolith.services.audit import SemanticComparison, audit_memories
 
-    comparing = (
+    comparison = (
         SemanticComparison.from_embedder(call.engine_factory.embedder(call.load_settings()))
         if near
         else None
     )
     with open_source(file) as (stream, name), progress(f"Auditing {file}") as advance:
         entries = read_memories(stream, name, format_)
-        return audit_memories(entries, comparing, examples=examples, advance=advance)
+        return audit_memories(entries, comparison, examples=examples, advance=advance)
 
 
 def _show_audit(audit: Audit, source: str) -> None:

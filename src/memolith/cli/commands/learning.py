@@ -243,8 +243,8 @@ def consolidate_command(call: CommandCall, undo: str | None, *, all_owners: bool
 def _undo_consolidation(call: CommandCall, id: str) -> None:
     with call.open_memory() as memory:
         if id != BASE_MEMORY:
-            undone = memory.undo_consolidation(id)
-            call.respond(f"Undone: {undone.id}; `memolith restore` reactivates it", undone)
+            result = memory.undo_consolidation(id)
+            call.respond(f"Undone: {result.id}; `memolith restore` reactivates it", result)
             return
         versions = memory.base_memory_versions()
         if len(versions) < 2:  # noqa: PLR2004 - the current and the previous version

@@ -35,9 +35,9 @@ def decay_command(call: CommandCall, *, all_owners: bool) -> None:
     """
     owner = select_owner(call, all_owners=all_owners)
     with call.engine_factory.engine(call.load_settings()) as engine:
-        weaker = engine.apply_decay(owner=owner)
+        weakened = engine.apply_decay(owner=owner)
     call.respond(
-        f"{format_count(len(weaker), 'memory', 'memories')} became weaker", {"weaker": weaker}
+        f"{format_count(len(weakened), 'memory', 'memories')} became weaker", {"weaker": weakened}
     )
 
 

@@ -302,8 +302,8 @@ memolith supersede 01933b6e-1c5f-7a7e-8a3c-5d0f2f4b9e11 01933b70-02aa-7c33-9d51-
 def supersede_command(call: CommandCall, old: str, new: str) -> None:
     """Replace the memory OLD by the memory NEW. OLD is kept, but no longer recalled."""
     with call.open_memory() as memory:
-        retired = memory.supersede(old, new)
-    call.respond(f"{retired.id} is superseded by {retired.superseded_by}", retired)
+        superseded = memory.supersede(old, new)
+    call.respond(f"{superseded.id} is superseded by {superseded.superseded_by}", superseded)
 
 
 # --- `memolith review`
@@ -365,13 +365,13 @@ def _list_for_review(call: CommandCall) -> None:
 
 def _build_review_row(record: Memory | Message) -> tuple[str, str, str, str, str]:
     if isinstance(record, Memory):
-        said_by, at = record.origin.value, record.happened_at or record.created_at
+        author, at = record.origin.value, record.happened_at or record.created_at
         reason = "unsupported" if record.state is State.UNSUPPORTED else _INJECTION_REASON
-        return record.id, said_by, reason, format_date(at), to_one_line(record.content)
-    said_by = record.speaker or str(record.role)
+        return record.id, author, reason, format_date(at), to_one_line(record.content)
+    author = record.speaker or str(record.role)
     return (
         record.id,
-        said_by,
+        author,
         _INJECTION_REASON,
         format_date(record.at),
         to_one_line(record.content),

@@ -311,8 +311,8 @@ def import_command(
     you trust.
     """
     tally = ImportTally()
-    reading = open_batches(format, file, samples, call.owner, trusted=trusted)
-    with reading as batches, call.open_memory(create=True) as memory:
+    source = open_batches(format, file, samples, call.owner, trusted=trusted)
+    with source as batches, call.open_memory(create=True) as memory:
         try:
             with progress(f"Importing {file}") as advance:
                 for batch in batches:
