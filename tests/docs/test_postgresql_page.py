@@ -74,7 +74,7 @@ def test_page_sets_up_a_store_for_an_unprivileged_role(
         memory.remember("My brother lives in Porto.", owner="bob")
         assert memory.rotate_key("bob") == 2
     shown = run_command("db", "status", "--store", application)
-    assert f"{APPLICATION} (tables of memolith_deploy)" in shown
+    assert f"{APPLICATION} (tables owned by memolith_deploy)" in shown
     assert re.search(r"row-level security +yes", shown)
     run_command("db", "index", "--store", deploy)
     refused = CliRunner().invoke(cli, ["db", "index", "--drop", "--store", application])
